@@ -1,6 +1,6 @@
-"""The columns of every frame, each declared once with its type, unit and words.
+"""The columns of every frame, each declared once with its type, unit and description.
 
-The frames are built from here, and so is the data dictionary.
+The frames and the data dictionary are built from these declarations.
 """
 
 from typing import Annotated, TypedDict

@@ -1,4 +1,4 @@
-"""The name of each run in every table, the settings of its model, and the runs that copy others."""
+"""Names of runs in tables, settings of their models, and runs that copy others."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
     from .frames import Results
 
 RULES_NAMED = 2
-"""Rules of an operator that a name contains; of more it has the first and their number."""
+"""Most operator rules listed in a name; beyond it the name has the first rule and their number."""
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
-"""Inputs of a run that have words of their own in a name; any other stands there under its own."""
+"""Inputs of a run with their own wording in a name; any other input appears under its own name."""
 APART = ("model", "players", "rules")
-"""Inputs that a name shows otherwise."""
+"""Inputs that a name shows in another way."""
 
 LONGEST = 40
-"""How many characters of a value a name contains."""
+"""Most characters of a value in a name."""
 
 _FILE = re.compile(r".+?\.\w+(?= |$)")
 HASH_SHOWN = 4
-"""How many characters of a content's hash a name contains, where the words alone do not say which content it is."""
+"""Characters of a content's hash in a name, where the words do not identify the content."""
 DEFAULT = "default"
-"""What is shown for a setting that was left as it is, and for a run that set nothing."""
+"""Value of an unchanged setting, and of a run without settings."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Levels of reasoning effort as endpoints name them, the least first."""
+"""Levels of reasoning effort as endpoints name them, lowest first."""
 THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
-"""Inputs that two runs must share before a difference between them is put down to a setting."""
+"""Inputs that two runs must share before a difference between them counts as the effect of a setting."""
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return the entry of each run by run_id, no two alike, given the manifests of all runs that are shown together.
+    """Return the entry of each run by run_id, no two alike.
 
-    An entry is the name of the model if it has one run, otherwise followed by what differs, ``"acme-large [seed 7]"``.
-    A prompt of one's own and an operator's rules are always named, the prompt by its file and the first characters of
-    its hash. Where nothing differs the run_id says which run it is. Imported records of a model never change the name
-    of its run here.
+    An entry is the model's name. If the model has several runs, what differs follows: ``"acme-large [seed 7]"``. A
+    custom prompt and operator rules always appear, the prompt as its file and the first characters of its hash. Runs
+    that differ in nothing get their run_id. Imported records never change the name of a run of the same model.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
@@ -62,10 +61,10 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
-    """Return the entry that a name means: an entry as it is, or that of the run whose file, run_id or only model it is.
+    """Return the entry that a name means: an entry itself, or a run's file, run_id or model.
 
-    The entry of a run depends on what else is there, its file does not: a command that names the file is true later
-    too.
+    A model is enough if it has one run. The entry of a run depends on the other runs, its file name does not: a command
+    that names the file stays valid.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
@@ -84,7 +83,7 @@ def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
-    """Return a prompt other than the store's as its file and the start of its hash: ``brief.md (3fa2)``."""
+    """Return a custom prompt as its file and the start of its hash: ``brief.md (3fa2)``."""
     part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
     value = str(part.get("value") or "").strip()
     stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]
@@ -101,7 +100,7 @@ def _rules(manifest: dict[str, Any]) -> str:
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """Return what distinguishes several runs: the first trait that differs in all, or several traits, or the run_id."""
+    """Return what distinguishes several runs: traits that differ between them, or the run_id."""
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
@@ -144,7 +143,7 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
 def input_words(
     manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
 ) -> list[str]:
-    """Return an input of each run in words, with its hash's start where the same words mean several contents."""
+    """Return an input of each run in words, with a hash where words alone are ambiguous."""
     parts = [m["inputs"].get(name) or {} for m in manifests]
     texts = [as_named(part.get("value")) for part in parts]
     if last_word:
@@ -172,7 +171,7 @@ def _settings(manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield settings one by one, those of the agent without a prefix."""
+    """Yield settings one by one; settings of the agent have no prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
@@ -187,9 +186,9 @@ def as_named(value: Any) -> str:
 
 
 def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the settings of a run's model by name, as text; without those that were left as they are.
+    """Return the changed settings of a run's model as text, by name.
 
-    They are fields of the request, ``prompt`` for one that is not the store's own, and any further input such as rules.
+    They are fields of the request, a custom ``prompt``, and any further input such as rules.
     """
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
@@ -203,12 +202,12 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
-    """Return the settings of a run's model, ``reasoning effort high, temperature 0``; `DEFAULT` for none."""
+    """Return the settings of a run's model, ``effort high, temperature 0``, or `DEFAULT`."""
     return ", ".join(f"{name} {value}" for name, value in settings_of(manifest).items()) or DEFAULT
 
 
 def level(value: str) -> tuple[int, float, str]:
-    """Return the rank of a value of a setting: the default first, then efforts and numbers from low to high."""
+    """Return the rank of a setting's value: the default, then efforts and numbers upwards."""
     if value == DEFAULT:
         return 0, 0.0, ""
     if value in EFFORTS:
@@ -225,7 +224,7 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     Returns
     -------
     list of (setting, (run_id, value), (run_id, value))
-        Of each model and setting, every other value beside the lowest one, see `level`.
+        For each model and setting, the lowest value with each other value; `level` orders them.
     """
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for m in manifests:
@@ -261,10 +260,10 @@ def _body(manifest: dict[str, Any], role: str) -> Any:
 
 
 def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[RunFile]:
-    """Return the runs without scripted ones whose conversations another run with the same inputs has as well.
+    """Return the runs without scripted runs that another run with the same inputs repeats.
 
-    A scripted agent does the same thing again, so a second file tells nothing new. The run with the most trials of the
-    most cases stays, and in any case the run whose run_id is `keep`.
+    A scripted agent is deterministic, so a second file adds no information. The run with the most trials of the most
+    cases is kept, and the run whose run_id is `keep`.
     """
     manifests = {run.run_id: run.manifest for run in runs}
     alike: dict[Any, list[RunFile]] = defaultdict(list)

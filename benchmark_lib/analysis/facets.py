@@ -1,4 +1,4 @@
-"""What conversations can be chosen by, one row of fields per conversation, and the questions that a record answers."""
+"""Fields by which conversations can be selected, and the questions that a record answers."""
 
 from __future__ import annotations
 
@@ -27,28 +27,27 @@ NAMES = (
     *("entry", "source", "panel", "run_id", "case_id", "trial", "bucket", "intent", "kind", "language"),
     *("family", "arm", "settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
 )
-"""Columns of the conversations frame that are chosen by their values."""
+"""Columns of the conversations frame that are selected by value."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
-"""Counts of the conversations frame that are chosen as flags: more than none."""
+"""Counts of the conversations frame that are selected as flags: above zero."""
 BROKEN = "broken: "
-"""The beginning of the name of a rule that was broken, among the findings."""
+"""Prefix of a broken rule among the findings."""
 DECIDED = ("outcome", "reason", "became")
 SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise")
 """Fields with several values in one conversation."""
 
 
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the fields that conversations are chosen by; of conversations alone, without the fields `SEVERAL`.
+    """Return the fields of conversations; a frame alone gives none of the fields `SEVERAL`.
 
     Returns
     -------
     DataFrame
-        One row per conversation, in the order and with the index of the frame. Names are text, flags ``yes`` and
-        ``no``, other numbers ``some``; None where the value is missing. Made here: ``outcome`` (a word of
-        `SUCCESS_STATES`), ``reason`` (the main reason against a success), ``became`` (the outcome with that reason),
-        ``trials_succeed`` (``always``, ``sometimes`` or ``never``, over the trials of the case), ``shared`` (every
-        entry played the case), ``use_case``, ``adherent`` and ``end_for_desk`` (see `desk_view`), and the fields
-        `SEVERAL`, which hold tuples.
+        One row per conversation, with order and index of the frame. Names are text, flags ``yes`` and ``no``, other
+        numbers ``some``; missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason``
+        (the main reason against a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``,
+        ``sometimes`` or ``never``, over the trials of the case); ``shared`` (every entry played the case);
+        ``use_case``, ``adherent`` and ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
     """
     import pandas as pd
 
@@ -76,7 +75,7 @@ def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as dicts, with None for what is unknown, as in a stored score."""
+    """Return the rows of a frame as dicts, with None for unknown values, as in a stored score."""
     columns = {
         name: [value if known else None for value, known in zip(column.tolist(), column.notna().tolist())]
         for name, column in frame.items()
@@ -85,14 +84,14 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def judged_by(scorer: str, judge: str) -> str:
-    """Return a scorer with the judge that was asked, as the fields ``judged`` and ``judge_scored`` name them."""
+    """Return a scorer with its judge, as the fields ``judged`` and ``judge_scored`` name them."""
     return f"{scorer} by {judge}"
 
 
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
-    """Return which conversations are customer faults: the audit found something, or the customer broke off.
+    """Return which conversations are customer faults: flagged by the audit, or broken off.
 
-    Where no audit was run, as in imported records, a fault on record counts in its place.
+    In conversations without an audit, such as imported records, a recorded fault counts instead.
     """
     recorded = conversations["customer_faults"].fillna(0) > 0
     audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)
@@ -153,7 +152,7 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
 
 
 def promise_label(kind: str, state: str) -> str:
-    """Return a promise and what became of it, as the field ``promise`` names them: ``refund: beyond authority``."""
+    """Return a promise and its outcome, as in the field ``promise``: ``refund: kept``."""
     return f"{words(kind)}: {words(state)}"
 
 
@@ -163,7 +162,7 @@ def _promises(score: dict[str, Any]) -> Iterable[str]:
 
 
 def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
-    # the names of some calls or verdicts, each once, per conversation
+    # distinct names of the calls or verdicts of each conversation
     keys = ["run_id", "case_id", "trial"]
     names: dict[tuple[Any, ...], set[str]] = {}
     for *key, name in calls[[*keys, "name"]].drop_duplicates().itertuples(index=False):
@@ -172,9 +171,9 @@ def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
 
 
 SUCCESS = "success"
-"""The question that every scored conversation has an answer to."""
+"""The question that every scored conversation answers."""
 FINDING, RULE, OWN = "finding:", "rule:", "own: "
-"""How the names of a detector's, a rule's and the labeller's own question begin in a file of labels."""
+"""Prefixes in a file of labels: a detector's, a rule's and the labeller's own question."""
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
 
@@ -185,15 +184,15 @@ class RecordQuestion:
     Attributes
     ----------
     scorer : str
-        Its name in a file of labels.
+        Name of the question in a file of labels.
     title, yes, no, definition : str
-        The question, the two answers, and in one sentence what a yes means.
+        The question, the two answers, and the meaning of a yes in one sentence.
     column : str
-        The column of the conversations frame that answers it.
+        Column of the conversations frame with the answer.
     bucket : str or None
-        The bucket whose cases it is for; None for all.
+        Bucket to which the question applies; None for all.
     yes_is : str
-        The values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
+        Values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
     """
 
     scorer: str
@@ -206,7 +205,7 @@ class RecordQuestion:
     yes_is: str = "true"
 
     def answers(self, conversations: pd.DataFrame) -> np.ndarray:
-        """Return 1 for yes and 0 for no, one per conversation; NaN where there is no answer."""
+        """Return 1 for yes, 0 for no and NaN for no answer, one per conversation."""
         values = conversations[self.column]
         if self.yes_is == "broken":
             found = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
@@ -243,5 +242,5 @@ QUESTIONS = {q.scorer: q for q in _questions()}
 
 
 def is_yes_or_no(scorer: str) -> bool:
-    """Return True where a label of this scorer is a yes or a no, and not a score on the judges' scale."""
+    """Return True if labels of this scorer are yes or no, not scores on the judges' scale."""
     return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))
