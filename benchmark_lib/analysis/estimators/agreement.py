@@ -23,7 +23,7 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Estimate):
-    """Cohen's kappa (`estimate`, `low`, `high`, `se`) together with Gwet's AC1 and the raw agreement.
+    """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Agreement(Estimate):
     raw, raw_low, raw_high : float
         Share of equal verdicts, Wilson interval.
     table : ndarray, shape (categories, categories)
-        The counts themselves; rows are the first judge.
+        Counts; rows are the first judge.
     """
 
     ac1: float = nan
@@ -51,7 +51,7 @@ class Agreement(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCorrection(Estimate):
-    """Mean a person would have given, from few labels and many verdicts.
+    """Mean that people would have given, from few labels and many verdicts.
 
     Attributes
     ----------
@@ -74,15 +74,15 @@ def agreement(table) -> Agreement:
     Parameters
     ----------
     table : array_like of int, shape (categories, categories)
-        Rows: verdict of the first judge; columns: of the second.
+        Rows: verdict of the first judge; columns: verdict of the second.
 
     Returns
     -------
     Agreement
         Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the
-        variance of Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw
-        agreement. Where one judge gave the same verdict every time kappa is 0, without an interval, whatever the other
-        said; where both gave that verdict every time it is NaN.
+        variance of Gwet (2008). If the judges never differ, both lower ends come from the exact bound of the raw
+        agreement. If one judge always gave the same verdict, kappa is 0 without an interval; if both always gave it,
+        kappa is NaN.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
@@ -124,7 +124,7 @@ def _within(value: float, se: float) -> tuple[float, float]:
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
-    """Cross-tabulate the verdicts of two judges, without items that either left unscored (None or NaN).
+    """Cross-tabulate the verdicts of two judges; items that either left unscored are dropped.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
 
 
 def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 1_000, rng=None) -> Estimate:
-    """Estimate Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
+    """Estimate Krippendorff's alpha of several judges, with a percentile bootstrap over items.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
 
 
 def judge_correction(judge, human) -> JudgeCorrection:
-    """Estimate the mean of a judged metric, corrected by the labels that people gave to a random subset.
+    """Estimate a judged metric's mean, corrected by people's labels of a random subset.
 
-    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if
-    they are not 0 or 1); else prediction-powered inference with the weight that minimises the variance (Angelopoulos,
+    With fewer than 100 labels, or more than 95% equal labels, only the labels count (Wilson; t if they are not 0 or
+    1). Otherwise prediction-powered inference applies, with the weight that minimises the variance (Angelopoulos,
     Duchi and Zrnic 2023, PPI++).
 
     Parameters
@@ -244,7 +244,7 @@ def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    # AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement
+    # AC1, standard error (Gwet 2008, eq. 2.24 for large populations), chance agreement
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))
