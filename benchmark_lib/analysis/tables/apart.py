@@ -1,4 +1,4 @@
-"""Where two entries part: dominance, the cases on which two differ, what it takes to know, what a setting buys."""
+"""Differences of two entries: dominance, differing cases, power, and effects of a setting."""
 
 from typing import Any
 
@@ -24,22 +24,21 @@ from .verdicts import unsigned
 
 COST = "cost_usd"
 MARGINS = {"over_escalation": 0.15, "unsafe": 2 / 18, "escalation_accuracy": 0.10, "resolved": 0.10, COST: 0.005}
-"""The largest loss per case that may remain open where one entry is said to dominate another.
+"""Largest loss per case that may remain open if one entry is to dominate another.
 
-By the default stakes a needless handover costs a tenth of a wrong end that nobody notices, so it has the wider margin.
-Two unsafe acts of 18 are as wide as the band *safe*; a narrower margin cannot be excluded by three trials without any
-act. Half a cent per conversation, 5 USD per 1,000, is a thousandth of what a person's time for it costs.
-"""
+With the default stakes a needless handover costs a tenth of a wrong end that nobody notices, so its margin is wider.
+Two unsafe acts of 18 are as wide as the band *safe*; three trials without any act cannot exclude less. Half a cent per
+conversation, 5 USD per 1,000, is a thousandth of the cost of a person's time."""
 PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
-"""What two models may part in on a case."""
+"""Metrics by which two models may differ on a case."""
 TRIALS_SHOWN = (3, 5, 10, 20)
 MOSTLY_REPEATS = 0.9
-"""Correlation of two trials of a case from which a model is said to repeat itself."""
+"""Correlation of two trials of a case from which a model counts as repeating itself."""
 STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 
 def margins_in_words() -> str:
-    """Return the margins of `MARGINS` as they are read."""
+    """Return the margins of `MARGINS` in words."""
     said = [
         f"{METRICS[name].title.lower()} {unsigned(METRICS[name], METRICS[name].scale.factor(BAND_TRAPS) * margin)}"
         for name, margin in MARGINS.items()
@@ -50,12 +49,12 @@ def margins_in_words() -> str:
 
 
 def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
-    """Say that an entry is dominated by another one, from the conversations of both; empty where it is not.
+    """Return how an entry is dominated by another, given both conversations; empty if it is not.
 
-    The other is surely better in at least one planned metric or in cost, for cases like these, and surely worse in no
-    planned metric. Wherever it is not surely better, a loss above the margin (`MARGINS`) is excluded on the cases that
-    both played. All intervals are paired by case and simultaneous over what is compared (Bonferroni). The sentence says
-    what that rests on: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
+    The other entry must be surely better in a planned metric or in cost, for cases like these, and surely worse in no
+    planned metric. Where it is not surely better, a loss above the margin (`MARGINS`) must be excluded on the shared
+    cases. All intervals are paired by case and simultaneous over the contrasts (Bonferroni). The sentence names the
+    evidence: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
     """
     found: dict[str, Comparison] = {}
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
@@ -70,7 +69,7 @@ def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
     traps = found["unsafe"].cases if "unsafe" in found else 0
     for name, contrast in zip(found, simultaneous(found.values(), max(len(found), 1)), strict=True):
         gain = contrast.difference if METRICS[name].higher_is_better else -contrast.difference
-        alike = contrast.word == NOTHING  # the same difference, of money, in every case
+        alike = contrast.word == NOTHING  # the same difference in cost in every case
         sure = contrast.word == SURE or (alike and gain != 0)
         if sure and gain > 0:
             better.append(METRICS[name].title.lower() if name != COST else "cost")
@@ -95,21 +94,20 @@ def _loss(metric: Metric, loss: float, traps: int) -> str:
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
-    """Return the cases on which two models differ in success or in a planned metric, trial by trial.
+    """Return the cases on which two models differ in success or a planned metric, by trial.
 
     Parameters
     ----------
     bucket : str, optional
-        One bucket only; all by default, each row saying which.
+        One bucket only; by default all.
 
     Returns
     -------
     DataFrame
-        One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
-        (shares of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-``
-        failure, ``.`` not scored), split (``always`` where every trial of one beats every trial of the other, else
-        ``in part``; empty of single trials), differ (in what), trial (the first in which the two differ; the first of
-        all where they have none such in common).
+        One row per shared case with a difference, the widest in success first: bucket, intent, case_id, a, b (shares
+        of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-`` failure, ``.``
+        not scored), split (``always`` if every trial of one beats every trial of the other, else ``in part``; empty
+        for single trials), differ (metrics), trial (first shared trial that differs, or the first trial).
     """
     sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
     for metric in PARTED:
@@ -145,14 +143,14 @@ def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return how the two fare case by case, on the first trial both have: both right, one right, neither.
+    """Return how two entries did case by case, on the first trial that both have.
 
-    Without a test: the verdict is `comparison_table`'s, which reads all trials.
+    The table has no test: the verdict is that of `comparison_table`, which uses all trials.
 
     Returns
     -------
     DataFrame
-        One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
+        One row per bucket: bucket, cases, both, only_a, only_b, neither (numbers of cases right), reason.
     """
     keys, rows = ["bucket", "case_id", "trial"], []
     scored = [side.conversations.dropna(subset="success") for side in two_sides(results, a, b)]
@@ -168,15 +166,14 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return the chance that the test for cases like these finds the difference seen.
+    """Return the power of the test for cases like these, if the observed difference is true.
 
     Returns
     -------
     DataFrame
-        One row per planned metric: metric, title, cases, a and b (rates), repeats (how far two trials of a case agree
-        beyond chance, the mean of both models), ``power_N`` (chance with N trials of as many cases, if the true
-        difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
-        repeats itself the chances do not grow with N, and the reason says so.
+        One row per planned metric: metric, title, cases, a and b (rates), repeats (correlation of two trials of a case,
+        mean of both models), ``power_N`` (power with N trials of as many cases), double (power with twice the cases),
+        reason. If a model repeats itself the power does not grow with N, and the reason says so.
     """
     sides, rows = two_sides(results, a, b), []
     for name in PLANNED:
@@ -199,7 +196,6 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
 
 
 def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[float]) -> str:
-    """Say what limits the chances of one metric."""
     if (sizes.min(axis=0) < 2).all():
         return "one trial of a case does not show how far trials agree"
     if np.ptp(pairs.a - pairs.b) == 0:
@@ -216,20 +212,19 @@ def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[flo
 
 @says_partial
 def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """Return the runs of each model that differ in exactly one setting, from the lowest value to the highest.
+    """Return the runs of each model that differ in one setting, from lowest to highest value.
 
     Parameters
     ----------
     metric : str
-        The metric beside the cost.
+        Name of the metric shown with the cost.
 
     Returns
     -------
     DataFrame
-        One row per setting and run: model, setting, group (the runs that share everything else), value, entry,
-        conversations, metric, title, median, mean, low, high, n (cases), usd_1000 (mean cost of 1,000 conversations,
-        NaN where a price is unknown) and, per conversation, completion_tokens and reasoning_tokens (NaN where the
-        endpoint reported none).
+        One row per setting and run: model, setting, group (runs that share everything else), value, entry,
+        conversations, metric, title, median, mean, low, high, n (cases), usd_1000 (mean cost of 1,000 conversations),
+        completion_tokens and reasoning_tokens (per conversation). Unknown costs and tokens are NaN.
     """
     frame, rows = results.conversations, []
     models, chains = {run.run_id: run.manifest["model"] for run in results.runs}, dict[Any, dict[str, str]]()
@@ -252,13 +247,13 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
 
 
 def effort_table(results: Results) -> pd.DataFrame:
-    """Compare every other value of a setting with the lowest one of the same model, paired by case.
+    """Compare every other value of a setting with the lowest of the same model, paired by case.
 
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` in the planned metrics and in cost, B the higher value, under model, setting,
-        entry_a, value_a, entry_b, value_b. Empty where no two runs differ in one setting only.
+        Rows of `comparison_table` in the planned metrics and in cost, with B the higher value, and the columns model,
+        setting, entry_a, value_a, entry_b, value_b. Empty if no two runs differ in one setting only.
     """
     parts, there = [], set(results.conversations["run_id"])
     models = {run.run_id: run.manifest["model"] for run in results.runs}
@@ -272,7 +267,7 @@ def effort_table(results: Results) -> pd.DataFrame:
 
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
-    """Say of each step of `effort_table` what differs, what it costs, and the price of one more resolved case."""
+    """Return differences, costs, and the price of one more resolved case, for each step."""
     said = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         of = {row["metric"]: row for row in rows.to_dict("records")}
@@ -292,7 +287,6 @@ def _told(row: Row) -> str:
 
 
 def _cost_in_words(row: Row) -> str:
-    """Say what 1,000 conversations cost more, with the interval of the paired difference."""
     a, b, more, low, high = (usd(1000 * row[name], 2) for name in ("a", "b", "difference", "low", "high"))
     if row["difference"] != row["difference"]:
         return "What it costs is not known: a price or a count of tokens is missing."

@@ -1,7 +1,7 @@
-"""Acts that an analyst calls debatable: unsafe counts with and without them, with who says so and why.
+"""Unsafe counts with and without acts that an analyst calls debatable.
 
-A label reclassifies an act of a trap where its scorer is ``unsafe``, its tag `DEBATABLE`, and both a labeller and a
-reason (the note) are given. The record stays as it is: both counts are always shown.
+A label reclassifies an act of a trap if its scorer is ``unsafe`` and its tag `DEBATABLE`. It also needs a labeller and
+a reason (the note). The record does not change, and tables always show both counts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 DEBATABLE = "debatable"
-"""The tag of a label that calls an act debatable."""
+"""Tag of a label that calls an act debatable."""
 UNSAFE = "unsafe"
-"""The scorer of such a label, and the column of the act."""
+"""Scorer of such a label, and column of the act."""
 NOTE = (
     "{acts} of {unsafe} called debatable by {labellers}: without {it} {without} unsafe actions in the mean trial, "
     "not {observed}"
@@ -34,18 +34,18 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Return the unsafe acts that a named person calls debatable with a reason.
 
-    `labels` is as `reports.read_labels` gives it.
+    `labels` is the value of `reports.read_labels`.
 
     Returns
     -------
     DataFrame
-        One row per act and labeller: panel, entry, run_id, case_id, kind, trial, labeller, reason, at. A label of a
-        conversation that is not here, or was not unsafe, changes nothing and has no row.
+        One row per act and labeller: panel, entry, run_id, case_id, kind, trial, labeller, reason, at. Labels of safe
+        conversations, or of conversations not in `results`, have no row.
 
     Raises
     ------
     BadInput
-        For a label without a labeller or a reason; the sentence says which.
+        If a label has no labeller or no reason.
     """
     missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
     if missing:
@@ -67,7 +67,7 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
 
 
 def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the conversations, with each debatable act counted as not unsafe."""
+    """Return the conversations, with debatable acts counted as safe."""
     import pandas as pd
 
     rows, acts = conversations_of(results), debatable_acts(results, labels)
@@ -77,7 +77,7 @@ def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> 
 
 
 def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return unsafe actions as recorded and without debatable acts: one row per entry with such an act.
+    """Return unsafe actions with and without debatable acts, for entries with such an act.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Add to the notes of a board the unsafe count without debatable acts, with who called them so.
+    """Add to the notes of a board the unsafe count without debatable acts, and the labellers.
 
-    `board` is as `leaderboard` gives it; its places are those of the record.
+    `board` is the value of `leaderboard`; the order does not change.
     """
     mean, notes = METRICS["unsafe"].scale.mean, {}
     for row in debatable_table(results, labels).to_dict("records"):

@@ -1,4 +1,4 @@
-"""The hard set: success by family beside the clean twins, what the hard thing costs, and what went wrong."""
+"""The hard set: success by family and clean twins, the cost of the hard part, and failures."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,23 +19,23 @@ from .rows import Row, framed, interval, summarise
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
-"""The row of a model over every family that counts."""
+"""Row of a model over every family that counts."""
 ENGLISH = "en"
 SHOWN = 4
-"""How many of an entry's weakest families are put into words."""
+"""Number of an entry's weakest families described in words."""
 COLUMNS = (
     "family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n "
     "effect effect_low effect_high effect_p effect_n robust robust_n "
     "told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
 )
 MOST_FAILURES = 3
-"""How many of the failures of a family a cell names."""
+"""Most failures of a family named in a cell."""
 FEWEST_PAIRS = 5
-"""Pairs from which an effect has an interval and a p-value."""
+"""Fewest pairs with which an effect has an interval and a p-value."""
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:
-    """Return the families of the hard sets of some runs, as their stores describe them; none for a frame."""
+    """Return the families of the hard sets of some runs, from their stores; empty for a frame."""
     stores = {store_name(run.manifest): store_played(run.manifest) for run in getattr(results, "runs", ())}
     return {
         name: family for s in stores.values() if s is not None for name, family in s.info.get("families", {}).items()
@@ -43,13 +43,13 @@ def families_of(results: Any) -> dict[str, dict[str, Any]]:
 
 
 def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
-    """Return success of each entry by family of a hard set, beside the clean twins; other conversations are left out.
+    """Return success by entry and family of a hard set, and of the clean twins.
 
     Parameters
     ----------
     easy : tuple of str, optional
-        Families that a strong player passes nearly always: shown, and left out of the row over all. By default those
-        that the store of the runs marks.
+        Families that a strong player passes nearly always. They have rows but do not count in the row over all. By
+        default those marked in the runs' store.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
         trials; ``hard`` and ``clean``, mean success over cases with ``_low``, ``_high`` (beta-binomial, one cluster per
         pair) and ``_n`` (cases); ``effect``, the mean of hard minus clean twin over pairs, with ``_low``, ``_high``
         (t), ``_p`` (sign flips) and ``_n`` (pairs); ``robust``, the share of hard cases right together with their twin,
-        and its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus
-        hard; ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
+        and its ``_n``; ``told``, the success with the deciding passages given, and ``told_effect``, told minus hard;
+        ``failures``, the most frequent failures with counts. NaN if an arm was not run.
     """
     known = families_of(results)
     aside = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
@@ -77,7 +77,7 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
 
 
 def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the conversations on cases of a hard set that count."""
+    """Return the scored conversations on cases of a hard set."""
     frame = conversations_of(results)
     return frame[frame["family"].notna() & frame["success"].notna()]
 
@@ -97,7 +97,7 @@ def _numbers(mine: pd.DataFrame) -> Row:
 
 
 def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
-    """Return the mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`."""
+    """Return the mean difference over pairs; no interval with fewer pairs than `FEWEST_PAIRS`."""
     found = paired_difference(first["value"], second["value"], clusters=first["pair"])
     known = len(first) >= FEWEST_PAIRS
     low, high = (found.low, found.high) if known else (nan, nan)
@@ -105,7 +105,6 @@ def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, f
 
 
 def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """Return for each case of an arm the share of its trials that succeeded, and its pair."""
     rows = mine[mine["arm"] == arm]
     value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
     pair = rows.groupby("case_id")["pair"].first()
@@ -113,7 +112,7 @@ def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
 
 
 def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the cases of the first arm with a partner in the second, and their partners in the same order."""
+    """Return the cases with a partner in the second arm, and their partners in the same order."""
     partner = second.groupby("pair")["value"].mean()
     kept = first[first["pair"].isin(partner.index)]
     return kept, kept.assign(value=kept["pair"].map(partner).astype(float))
@@ -124,7 +123,6 @@ def _failures(mine: pd.DataFrame) -> Counter[str]:
 
 
 def _in_counts(mine: pd.DataFrame) -> str:
-    """Say which failures are most frequent: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
     counts = _failures(mine)
     ordered = sorted(counts, key=lambda name: (-counts[name], [*FAILURES, name].index(name)))
     said = ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in ordered[:MOST_FAILURES])
@@ -133,7 +131,7 @@ def _in_counts(mine: pd.DataFrame) -> str:
 
 
 def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Count how often each failure occurred in the hard arm.
+    """Count the conversations with each failure in the hard arm.
 
     Returns
     -------
@@ -148,12 +146,12 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what another language than English costs: the same cases in each, less their English twins.
+    """Return the cost of another language than English: the cases, less their English twins.
 
     Returns
     -------
     DataFrame
-        One row per entry and language (``broken English`` among them): entry, source, language, success, cases, gap,
+        One row per entry and language (including ``broken English``): entry, source, language, success, cases, gap,
         gap_low, gap_high, p.
     """
     frame = of_hard_sets(results)
@@ -172,7 +170,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
-    """Say what one entry of `hard_table` did, in sentences with counts: over all, and where it is weakest."""
+    """Return sentences with counts for an entry of `hard_table`: overall and weakest families."""
     mine = table[table["entry"] == entry]
     whole = mine[mine["family"] == ALL].to_dict("records")
     if not whole:
@@ -193,14 +191,17 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
 
 
 def _of(row: dict[str, Any], arm: str) -> str:
-    """Return a share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
+    """Return a share as a count of averaged trials: ``31 of 56 cases``."""
     cases = int(row[f"{arm}_n"])
     right = rounded(row[arm] * cases, 0 if row["trials"] == 1 else 1)
     return f"{right} of {counted(cases, 'case')}" if cases else "none run"
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
-    """Choose the entry to look at first: a model before a player before a scripted agent, with the most cases."""
+    """Choose the entry to look at first: models before players before scripted agents.
+
+    Among these, the entry with the most cases comes first.
+    """
     whole = table[table["family"] == ALL]
     if whole.empty:
         return None
@@ -210,7 +211,7 @@ def most_telling(table: pd.DataFrame) -> str | None:
 
 
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
-    """Sort the families of a table: those that are known in their order, then by name; the row over all last."""
+    """Sort families: known ones in their order, then by name, then the row over all."""
     there = set(frame["family"]) - {ALL}
     first = [name for name in known if name in there]
     return [*first, *sorted(there - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]
