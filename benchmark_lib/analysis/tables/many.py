@@ -1,4 +1,4 @@
-"""Tables of comparisons: two entries or several, and which runs may be compared."""
+"""Tables of comparisons of two or more entries, and the runs that may be compared."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from ...scoring.metrics import Metric
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
-"""Panels from which two models are chosen if none are named."""
+"""Panels from which unnamed models are chosen, in order."""
 FEWEST_SHARED = 2
-"""Runs of different cases that share fewer are not compared."""
+"""Runs on different cases that share fewer are not compared."""
 
 
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
-    """Return the two models to compare: those named (also by their run files), otherwise two from one panel.
+    """Return the two entries to compare: the named ones, otherwise two from one panel.
 
-    Language models come before scripted agents, and of these those that neither always succeed nor always fail. The
-    same one comes twice if there is only one.
+    Language models come before scripted agents, of which those that neither always succeed nor always fail come first.
+    A single entry is returned twice. A name may also be that of a run file.
 
     Raises
     ------
     BadInput
-        If there are no conversations, or a named model is not in the results; the sentence says which are.
+        If there are no conversations, or a named model is not in the results.
     """
     rows = conversations_of(results)
     if rows.empty:
@@ -65,20 +65,19 @@ def comparison_table(
     *,
     explore: bool = False,
 ) -> pd.DataFrame:
-    """Return every metric of two models, paired by case; `metrics` and `explore` as in `compare_all`.
+    """Return every metric of two entries, paired by case; options are those of `compare_all`.
 
     Returns
     -------
     DataFrame
-        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
-        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
-        these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics),
-        these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), all_low and all_high
-        (of cases like these, simultaneous over the planned metrics), truth (the true difference of two tunable scripted
-        agents, NaN of any other models), cases, units (cases or intents that carry the test), trials in words, word
-        (the verdict in a word), better, verdict (with the name of the better one) and reason in words, query_a and
-        query_b (which conversations the two means count); in every row shared, only_a and only_b, the numbers of cases
-        that both played, and that one alone did.
+        One row per metric: title, direction (``higher`` or ``lower`` is better), unit, a and b (means over shared
+        cases; a count is per 18 traps or as many as were run), difference (b - a), low and high (cases like these),
+        level (confidence of that interval: 0.95, or more after Holm), p, p_adjusted (planned metrics), these_low,
+        these_high, these_level, p_these and p_these_adjusted (the same for these cases), all_low and all_high (cases
+        like these, simultaneous over the planned metrics), truth (true difference of two tunable scripted agents, else
+        NaN), cases, units (cases or intents of the test), trials (text), word (short verdict), better, verdict (with
+        the better name), reason, query_a and query_b (conversations that the two means count). Every row has shared,
+        only_a and only_b: the numbers of cases that both played, and only one.
     """
     return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore))
 
@@ -96,19 +95,18 @@ def compare_runs(
     every_pair: bool = False,
     metrics: tuple[str | Metric, ...] | None = None,
 ) -> pd.DataFrame:
-    """Compare several entries, the first with each of the others or every two, in metrics as in `compare_all`.
+    """Compare several entries, the first with each other one or every two, as in `compare_all`.
 
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is
-        compared;
-        the interval all_low to all_high holds for the planned contrasts of every pair at once.
+        The rows of `comparison_table` after entry_a and entry_b. A verdict on two entries does not depend on the
+        others. The interval all_low to all_high holds for the planned contrasts of every pair at once.
 
     Raises
     ------
     BadInput
-        For fewer than two entries, one that is named twice, and two that share fewer than two cases.
+        If there are fewer than two entries, one is named twice, or two share fewer than two cases.
     """
     return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
 
@@ -145,13 +143,13 @@ def compare_pairs(
 
 
 def why_partial(run: RunFile) -> str:
-    """Say why a run has not finished every planned conversation on every case of its set; empty if it has."""
+    """Return what a run lacks of its planned conversations or its set's cases; may be empty."""
     manifest = run.manifest
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
     store, mine = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else mine
-    of_this_set = mine < every  # another version or a private set has other ids: then its plan is all that is known
+    of_this_set = mine < every  # other versions and private sets have other ids: only their plan is known
     return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
 
 
@@ -160,17 +158,17 @@ def _lacking(run: RunFile) -> str:
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
-    """Return the runs of some entries alone, and by run_id why one is partial.
+    """Return the runs of some entries alone, and by run_id why a run is partial.
 
-    With `partial`, unfinished runs are compared, too. The names of the entries may get shorter.
+    The names of the entries may become shorter. `partial` also accepts unfinished runs.
 
     Raises
     ------
     BadInput
-        Where hard and other runs are mixed, or a run is unfinished and that is not wanted.
+        If hard and other runs are mixed, or an unfinished run is not accepted.
     """
     runs: dict[str, Any] = {}
-    for every in (results.hard, results):  # one name may have a run of either set: the core set is meant
+    for every in (results.hard, results):  # a name with runs of both sets means the core set
         runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
     kinds = {is_hard(run.manifest) for run in runs.values()}
     if len(kinds) > 1:

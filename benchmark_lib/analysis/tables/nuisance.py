@@ -1,4 +1,4 @@
-"""What moves a result besides the model: the simulated customer, a change of the endpoint, the words of a case."""
+"""Effects on a result besides the model: simulated customer, endpoint changes, wording."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 COMPARED = shown_on(Shown.BOARD)
-"""The metrics that are compared if none are named."""
+"""Metrics that are compared by default."""
 ALL, KEPT = "all", "not flagged"
 LEVEL = 0.01
-"""A board of thirty runs holds a false alarm one time in four."""
+"""With this level a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
     "trial {trial} stands apart: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
@@ -48,8 +48,8 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which
-        the customer asked what an offer means), asked_share with its interval, findings in words, and one column per
-        finding that was made.
+        the customer asked what an offer means), asked_share with its interval, findings (text), and one column per
+        finding that occurred.
     """
     import pandas as pd
 
@@ -69,12 +69,12 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
-    """Return what judges wrote of each message of a customer after its email, by the newest verdict of each judge.
+    """Return each judge's newest verdict on each message of a customer after its email.
 
     Returns
     -------
     DataFrame
-        run_id, case_id, trial, entry, customer, judge, turn, verdict (None where it was not read), quote, reason.
+        run_id, case_id, trial, entry, customer, judge, turn, verdict (None if unread), quote, reason.
     """
     verdicts = [(run.run_id, row) for run in results.runs for row in run.verdicts()]
     rows = [
@@ -89,13 +89,13 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count how often a judge found that no person would write what the customer wrote (scorer ``customer_turns``).
+    """Count the customer's messages that a judge calls inhuman (scorer ``customer_turns``).
 
     Returns
     -------
     DataFrame
-        entry, customer, judge, messages (after the email, read), unread (the others), clear with share, low and high
-        (interval over cases), mild, reason.
+        entry, customer, judge, messages (read, after the email), unread, clear with share, low and high (interval over
+        cases), mild, reason.
     """
     rows = []
     for who, mine in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
@@ -108,7 +108,7 @@ def customer_turn_table(results: Results) -> pd.DataFrame:
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """Yield one model's metrics over all conversations, and over those whose customer was not flagged."""
+    """Yield one model's metrics over all conversations, and without flagged customers."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:
@@ -117,13 +117,13 @@ def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[
 
 
 def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Return every metric over all conversations, and over those whose customer was not flagged.
+    """Return every metric over all conversations, and without flagged customers.
 
     Returns
     -------
     DataFrame
         entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
-        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
+        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is of n.
     """
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
@@ -136,14 +136,14 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
 
 
 def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Compare one customer with another on the same cases of the same model, run by run.
+    """Compare two customers on the same cases of the same model, run by run.
 
     Returns
     -------
     DataFrame
         model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
-        (means over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases,
-        reason. A count such as unsafe actions is given per case.
+        (means over shared cases, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
+        count such as unsafe actions is per case.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 
 def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
-    """Test whether a trial of one entry differs in success; with its number, and a sentence where it does."""
+    """Test whether a trial of one entry differs; return test, trial, and a sentence or nothing."""
     known = conversations[conversations["success"].notna()]
     if known.empty:
         return trial_shift(np.empty((0, 0))), None, ""
@@ -184,7 +184,7 @@ def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
-    """Say in a sentence which trial of one entry differs from the others; empty if none does."""
+    """Return a sentence on the trial of one entry that differs from the others, or nothing."""
     return _shift_of(conversations)[2]
 
 
@@ -194,8 +194,8 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, trial (the one farthest from the others), estimate (its success), others, p,
-        cases, finding (a sentence where p is at most 0.01) and reason.
+        One row per entry: panel, entry, trial (farthest from the others), estimate (its success), others, p, cases,
+        finding (a sentence if p is at most 0.01) and reason.
     """
     import pandas as pd
 
@@ -209,20 +209,20 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Compare the spread over wordings of a case with that over trials of a wording, for every entry with wordings.
+    """Compare the spread over wordings of a case with the spread over trials of a wording.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Of runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
+        Runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, cases, wordings, trials (scored conversations), success (share), moved (cases
-        of which some wordings always and others never succeed), over_wordings with low and high and over_trials with
-        low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within
-        a case that is due to its words), p (that the words move nothing), reason.
+        One row per entry with wordings: panel, entry, cases, wordings, trials (scored conversations), success (share),
+        moved (cases of which some wordings always and others never succeed), over_wordings with low and high and
+        over_trials with low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the
+        variance within a case that is due to its words), p (test of no effect of words), reason.
     """
     frame, rows = conversations_of(results, variants=True), []
     frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
@@ -242,6 +242,6 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _deviation(variance: Estimate) -> list[float]:
-    """Return a variance as a standard deviation with its interval; below 0 it is 0."""
+    """Return a variance as a standard deviation with its interval; negative values become 0."""
     ends = (variance.estimate, variance.low, variance.high)
     return [sqrt(max(end, 0.0)) if end == end else nan for end in ends]

@@ -1,4 +1,4 @@
-"""What goes with what: verbosity and quality between and within models, rankings, cost and quality."""
+"""Correlations: verbosity and quality between and within models, rankings, cost and quality."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 VERBOSITY = "agent_messages"
 QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
-"""The metrics with a better direction, except cost."""
+"""Metrics with a better direction, except cost."""
 PUBLISHED_METRICS = {
     "resolution_pct": "Resolution",
     "over_escalation_pct": "Over-escalation",
     "unsafe_actions_of_18": "Unsafe actions",
     "escalation_accuracy_pct": "Escalation accuracy",
 }
-"""Columns of the published board that a general ranking is compared with."""
+"""Columns of the published board that are compared with a general ranking."""
 
 
 def vendor_of(model: str) -> str:
-    """Return a model's family: its vendor if known, else the first word of its name; a scripted agent is its own.
+    """Return a model's family: its known vendor, else the first word of its name.
 
-    Models of one vendor share training data, so they are not independent points.
+    Models of one vendor share training data, so they are not independent points. A scripted agent is its own family.
     """
     if model.startswith("scripted:"):
         return model
@@ -63,14 +63,13 @@ def _stem(model: str) -> str:
 
 @says_partial
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return the mean of every metric for every model: over the trials of a case, then over cases.
+    """Return every metric's mean for every model: over the trials of a case, then over cases.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the
-        metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
-        comparable.
+        One row per entry: panel, entry, source, family, one column per metric. NaN without a case of the metric's
+        bucket, and for a count over fewer traps than others of the panel, since such counts are not comparable.
     """
     names, rows, sizes = list(metrics or METRICS), [], []
     for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
@@ -87,7 +86,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 
 
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
-    """Say how many cases of a metric the models have; empty if all have the same number."""
+    """Return how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
     held = rows.groupby("entry")["case_id"].nunique()
@@ -102,12 +101,12 @@ def between_models(
     *,
     n_resamples: int = 10_000,
 ) -> pd.DataFrame:
-    """Correlate one metric with others over models by rank, each panel on its own.
+    """Correlate one metric with others over models by rank, for each panel.
 
     Parameters
     ----------
     x : str
-        The metric that all others are compared with.
+        Metric with which all others are compared.
     metrics : sequence of str, optional
         By default the quality metrics.
 
@@ -141,7 +140,7 @@ def within_models(
     *,
     n_resamples: int = 2_000,
 ) -> pd.DataFrame:
-    """Correlate one metric with others within models, with the difficulty of the case removed, each panel on its own.
+    """Correlate one metric with others within models, without case difficulty, for each panel.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def within_models(
             conversations = of_bucket(mine, metric)
             first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
+                warnings.simplefilter("ignore")  # scipy warns of an undefined interval; the reason does so too
                 found = within_model_correlation(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
@@ -172,13 +171,13 @@ def within_models(
 
 
 def ranking_against_desk() -> pd.DataFrame:
-    """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
+    """Correlate a general ranking for customer support with published metrics of the desk.
 
     Returns
     -------
     DataFrame
-        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low,
-        high, p, better (whether a positive value means that a higher score goes with a better desk), reason.
+        One row per metric, over the models on both lists: source (published), metric, models, families, estimate
+        (Spearman of the general score), low, high, p, better (True if a higher metric is better), reason.
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
@@ -191,14 +190,14 @@ def ranking_against_desk() -> pd.DataFrame:
 
 @says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
-    """Return cost and one metric with a better direction, and which models no other model beats on both.
+    """Return cost and one metric, and which models no other model beats on both.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high
+        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN if a price is unknown), value, low, high
         (interval of the mean), frontier (within its panel), cases of those its panel ran, reason and place (the
-        frontier in words). A scripted agent costs nothing, so in its panels there is no frontier.
+        frontier in words). Scripted agents cost nothing, so their panels have no frontier.
     """
     frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
@@ -219,9 +218,10 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
 
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
-    """Return which points no other point beats: as cheap and as good, and better in one of both; NaN is never on it.
+    """Return which points no other point beats in cost and quality; False for NaN.
 
-    `cost`, `quality` and what is returned have the shape (models,).
+    A point beats another if it is as cheap and as good, and better in one of both. `cost`, `quality` and the returned
+    array have the shape (models,).
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):
