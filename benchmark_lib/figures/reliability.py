@@ -1,4 +1,4 @@
-"""Draw repeated trials: how pass^k decays, which cases flip, the spread of trials, and what a plan can detect."""
+"""Figures of repeated trials: decay of pass^k, flips, spread of trials, and power of plans."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ POWER_WANTED = 0.8
 
 @figure
 def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw pass^k of every model: observed and extrapolated (dashed), and p^k as a lower bound (dotted).
+    """Draw pass^k by model: observed, extrapolated (dashed), and its lower bound p^k (dotted).
 
-    `table` is as `tables.reliability_table` gives it, of one panel and one bucket. So many as `named` are drawn in
-    colour, spread over the order at the last k; the others are grey.
+    `table` is the result of `tables.reliability_table` for one panel and one bucket. `named` models, spread over the
+    order at the last k, have colours; the others are grey.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"]).sort_values("k")
@@ -97,9 +97,9 @@ def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: 
 
 @figure
 def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
+    """Draw cases that always, sometimes and never succeed, with the chance that trials differ.
 
-    `table` is as `tables.flip_table` gives it, of one panel and one bucket.
+    `table` is the result of `tables.flip_table` for one panel and one bucket.
     """
     shown = partial_below(table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"]))
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
@@ -123,12 +123,12 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 
 @figure
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric in every trial, with the median that the board shows.
+    """Draw a metric in every trial, with the median of the board.
 
-    `table` is as `tables.trial_table` gives it, of one panel.
+    `table` is the result of `tables.trial_table` for one panel.
     """
     shown = table[table["value"].notna() & table["in_median"]]
-    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
+    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of traps compare only if equal
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
     models = models[sorted(models.index, key=lambda entry: entry not in partial_in(table))]
@@ -173,10 +173,10 @@ def textbook_decay(
     ax: Axes | None = None,
     width: str = "page",
 ) -> Axes:
-    """Draw pass^k of one mean rate for cases alike and for mixed cases, with published figures and their own p^k.
+    """Draw pass^k of one mean rate for equal and for mixed cases, with published figures.
 
-    `table` is as `tables.textbook_table` gives it, `rate` one of its rates, `published` as
-    `tables.published_pass_hat_k` gives it.
+    `table` is the result of `tables.textbook_table`, `rate` one of its rates, `published` the result of
+    `tables.published_pass_hat_k`.
     """
     ax = axes_for(ax, width=width, height=4.2)
     mine = table[table["rate"].round(6) == round(rate, 6)]
@@ -198,9 +198,9 @@ def textbook_decay(
 
 @figure
 def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the chance of telling two models apart by trials: on these traps (solid), on traps like these (dashed).
+    """Draw power by number of trials: on these traps (solid), on traps like these (dashed).
 
-    `table` is as `tables.power_table` gives it, and its units are `noun`.
+    `table` is the result of `tables.power_table`, and its units are `noun`.
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
