@@ -46,7 +46,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
-    """Return the labels of a file, and the agreement of labellers, record and judges."""
     from ...analysis.tables import label_agreement_table
     from ...reports.explorer import read_labels
 

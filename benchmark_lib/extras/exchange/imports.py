@@ -1,4 +1,4 @@
-"""Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
+"""Records of other harnesses to a run file that `load_results` reads, labelled ``imported``."""
 
 import sqlite3
 from codecs import BOM_UTF8
@@ -25,14 +25,14 @@ from .tau_files import read_tau2, read_tau_bench, results_file
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
-"""Formats that a file's name tells."""
+"""Formats that the suffix of a file identifies."""
 MOST_K = 8
 MOST_TRIALS = 10**6
 LARGEST = 2**53
-"""The largest whole number of a record's own, such as a turn: no reader in any language rounds it."""
+"""Largest whole number in a record, such as a turn: readers in any language represent it exactly."""
 SIDES = frozenset({"customer", "agent"})
 SCORING = "as imported"
-"""Scoring version of a score that the file brought along."""
+"""Scoring version of a score from the file."""
 
 
 def import_results(
@@ -43,24 +43,22 @@ def import_results(
     Parameters
     ----------
     path, out : path
-        The file, for tau2 also its folder, and the run file to write, which must not exist.
+        The file (for tau2 also its folder), and the run file to write, which must not exist.
     format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
-        Not needed for a file whose name tells it, such as ``X.eval``.
-        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
-        ``records.jsonl``.
+        Format, if the suffix does not identify it as in ``X.eval``. ``jsonl`` is one record with its score per line, as
+        in the ``records.jsonl`` of ``deskbench export --format jsonl``.
     model, domain : str, optional
-        Name them where the file does not.
+        Names that the file lacks.
 
     Returns
     -------
     RunFile
-        Its source is ``imported``: `tables.leaderboard` shows it in a block of its own, never ranked.
+        Run with the source ``imported``: `tables.leaderboard` shows it in its own block, without a rank.
 
     Raises
     ------
     BadInput
-        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
-        written.
+        If the file has another format or is damaged, or two records have one case and trial. No run file is written.
     """
     path, out = Path(path), Path(out)
     format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
@@ -71,7 +69,7 @@ def import_results(
     require_absent(out)
     path = results_file(path) if format == "tau2" else path
     try:
-        if path.exists() and not path.is_file():  # a device may have no end
+        if path.exists() and not path.is_file():  # a device may be endless
             raise BadInput(f"{path} is not a file: name the file to import")
         data = path.read_bytes()
     except OSError as error:
@@ -121,7 +119,7 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
 
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
-    """Describe an imported run in two or three lines: each rate with its denominator, pass^k up to `most_k`."""
+    """Describe an imported run in two or three lines: rates with denominators, and pass^k."""
     from ...analysis.estimators.estimate import counted
     from ...analysis.estimators.passk import pass_hat_k
     from ...analysis.frames import load_results
@@ -146,16 +144,17 @@ def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
 
 
 def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read records, one a line: the fields of a `Conversation`, and ``score`` with columns of the conversations frame.
+    """Read records, one per line, with the fields of a `Conversation` and a ``score``.
 
-    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also
-    stand beside them in place of a score. Where the lines name several models, `model` picks one of them.
+    The score has columns of the conversations frame. A line needs ``case_id``, ``trial`` and ``messages``. Instead of
+    a score it may have ``success``, ``reward``, ``bucket`` and ``intent``. If the lines name several models, `model`
+    selects one.
     """
     rows = []
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             where = f"{path}, line {number}"
-            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line: files may have been joined
+            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line, since files may be joined
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
@@ -185,7 +184,7 @@ def _json(data: bytes, where: Any) -> Any:
 
 
 def _record(raw: Any, where: str) -> Conversation:
-    """Return one record, reading its parts by name so that fields of other versions do no harm."""
+    """Return one record, reading its parts by name: fields of other versions are ignored."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("customer", "")}
@@ -194,7 +193,7 @@ def _record(raw: Any, where: str) -> Conversation:
 
 
 def _numbered(messages: list[Any]) -> list[Any]:
-    """Messages; where they are not numbered each message of the customer begins a turn."""
+    """Return messages with turns; without numbers each message of the customer begins a turn."""
     found, turn = [], 0
     for m in messages:
         given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
@@ -204,7 +203,7 @@ def _numbered(messages: list[Any]) -> list[Any]:
 
 
 def _checked(record: bytes, where: str) -> Conversation:
-    """Return the record in JSON; `BadInput` for a part that is not of its kind, or a number that cannot be."""
+    """Return the record in JSON; refuse parts of the wrong kind and impossible numbers."""
     c = read_as(Conversation, record, where)
     counts = [n for used in c.usage.values() for n in (used.prompt_tokens, used.completion_tokens, used.calls)]
     numbers = {
@@ -230,7 +229,6 @@ def _checked(record: bytes, where: str) -> Conversation:
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
-    """Return the score of a line: columns of the frame only."""
     told = raw.get("score")
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
@@ -247,7 +245,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """Return a score with each column in its type, as the frames need it; raise `BadInput` for the first misfit."""
+    """Return a score with each column in the type of its frame; refuse a value that misfits."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
@@ -273,7 +271,7 @@ def _brief(value: Any) -> str:
 
 
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """Return a record and its score as JSON; raise `BadInput` for a part that could not be loaded."""
+    """Return a record and its score as JSON; refuse parts that could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
     record = _dumped(c, where)
     return _checked(record, where), record, _dumped(_typed(score, where), where)
@@ -289,7 +287,6 @@ def _dumped(value: Any, where: str) -> bytes:
 def _write(
     found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
 ) -> None:
-    """Write the run file; it appears whole or not at all."""
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 
     try:

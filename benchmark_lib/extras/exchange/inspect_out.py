@@ -1,4 +1,4 @@
-"""Export of a run as an Inspect log (https://inspect.aisi.org.uk/eval-logs.html), for its reader and viewer.
+"""Export of a run as an Inspect log (https://inspect.aisi.org.uk/eval-logs.html).
 
 An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
 """
@@ -18,15 +18,15 @@ from ...scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
 
 LOG_VERSION = 2
-"""The version of Inspect's log schema."""
+"""Version of Inspect's log schema."""
 SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.values())]))
-"""The fields of a score that become scores of a sample: the columns of all metrics."""
+"""Fields of a score that become scores of a sample: the columns of all metrics."""
 
 
 def write_inspect(run: RunFile, folder: Path) -> Path:
-    """Write a run as an ``.eval`` log, with a name that Inspect's viewer expects, and return its path.
+    """Write a run as an ``.eval`` log, named as Inspect's viewer expects; return its path.
 
-    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled, next to every column of a
+    A case is a sample, a trial is an epoch. ``success`` is by bucket and never pooled, next to every column of a
     metric. A trial that an infrastructure fault ended has an error and no score.
     """
     manifest = run.manifest
@@ -55,7 +55,6 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
 
 
 def _header(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the header: task, model and settings."""
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
     cases = list(manifest["cases"])
@@ -115,7 +114,7 @@ def _sample(chat: Chat) -> dict[str, Any]:
 
 
 def _messages(chat: Chat) -> list[dict[str, Any]]:
-    """Return the chat in Inspect's format: object arguments, tool names with results, an id per message."""
+    """Return the chat in Inspect's format: object arguments, tool names, and message ids."""
     found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
@@ -134,7 +133,6 @@ def _messages(chat: Chat) -> list[dict[str, Any]]:
 
 
 def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
-    """Return a message's content: its words, after any reasoning."""
     if not thoughts:
         return words
     said = [{"type": "text", "text": words}] if words else []
@@ -142,7 +140,6 @@ def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """Return the words of a message without its reasoning."""
     content = message["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
@@ -183,7 +180,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each score over its samples, with means by bucket, so that different cases are never pooled."""
+    """Return each score over its samples, with means by bucket: different cases are not pooled."""
     found = []
     for name in SCORED:
         values: dict[str, list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Import of result files of tau-bench (an array of trajectories) and tau2 (an object of simulations).
+"""Import of result files of tau-bench (an array of trajectories) and tau2 (simulations).
 
 The reward is the file's own and never recomputed; `reward_basis` records its basis.
 """
@@ -37,9 +37,9 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench; its name gives the customer, and the model unless `model` is given.
+    """Read a trajectory file of tau-bench, whose name has the customer and usually the model.
 
-    Raise `BadInput` for another format, or if model or domain are missing.
+    `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(
@@ -94,7 +94,7 @@ def _tau_bench_row(
 
 
 def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """Read one message of a tau-bench trajectory; the text strategies (act, react) write calls as text."""
+    """Read one message of a tau-bench trajectory; act and react write calls as text."""
     role, text = m.get("role"), m.get("content")
     words = text if isinstance(text, str) else ""
     if role == "tool":
@@ -128,7 +128,7 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, also in its form with one file per simulation in the folder next to it.
+    """Read a results file of tau2, also one with a file per simulation in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """
@@ -174,11 +174,11 @@ def results_file(path: Path) -> Path:
 
 
 def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the simulations of a file or its folder, and notes where the folder differs from its index."""
+    """Return the simulations of a file or folder, and notes on deviations from its index."""
     if content.get("simulations"):
         return content["simulations"], []
     folder, index = path.parent / "simulations", content.get("simulation_index") or ()
-    # a name that begins with a dot is a file that tau2 had not finished writing
+    # tau2 writes unfinished files under names with a dot in front
     files = {file.stem: file for file in sorted(folder.glob("*.json")) if not file.name.startswith(".")}
     listed = {str(e["id"]): f"{e['id']} (task {e.get('task_id')}, trial {e.get('trial')})" for e in index}
     missing = [words for name, words in listed.items() if name not in files]
@@ -229,7 +229,7 @@ def _tau2_row(
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """Read one message of a simulation; if it has calls, drop its text, which nobody received."""
+    """Read one message of a simulation; drop text next to calls, which nobody received."""
     role = m.get("role")
     side = {"assistant": "agent", "user": "customer"}.get(str(role))
     if role == "tool":
@@ -263,7 +263,7 @@ def _out_of_scope(ended_by: str) -> list[Fault]:
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
-    """Return tokens by side; omit a side without reported tokens, and the greeting, which no model wrote."""
+    """Return reported tokens by side, without the greeting, which no model wrote."""
     found = {}
     for role, side in (("assistant", "agent"), ("user", "customer")):
         used = Usage()

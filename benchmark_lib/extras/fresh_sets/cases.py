@@ -1,4 +1,4 @@
-"""Re-keyed rows and cases: the same fields and logic, with other people in other places."""
+"""Re-keyed rows and cases: the same fields and logic, with other people and places."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN_KEYS = (
 
 
 class Rekey(TextRekey):
-    """Re-keying of rows and cases, as far as all kinds of desk share it; see `TextRekey`.
+    """Re-keying of rows and cases for all kinds of desk, see `TextRekey`.
 
     `needed` lists the required keys of a store's ``generate.yaml``.
     """
@@ -26,7 +26,7 @@ class Rekey(TextRekey):
     needed: ClassVar[tuple[str, ...]] = ()
     _towns_of_all: dict[str, str]
 
-    # ------------------------------------------------------------------ what a kind of desk says of its own
+    # ------------------------------------------------------------------ hooks for a kind of desk
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
         """Return the new form of a row of a table."""
@@ -53,7 +53,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """Return a record of store or policy: addresses, amounts, phone and card numbers by field, the rest as text."""
+        """Return a record of store or policy, changed by field: addresses, amounts, numbers, text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -79,7 +79,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Return a case, with its own people and places exchanged in its texts, and its emails and pushes reworded."""
+        """Return a case with own people and places exchanged, and its emails and pushes reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -89,7 +89,7 @@ class Rekey(TextRekey):
         return {"id": raw["id"], **{k: self._top(v, k, own, reword, shown) for k, v in raw.items() if k != "id"}}
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
-        """Return a part of a case, or of the rows laid over it."""
+        """Return a part of a case, or of its added rows."""
         if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
@@ -126,7 +126,7 @@ class Rekey(TextRekey):
         return self._field(text, last) if last in ("phone", "method") else self._with_own(text, own, reword)
 
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
-        """Return whether an address belongs to a person whose name the case exchanges."""
+        """Return True if an address belongs to a person whose name the case exchanges."""
         pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
         return bool({address_letters(word) for word in own} & {address_letters(piece) for piece in pieces if piece})
 
@@ -139,7 +139,6 @@ class Rekey(TextRekey):
         }
 
     def _canary(self, old: str, own: dict[str, str], shown: dict[str, str]) -> str:
-        """Return the new form of a text that must not be disclosed."""
         amount = re.fullmatch(rf"\$?({NUMBER})( USD)?", old)
         if amount and ("." in old or "$" in old or "USD" in old):
             return re.sub(NUMBER, self._amount, old)
@@ -162,7 +161,7 @@ class Rekey(TextRekey):
         return self.text(value)
 
     def _with_own(self, text: str, own: dict[str, str], reword: Rewording | None = None) -> str:
-        """Return a text with the case's own words exchanged, as well as the global words."""
+        """Return a text with the case's own words exchanged, and the global ones."""
         parts = re.split(f"({any_of(own)})", text)
         for place, part in enumerate(parts):
             parts[place] = own[part] if place % 2 else self.text(reword(part) if reword else part)
@@ -173,7 +172,7 @@ class Rekey(TextRekey):
         return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
-        """Return the table of variants: like cases, but all its people and places are placeholders."""
+        """Return the table of variants: like cases, but people and places are placeholders."""
         if isinstance(value, dict):
             return {k: self.factorial(v, k, f"{name}.{k}") for k, v in value.items()}
         if isinstance(value, list):
@@ -185,7 +184,7 @@ class Rekey(TextRekey):
 
 
 class Rewording:
-    """Exchange of interchangeable words in one case; each word has the same replacement throughout."""
+    """Exchange of interchangeable words in one case; each word has one replacement."""
 
     def __init__(self, rekey: Rekey, language: str, case_id: str):
         groups = rekey.pools["wordings"].get(language, [])
@@ -210,7 +209,7 @@ class Rewording:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """Return the part of a new value that corresponds to a part of the old: a host, final digits, the same words."""
+    """Return the part of a new value for a part of the old: a host, final digits, or words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

@@ -1,4 +1,4 @@
-"""Fresh sets: a new private store and case set with the same logic, whose hash can be published in advance."""
+"""Fresh sets: a private store and case set with the same logic and a hash for publication."""
 
 import hashlib
 import re
@@ -30,7 +30,7 @@ class FreshSet:
     name: str
     """The store's name, ``<store>-<seed>``."""
     sha256: str
-    """The hash of the whole set, see `folder_hash`."""
+    """Hash of the whole set, see `folder_hash`."""
     cases: int
     """Number of cases."""
     rows: dict[str, int]
@@ -40,21 +40,21 @@ class FreshSet:
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
-    """Write a new store and case set with the same logic into a folder; the same seed gives the same bytes.
+    """Write a new store and case set with the same logic; a seed always gives the same bytes.
 
     Parameters
     ----------
     store : Store
-        The source store; its ``generate.yaml`` has the pools to draw from.
+        Source store; its ``generate.yaml`` has the pools to draw from.
     seed : int
         From 0 to 2**64 - 1. The seed reproduces the set, so a private set needs a large secret seed.
     out : str or Path
-        A folder that does not exist or is empty.
+        Folder that does not exist or is empty.
 
     Raises
     ------
     BadInput
-        For an invalid seed or folder, or a store that cannot be re-keyed.
+        If seed or folder are invalid, or the store cannot be re-keyed.
     """
     if store.foreign:
         raise BadInput(
@@ -99,7 +99,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
 
 
 def folder_hash(path: Path) -> str:
-    """Return the SHA-256 of a folder: path, zero byte, content and zero byte of every file, sorted by path."""
+    """Return the SHA-256 of path, zero byte, content and zero byte of every file, by path."""
     digest = hashlib.sha256()
     for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
         digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
@@ -131,7 +131,7 @@ def _added(below: Any, own: Any) -> Any:
 
 
 def _write(rekey: Rekey, out: Path) -> int:
-    """Write every part of the set into one folder, including inherited parts, and return the number of cases."""
+    """Write every part of the set, including inherited parts; return the number of cases."""
     source, tables = rekey.store, rekey.store.tables
     made = {"store": source.name, "version": source.version, "seed": rekey.seed}
     own = {key: value for key, value in source.info.items() if key != "extends"}
@@ -165,7 +165,7 @@ def _write(rekey: Rekey, out: Path) -> int:
 
 
 def _write_wordings(rekey: Rekey, out: Path) -> int:
-    """Write the wordings of the store's cases, each re-keyed as the case that it makes, and return their number."""
+    """Write the wordings, re-keyed as the cases that they make; return their number."""
     source, written = rekey.store, 0
     for path in sorted((source.path / WORDINGS).glob("*.yaml")):
         made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
@@ -181,7 +181,7 @@ def _write_wordings(rekey: Rekey, out: Path) -> int:
 
 
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of a pattern in the store and in those it extends, each with its place in the set.
+    """Yield the files of a pattern in the store and its bases, each with its place in the set.
 
     The store's own file replaces an inherited prompt, weights file or article of the same id. Phrases of the same name
     are both kept, the store's own after the inherited file.
