@@ -42,8 +42,8 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
         return _behind(values, metric, who) | {"k": 0, "of": ""}
     if len(np.unique(trials)) < 2:
         return _behind(values, metric, who) | {"of": ""}
-    mine = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
-    return mine | {"of": f" of {trials_in_words(chosen)}"}
+    counts = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
+    return counts | {"of": f" of {trials_in_words(chosen)}"}
 
 
 def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str, Any]:

@@ -52,10 +52,10 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     for manifest in manifests:
         runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
     names: dict[str, str] = {}
-    for (model, imported), mine in runs.items():
-        words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
-        words = [_never_unsaid(said, m) for said, m in zip(words, mine, strict=True)]
-        names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
+    for (model, imported), group in runs.items():
+        words = told_apart(group) if len(group) > 1 else _store(group) if imported and (model, False) in runs else [""]
+        words = [_with_own_inputs(trait, m) for trait, m in zip(words, group, strict=True)]
+        names |= {m["run_id"]: f"{model} [{trait}]" if trait else model for m, trait in zip(group, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
 
@@ -75,11 +75,11 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
     return found[0] if found else alike[0] if len(alike) == 1 else name
 
 
-def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
+def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
     prompt = own_prompt(manifest)
     unprotected = UNPROTECTED if _value(manifest, "isolate") == UNPROTECTED else ""
     own = (f"prompt {prompt}" if prompt else "", _rules(manifest), unprotected)
-    return ", ".join(filter(None, (said, *(words for words in own if words not in said))))
+    return ", ".join(filter(None, (trait, *(words for words in own if words not in trait))))
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
@@ -95,8 +95,8 @@ def own_prompt(manifest: dict[str, Any]) -> str:
 
 def _rules(manifest: dict[str, Any]) -> str:
     names = str(_value(manifest, "rules") or "").split(", ")
-    told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
-    return f"rules {as_named(told)}" if names[0] else ""
+    text = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
+    return f"rules {as_named(text)}" if names[0] else ""
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
@@ -105,14 +105,14 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
         return alone
-    told: list[tuple[str, ...]] = [()] * len(manifests)
+    traits: list[tuple[str, ...]] = [()] * len(manifests)
     for column in differing:
-        more = [(*words, word) for words, word in zip(told, column, strict=True)]
-        told = more if len(set(more)) > len(set(told)) else told
-    times = Counter(told)
+        more = [(*words, word) for words, word in zip(traits, column, strict=True)]
+        traits = more if len(set(more)) > len(set(traits)) else traits
+    times = Counter(traits)
     return [
         ", ".join(words if times[words] == 1 else (*words, m["run_id"]))
-        for words, m in zip(told, manifests, strict=True)
+        for words, m in zip(traits, manifests, strict=True)
     ]
 
 
@@ -122,7 +122,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     known = input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
     own = map(own_prompt, manifests)
-    yield [f"prompt {mine}" if mine else words for mine, words in zip(own, known, strict=True)]
+    yield [f"prompt {prompt}" if prompt else words for prompt, words in zip(own, known, strict=True)]
     yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
     yield input_words(manifests, "agent", "agent {}", "no own agent")
@@ -153,10 +153,10 @@ def input_words(
         for part, text in zip(parts, texts, strict=True)
     ]
     hashes = [str(part.get("hash")) for part in parts]
-    times = Counter(said for said, _ in set(zip(words, hashes, strict=True)))
+    times = Counter(trait for trait, _ in set(zip(words, hashes, strict=True)))
     return [
-        said if times[said] == 1 else f"{said} ({content[:HASH_SHOWN]})"
-        for said, content in zip(words, hashes, strict=True)
+        trait if times[trait] == 1 else f"{trait} ({content[:HASH_SHOWN]})"
+        for trait, content in zip(words, hashes, strict=True)
     ]
 
 
@@ -277,8 +277,8 @@ def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[Run
         held: list[set[tuple[Any, ...]]] = []
         for run in largest:
             cases = manifests[run.run_id]["cases"]
-            mine = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
-            if run.run_id != keep and any(mine <= other for other in held):
+            trials = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
+            if run.run_id != keep and any(trials <= other for other in held):
                 copies.add(run.run_id)
-            held.append(mine)
+            held.append(trials)
     return [run for run in runs if run.run_id not in copies]

@@ -138,16 +138,16 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
         asked = verdicts.assign(name=given)
         found |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
     scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
-    mine = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
-    said = [{finding_label(one) for one in score.get("findings") or ()} for score in mine]
-    for names, column in zip(said, f["customer_finding_names"].fillna(""), strict=True):
+    stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
+    findings = [{finding_label(one) for one in score.get("findings") or ()} for score in stored]
+    for names, column in zip(findings, f["customer_finding_names"].fillna(""), strict=True):
         names |= {f"customer: {name}" for name in column.split(", ") if name}
     for rule in (name for name in f if name.startswith("rule_")):
-        for names, state in zip(said, f[rule], strict=True):
+        for names, state in zip(findings, f[rule], strict=True):
             names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()
     return found | {
-        "finding": [tuple(sorted(names)) for names in said],
-        "promise": [tuple(sorted(_promises(score))) for score in mine],
+        "finding": [tuple(sorted(names)) for names in findings],
+        "promise": [tuple(sorted(_promises(score))) for score in stored],
     }
 
 

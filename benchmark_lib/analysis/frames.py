@@ -297,14 +297,14 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}
-        told = score.get("cost_usd"), score.get("customer_cost_usd")
+        recorded = score.get("cost_usd"), score.get("customer_cost_usd")
         who = (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial)
         played = (source_of(manifest, raw["source"]), raw["customer"], raw["ended_by"], version, score.get("version"))
         tokens = (usage.get(f"{kind}_tokens") for kind in ("prompt", "completion", "reasoning"))
         sides = (("agent", raw["source"]), ("customer", raw["customer"]))
         paid = [
             costs.get((case_id, trial, side), 0.0 if played_by == "scripted" else None) if cost is None else cost
-            for cost, (side, played_by) in zip(told, sides, strict=True)
+            for cost, (side, played_by) in zip(recorded, sides, strict=True)
         ]
         of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
         # scores before scoring-10 do not distinguish needless from accepted handovers

@@ -94,11 +94,11 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
     return frame.assign(bucket=frame["bucket"].mask(crossed, VARIANT))
 
 
-def progress(mine: pd.DataFrame) -> tuple[int, int]:
+def progress(rows: pd.DataFrame) -> tuple[int, int]:
     """Return how many conversations of an entry are finished, and how many were planned."""
-    finished = len(mine) - int(mine["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in mine else 0)
-    planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
-    return finished, max(planned, len(mine))
+    finished = len(rows) - int(rows["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in rows else 0)
+    planned = int(rows.drop_duplicates("run_id")["planned"].sum()) if "planned" in rows else 0
+    return finished, max(planned, len(rows))
 
 
 def partial_words(finished: int, planned: int) -> str:
@@ -112,8 +112,8 @@ def says_partial(make: Table) -> Table:
     @wraps(make)
     def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
         table, found = make(results, *given, **options), dict[str, dict[str, str]]()
-        for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-            if words := partial_words(*progress(mine)):
+        for (panel, entry), group in conversations_of(results).groupby(["panel", "entry"], sort=False):
+            if words := partial_words(*progress(group)):
                 found.setdefault(panel, {})[entry] = words
         if "entry" not in table:
             return table.assign(partial=[named_with(found.get(panel, {})) for panel in table["panel"]])
@@ -125,11 +125,11 @@ def says_partial(make: Table) -> Table:
 
 def named_with(partial: Mapping[str, str]) -> str:
     """Return entries in words, each with its `partial_words`; without a name, the words alone."""
-    told = [
+    parts = [
         f"{short_name(entry)} ({words})" if entry and words else short_name(entry) or words
         for entry, words in partial.items()
     ]
-    return ", ".join(told) if len(told) <= MOST_NAMED else f"{len(told)} of the rows"
+    return ", ".join(parts) if len(parts) <= MOST_NAMED else f"{len(parts)} of the rows"
 
 
 def is_variant(case_ids: pd.Series) -> pd.Series:
@@ -160,21 +160,21 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
     """Return the short name of a row, with its kind unless it is a model: ``oracle (scripted)``."""
-    said = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
-    words = ", ".join(filter(None, said))
+    remarks = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
+    words = ", ".join(filter(None, remarks))
     return short_name(row["entry"], longest) + (f" ({words})" if words else "")
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
     """Return for a caption which rows are no language models run here, and which are partial."""
-    said: list[str] = []
+    sentences: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
         if panel != "models" and len(rows):
-            said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
+            sentences.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
     if partial := partial_in(table):
-        said.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
-    return said
+        sentences.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
+    return sentences
 
 
 def partial_in(table: pd.DataFrame) -> dict[str, str]:
@@ -201,8 +201,8 @@ def short_name(entry: Any, longest: int = 36) -> str:
     name, mark = _parted(text)
     settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
     marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-    told = [f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings]
-    return f"tunable {' '.join(told)}{mark}"
+    parts = [f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings]
+    return f"tunable {' '.join(parts)}{mark}"
 
 
 def fitted(text: str, longest: int) -> str:

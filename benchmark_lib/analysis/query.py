@@ -78,7 +78,7 @@ class Query:
                 raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
             own, wanted = facets[name].map(_own), set(map(visible, values))
             known = KNOWN in wanted
-            rows &= np.array([bool(mine) if known else not wanted.isdisjoint(mine) for mine in own], dtype=bool)
+            rows &= np.array([bool(v) if known else not wanted.isdisjoint(v) for v in own], dtype=bool)
         return rows
 
     def address(self, site: str = "") -> str:

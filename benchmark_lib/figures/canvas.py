@@ -214,8 +214,8 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
 def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
     """Return the values of a column in order; values whose rows have equal numbers are together."""
     together: dict[str, list[str]] = {}
-    for value, mine in table.groupby(name, sort=False):
-        together.setdefault(str(mine[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
+    for value, group in table.groupby(name, sort=False):
+        together.setdefault(str(group[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
     return list(together.values())
 
 

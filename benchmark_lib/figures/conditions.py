@@ -63,10 +63,10 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     table, handles = table.sort_values("turn"), []
     lines = alike(table, "rule", ["turn", "kept", "low", "high"])
     for place, (rules, color, sign) in enumerate(zip(lines, LINES, MARKS, strict=False)):
-        mine = table[table["rule"] == rules[0]]
-        at = mine["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
-        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.6)
-        ax.plot(at, 100 * mine["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
+        line = table[table["rule"] == rules[0]]
+        at = line["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
+        ax.vlines(at, 100 * line["low"], 100 * line["high"], color=color, linewidth=0.8, alpha=0.6)
+        ax.plot(at, 100 * line["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
         handles.append(mark(ax, ", ".join(map(words, rules)), color=color, marker=sign, linestyle="-", markersize=4))
     last = int(table["turn"].max())
     ax.set(xlim=(0.5, last + 0.5), ylim=(-4, 104))

@@ -103,12 +103,12 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
 
     states, unsafe = list(CELL_COLORS), table["unsafe"].astype(str)
     share = unsafe if is_narrow(ax) else unsafe + "/" + table["trials"].astype(str)
-    told = table.assign(
+    drawn = table.assign(
         number=_painted(table).map({state: number for number, state in enumerate(states)}).astype(float),
         sign=table["state"].map(STATE_SIGNS).fillna("").mask(table["stability"] == "flips", share),
     )
     grid, signs = (
-        told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
+        drawn.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
         for name in ("number", "sign")
     )
     if turned:
@@ -206,13 +206,13 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
     """Draw models with equal values on top of each other; their one mark links all of them."""
     look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
-    for _, mine in table.groupby("entry"):
-        first = mine.iloc[0]
-        lines = ax.plot(mine["push"], 100 * mine["unsafe_share"], **look)
-        if (mine["given_way"] > mine["unsafe"]).any():
-            lines += ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **look)
+    for _, curve in table.groupby("entry"):
+        first = curve.iloc[0]
+        lines = ax.plot(curve["push"], 100 * curve["unsafe_share"], **look)
+        if (curve["given_way"] > curve["unsafe"]).any():
+            lines += ax.plot(curve["push"], 100 * curve["given_way_share"], linestyle=":", **look)
         leads(ax, first, *lines)
-        for at in mine.itertuples() if color else ():
+        for at in curve.itertuples() if color else ():
             (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
             here = table[table["push"] == at.push]
             counts = [f"{r.entry}: {r.unsafe} of {r.conversations}" for r in here.itertuples()]

@@ -224,11 +224,11 @@ def judge_correction(judge, human) -> JudgeCorrection:
     if why:
         return _labels_alone(labels, why, common)
     n, many = int(both.sum()), int(rest.sum())
-    seen, said = human[both], judge[both]
+    seen, verdicts = human[both], judge[both]
     spread = float(np.var(judge[scored], ddof=1))
-    weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
-    point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
-    se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
+    weight = float(np.clip(np.cov(seen, verdicts)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
+    point = weight * float(judge[rest].mean()) + float((seen - weight * verdicts).mean())
+    se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * verdicts, ddof=1)) / n)
     reach = NormalDist().inv_cdf(TAILS[1]) * se
     found: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
     return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)

@@ -164,10 +164,10 @@ class _Strata:
         self.error = float(np.sqrt(np.sum(variances)))
         self.cases, self.fewest = a.size, int(min(n_a.sum(), n_b.sum()))
         rows, times = np.unique(np.stack([n_a, n_b, a + b], axis=1), axis=0, return_counts=True)
-        told = (rows[:, 2] > 0) & (rows[:, 2] < rows[:, 0] + rows[:, 1])  # other strata do not depend on the odds
-        self.rows, self.times = rows[told].astype(float), times[told]
+        informative = (rows[:, 2] > 0) & (rows[:, 2] < rows[:, 0] + rows[:, 1])  # others do not depend on the odds
+        self.rows, self.times = rows[informative].astype(float), times[informative]
         masses, least = np.ones(1), int((a + b == n_a + n_b) @ n_a)
-        for (m, n, t), many in zip(rows[told], times[told], strict=True):
+        for (m, n, t), many in zip(rows[informative], times[informative], strict=True):
             least += many * max(0, t - n)
             for _ in range(many):  # sums of positive terms keep the digits of small chances
                 masses = np.convolve(masses, _hypergeometric(int(m), int(n), int(t)))
@@ -226,12 +226,12 @@ class _Strata:
     def difference(self, log_odds: float) -> float:
         m, n, t = self.rows.T
         if np.isinf(log_odds):
-            mine = np.minimum(m, t) if log_odds > 0 else np.maximum(0, t - n)
+            counts = np.minimum(m, t) if log_odds > 0 else np.maximum(0, t - n)
         else:
             odds = np.exp(log_odds)
             b, c = (n - t) + odds * (m + t), odds * m * t
-            mine = 2 * c / (b + np.sqrt(np.maximum(b**2 - 4 * (odds - 1) * c, 0)))
-        return float(self.times @ (mine / m - (t - mine) / n))
+            counts = 2 * c / (b + np.sqrt(np.maximum(b**2 - 4 * (odds - 1) * c, 0)))
+        return float(self.times @ (counts / m - (t - counts) / n))
 
 
 @lru_cache(maxsize=4096)

@@ -160,8 +160,8 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
     traps, totals = a.shape[1], a + b
     length = traps * trials + 1
-    mine = np.arange(trials + 1)
-    masses = np.stack([hypergeom.pmf(mine, 2 * trials, total, trials) for total in range(2 * trials + 1)])
+    counts = np.arange(trials + 1)
+    masses = np.stack([hypergeom.pmf(counts, 2 * trials, total, trials) for total in range(2 * trials + 1)])
     transform = np.fft.rfft(masses, n=length, axis=1)
     logs = np.log(np.where(np.abs(transform) < 1e-30, 1e-30, transform))
     table = np.stack([(totals == total).sum(axis=1) for total in range(2 * trials + 1)], axis=1)

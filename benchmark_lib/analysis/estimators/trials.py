@@ -200,19 +200,19 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **common)
     table = table[rows][:, kept]
     means = table.mean(axis=0)
-    told = table[np.ptp(table, axis=1) > 0]
+    mixed = table[np.ptp(table, axis=1) > 0]
     place = int(np.argmax(np.abs(means - means.mean())))
     found: dict[str, Any] = dict(
         estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
     )
-    if not len(told):
+    if not len(mixed):
         return TrialShift(p=1.0, **found, **common)
     # Not scipy.stats.permutation_test, which refuses a single case.
-    stream, mean = generator(rng), told.sum() / kept.size
-    observed, extreme = np.abs(told.sum(axis=0) - mean).max() - 1e-9, 1
+    stream, mean = generator(rng), mixed.sum() / kept.size
+    observed, extreme = np.abs(mixed.sum(axis=0) - mean).max() - 1e-9, 1
     for start in range(0, n_resamples, 500):
-        order = stream.random((min(500, n_resamples - start), *told.shape)).argsort(axis=2)
-        sums = np.take_along_axis(np.broadcast_to(told, order.shape), order, axis=2).sum(axis=1)
+        order = stream.random((min(500, n_resamples - start), *mixed.shape)).argsort(axis=2)
+        sums = np.take_along_axis(np.broadcast_to(mixed, order.shape), order, axis=2).sum(axis=1)
         extreme += int((np.abs(sums - mean).max(axis=1) >= observed).sum())
     return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
 
@@ -298,18 +298,18 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2
     hits, sizes, names = hits[kept], sizes[kept], names[kept]
-    mine = [names == name for name in dict.fromkeys(names.tolist()) if (names == name).sum() >= 2]
-    if not mine:
+    groups = [names == name for name in dict.fromkeys(names.tolist()) if (names == name).sum() >= 2]
+    if not groups:
         reason = "no case has two wordings with two trials each"
         return WordingSpread(wording=Estimate(estimate=nan, reason=reason), trial=Estimate(estimate=nan, reason=reason))
-    parts = np.array([_components(hits[m], sizes[m]) for m in mine])
-    p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
+    parts = np.array([_components(hits[m], sizes[m]) for m in groups])
+    p = _shuffled([(hits[m], sizes[m]) for m in groups], n_resamples, generator(rng))
     left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
     method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
         replace(found, estimand=words, method=method, reason=sentence(found.reason, left))
         for words, column in zip(("variance over wordings of a case", "variance over trials of a wording"), parts.T)
-        for found in [clustered_mean(column, np.arange(len(mine)), bounds=None)]
+        for found in [clustered_mean(column, np.arange(len(groups)), bounds=None)]
     )
     return WordingSpread(wording=replace(wording, p=p), trial=trial)
 

@@ -157,9 +157,9 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
     metrics = {**METRICS, value.name: value, lost.name: lost}
     baselines = {"money": 0.0, "person behind": stakes.handover}
-    said = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
+    filled = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
     return tuple(
-        Question(**one | {"metric": metrics[one["metric"]]}, baseline=baselines.get(one["name"])) for one in said
+        Question(**one | {"metric": metrics[one["metric"]]}, baseline=baselines.get(one["name"])) for one in filled
     )
 
 
@@ -172,8 +172,8 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
     rows = conversations_of(results)
     board = leaderboard(results) if board is None else board
     able = board[(board["block"] == "models") & (board["panel"] == "models")]
-    mine = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
-    return mine, never_offered(board.drop(able.index)["panel"])
+    chosen = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
+    return chosen, never_offered(board.drop(able.index)["panel"])
 
 
 def never_offered(panels: pd.Series) -> str:
@@ -203,7 +203,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     import pandas as pd
 
     metric = question.metric
-    sides = {entry: Side(mine) for entry, mine in rows.groupby("entry", sort=True)}
+    sides = {entry: Side(group) for entry, group in rows.groupby("entry", sort=True)}
     of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
     if unknown := sorted(sides.keys() - of.keys()):
         why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
@@ -226,13 +226,13 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
 
 
 def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -> dict[str, Any]:
-    mine, numbers = side.conversations, found.numbers if found else {}
+    rows, numbers = side.conversations, found.numbers if found else {}
     return {
         "entry": side.name,
         **interval(head.mean, "value"),
         "cases": head.n,
-        "trials": int(mine["trial"].nunique()),
-        "worst": worst_trial(mine) if metric.banded else nan,
+        "trials": int(rows["trial"].nunique()),
+        "worst": worst_trial(rows) if metric.banded else nan,
         "equal": found is not None and is_equal(found),
         "difference": numbers.get("difference", nan),
         "difference_low": numbers.get("low", nan),
@@ -252,5 +252,5 @@ def _against_nothing(question: Question, leader: Side) -> str:
     if not found.difference:
         return f"no better than {question.does_nothing}"
     better = (found.difference > 0) == bool(question.metric.higher_is_better)
-    said = f"{'better' if better else 'worse'} than {question.does_nothing}"
-    return f"surely {said}" if found.word == SURE else f"measured as {said}, but not surely"
+    words = f"{'better' if better else 'worse'} than {question.does_nothing}"
+    return f"surely {words}" if found.word == SURE else f"measured as {words}, but not surely"

@@ -39,13 +39,13 @@ STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 def margins_in_words() -> str:
     """Return the margins of `MARGINS` in words."""
-    said = [
+    margins = [
         f"{METRICS[name].title.lower()} {unsigned(METRICS[name], METRICS[name].scale.factor(BAND_TRAPS) * margin)}"
         for name, margin in MARGINS.items()
         if name != COST
     ]
     cost = f"cost {usd(1000 * MARGINS[COST], 0)} per 1,000 conversations"
-    return f"{'; '.join(said)} (of {BAND_TRAPS}); {cost}".replace("2.0 (of", "2 (of")
+    return f"{'; '.join(margins)} (of {BAND_TRAPS}); {cost}".replace("2.0 (of", "2 (of")
 
 
 def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
@@ -232,13 +232,13 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
         chains.setdefault((setting, base), {base: low})[other] = value
     for group, ((setting, _), runs) in enumerate(chains.items()):
         for run_id, value in sorted(runs.items(), key=lambda run: level(run[1])):
-            mine = frame[frame["run_id"] == run_id]
-            found = headline(mine, metric)
+            conversations = frame[frame["run_id"] == run_id]
+            found = headline(conversations, metric)
             row = {"model": models[run_id], "setting": setting, "group": group, "value": value}
-            row |= {"entry": results.entries[run_id], "conversations": len(mine), "n": found.n, **pair(found)}
+            row |= {"entry": results.entries[run_id], "conversations": len(conversations), "n": found.n, **pair(found)}
             row |= {"metric": metric, "title": metric_of(metric).title}
-            row |= {name: mine[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
-            rows.append(row | {"usd_1000": 1000 * mine[COST].mean(skipna=False)})
+            row |= {name: conversations[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
+            rows.append(row | {"usd_1000": 1000 * conversations[COST].mean(skipna=False)})
     return framed(
         rows,
         "model setting group value entry conversations metric title median mean low high n usd_1000 "
@@ -268,20 +268,20 @@ def effort_table(results: Results) -> pd.DataFrame:
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
     """Return differences, costs, and the price of one more resolved case, for each step."""
-    said = []
+    sentences = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         of = {row["metric"]: row for row in rows.to_dict("records")}
-        sure = [_told(of[name]) for name in PLANNED if of[name]["word"] == SURE]
+        sure = [_change_in_words(of[name]) for name in PLANNED if of[name]["word"] == SURE]
         bought = "; ".join(sure) or "every planned metric is too close to call"
         words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(of[COST])}"
         more, extra = of["resolved"]["difference"], of[COST]["difference"]
         if of["resolved"]["word"] == SURE and more > 0 and extra > 0:
             words += f" Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations."
-        said.append(words)
-    return said
+        sentences.append(words)
+    return sentences
 
 
-def _told(row: Row) -> str:
+def _change_in_words(row: Row) -> str:
     scale, cases = METRICS[row["metric"]].scale, counted(int(row["cases"]), "case")
     return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({cases})"
 

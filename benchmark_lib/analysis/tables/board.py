@@ -140,10 +140,10 @@ def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]
     of, found = dict(list(pairs)), []
     names = Counter(entry for entry, _ in of)
     for row in rows:
-        mine = of.get((row["entry"], row["source"]))
+        group = of.get((row["entry"], row["source"]))
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
         without = {**who, "customer_flagged": NO}
-        found.append({} if mine is None else {ALL: (mine, who), WITHOUT: (mine[~flags_of(mine)], without)})
+        found.append({} if group is None else {ALL: (group, who), WITHOUT: (group[~flags_of(group)], without)})
     return found
 
 
@@ -174,8 +174,8 @@ def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> t
     every = Estimate(estimate=mean, low=low, high=high, n=size, estimand="mean over cases", method=words)
     counted: list[Row] = [{}, {}]
     if behind:
-        mine, who = behind
-        counted = [_queries(**find(mine, metric, **who)) for find in (behind_median, behind_metric)]
+        group, who = behind
+        counted = [_queries(**find(group, metric, **who)) for find in (behind_median, behind_metric)]
     of = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
     note = ", ".join(filter(None, [of, worst_beside(row) if metric.banded and not form else ""]))
     return (

@@ -79,16 +79,16 @@ def cost_table(results: Results) -> pd.DataFrame:
         (per conversation), hidden (share of the completion that is hidden reasoning), unpriced_calls, tier, reason.
     """
     rows = []
-    for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
-        head = {"panel": mine["panel"].iloc[0], "entry": entry, "model": mine["model"].iloc[0], "source": source}
-        ledger = results.calls[results.calls["run_id"].isin(set(mine["run_id"]))]
-        rows.append(head | _costs(mine, ledger) | {"tier": cost_tier(mine)})
+    for (entry, source), group in conversations_of(results).groupby(["entry", "source"], sort=True):
+        head = {"panel": group["panel"].iloc[0], "entry": entry, "model": group["model"].iloc[0], "source": source}
+        ledger = results.calls[results.calls["run_id"].isin(set(group["run_id"]))]
+        rows.append(head | _costs(group, ledger) | {"tier": cost_tier(group)})
     return pd.DataFrame(rows)
 
 
-def _costs(mine: pd.DataFrame, ledger: pd.DataFrame) -> Row:
-    finished, planned = progress(mine)
-    kept = mine[~mine["ended_by"].isin(NOT_SCORED)]
+def _costs(group: pd.DataFrame, ledger: pd.DataFrame) -> Row:
+    finished, planned = progress(group)
+    kept = group[~group["ended_by"].isin(NOT_SCORED)]
     total = kept["cost_usd"].sum(skipna=False) if len(kept) else nan
     each = total / len(kept) if len(kept) else nan
     row = {"conversations": finished, "planned": planned, "per_conversation_usd": each, "per_1000_usd": 1000 * each}
@@ -101,7 +101,7 @@ def _costs(mine: pd.DataFrame, ledger: pd.DataFrame) -> Row:
     written, hidden = kept["completion_tokens"], kept["reasoning_tokens"]
     share = float(hidden.sum() / written.sum()) if written.sum() > 0 and hidden.notna().any() else nan
     row |= {"completion_tokens": written.mean(), "reasoning_tokens": hidden.mean(), "hidden": share}
-    return row | {"reason": _reason(row, is_played(mine["source"].iloc[0]))}
+    return row | {"reason": _reason(row, is_played(group["source"].iloc[0]))}
 
 
 def _bought(kept: pd.DataFrame) -> Row:
@@ -133,13 +133,13 @@ def _reason(row: Row, played: bool) -> str:
         f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {K} finished trials: "
         "the price of a reliable case is over these"
     )
-    said = {
+    reasons = {
         "played, not paid for" if played else unpriced: missing(row["per_conversation_usd"]),
         unreliable: not row["reliable"],
         finished: row["conversations"] < row["planned"],
         partly: 0 < row["reliable_cases"] < row["resolvable_cases"],
     }
-    return sentence(*(words for words, applies in said.items() if applies))
+    return sentence(*(words for words, applies in reasons.items() if applies))
 
 
 def cost_lines(row: dict[str, Any]) -> pd.DataFrame:
@@ -194,9 +194,9 @@ def plan_cost_table(
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None
     paid = frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
-    for entry, mine in paid:
-        both = mine["cost_usd"] + mine["customer_cost_usd"]
-        reason = f"the price of {both.isna().sum()} of {counted(len(mine), 'conversation')} is unknown"
+    for entry, group in paid:
+        both = group["cost_usd"] + group["customer_cost_usd"]
+        reason = f"the price of {both.isna().sum()} of {counted(len(group), 'conversation')} is unknown"
         known.append((entry, "measured", both.mean(skipna=False), reason if both.isna().any() else ""))
     rows = [
         (name, source, usd, n, t, n * t, usd * n * t, reason)

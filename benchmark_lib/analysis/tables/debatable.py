@@ -50,8 +50,8 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
     missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
     if missing:
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
-    said = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
-    for row in said.to_dict("records"):
+    chosen = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
+    for row in chosen.to_dict("records"):
         lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]
         if lacking:
             raise BadInput(
@@ -61,7 +61,7 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
             )
     rows = conversations_of(results)
     unsafe = rows.loc[rows["unsafe"].fillna(False).astype(bool), ["panel", "entry", "kind", *ITEM]]
-    found = unsafe.merge(said[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
+    found = unsafe.merge(chosen[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
     columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
     return found[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
 
@@ -90,10 +90,10 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
     columns += [f"{name}_without" for name in NUMBERS]
     if acts.empty:
         return framed([], " ".join(columns))
-    mine, keys = rows[rows["entry"].isin(acts["entry"])], ["entry", "source"]
-    after = unsafe_table(without_debatable(mine, labels))[[*keys, *NUMBERS]]
-    table = unsafe_table(mine).merge(after, on=keys, suffixes=("", "_without"))
-    table = table.merge(mine.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
+    chosen, keys = rows[rows["entry"].isin(acts["entry"])], ["entry", "source"]
+    after = unsafe_table(without_debatable(chosen, labels))[[*keys, *NUMBERS]]
+    table = unsafe_table(chosen).merge(after, on=keys, suffixes=("", "_without"))
+    table = table.merge(chosen.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
     called = acts.drop_duplicates(ITEM)["entry"].value_counts()
     names = acts.groupby("entry")["labeller"].agg(lambda own: ", ".join(sorted(set(own))))
     return table.assign(debatable=table["entry"].map(called), labellers=table["entry"].map(names))[columns]

@@ -49,20 +49,20 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return summarise(results, _escalation, f"{columns} handovers queue_right queue_conversations queue_accepted reason")
 
 
-def _escalation(mine: pd.DataFrame) -> Row:
-    row, said = {"trials": mine["trial"].nunique()}, dict[str, str]()
+def _escalation(group: pd.DataFrame) -> Row:
+    row, reasons = {"trials": group["trial"].nunique()}, dict[str, str]()
     for name, metric in DIRECTIONS.items():
-        found = headline(mine, metric)
+        found = headline(group, metric)
         row |= _direction(name, found.median, found.mean.estimate, found.mean.low, found.mean.high, found.n)
-        said[name] = found.reason
-    precision, handovers = precision_of_handover(mine)
+        reasons[name] = found.reason
+    precision, handovers = precision_of_handover(group)
     recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
     even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
     row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
     row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
-    accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna().astype(float)
+    accepted = group.loc[group["bucket"] == NEEDS, "queue_accepted"].dropna().astype(float)
     row |= {"queue_right": accepted.sum(min_count=1), "queue_conversations": len(accepted)}
-    words = {said["over"]: "over-escalation", said["missed"]: "missed handovers"}
+    words = {reasons["over"]: "over-escalation", reasons["missed"]: "missed handovers"}
     why = [f"{name if len(words) == 2 else 'both directions'}: {reason}" for reason, name in words.items() if reason]
     return row | {"queue_accepted": accepted.mean(), "reason": sentence(*why, precision.reason)}
 
@@ -83,13 +83,13 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
 
 
-def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
+def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
     """Estimate the share of handovers that were needed (traps aside), and count the handovers.
 
     The interval resamples cases.
     """
     estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
-    both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
+    both = group[group["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
@@ -114,9 +114,9 @@ def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = conversations_of(results)
     intents = {bucket: sorted(rows.loc[rows["bucket"] == bucket, "intent"].unique()) for bucket in (NEEDS, SOLVABLE)}
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         for bucket, names in intents.items():
-            values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+            values, _, of = case_matrix(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
             for intent in names:
                 part = values[[one == intent for one in of]]
                 yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
@@ -204,9 +204,9 @@ def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
         conversations, of_misses (share of the panel's missed handovers), perfect of models (models without a miss).
     """
     rows = []
-    mine = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
-    mine = mine.assign(missed=mine["conversations"] - mine["handed_over"])
-    for panel, part in mine.groupby("panel", sort=False):
+    needed = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
+    needed = needed.assign(missed=needed["conversations"] - needed["handed_over"])
+    for panel, part in needed.groupby("panel", sort=False):
         for intent, some in [*part.groupby("intent"), (ALL_INTENTS, part)]:
             by_model = some.groupby("entry")["missed"].sum()
             missed, models = int(by_model.sum()), (int((by_model == 0).sum()), len(by_model))

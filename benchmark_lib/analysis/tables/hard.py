@@ -64,11 +64,11 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
     known = families_of(results)
     aside = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        mine = of_hard_sets(mine)
-        parts = {family: mine[mine["family"] == family] for family in family_order(mine, known)}
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        group = of_hard_sets(group)
+        parts = {family: group[group["family"] == family] for family in family_order(group, known)}
         if any(family not in aside for family in parts):
-            parts[ALL] = mine[~mine["family"].isin(aside)]
+            parts[ALL] = group[~group["family"].isin(aside)]
         for family, part in parts.items():
             yield {"family": family, "easy": family in aside, **_numbers(part)}
 
@@ -82,9 +82,9 @@ def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
     return frame[frame["family"].notna() & frame["success"].notna()]
 
 
-def _numbers(mine: pd.DataFrame) -> Row:
-    values = {arm: _by_case(mine, arm) for arm in (HARD, CLEAN, TOLD)}
-    found: Row = {"trials": int(mine["trial"].nunique())}
+def _numbers(group: pd.DataFrame) -> Row:
+    values = {arm: _by_case(group, arm) for arm in (HARD, CLEAN, TOLD)}
+    found: Row = {"trials": int(group["trial"].nunique())}
     for arm in (HARD, CLEAN):
         rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=found["trials"])
         found |= {**interval(rate, arm, f"{arm}_"), f"{arm}_n": rate.n}
@@ -93,7 +93,7 @@ def _numbers(mine: pd.DataFrame) -> Row:
     found |= _effect("effect", hard, clean) | {"effect_n": len(both), "robust": both.mean(), "robust_n": len(both)}
     found |= {"told": values[TOLD]["value"].mean(), "told_n": len(values[TOLD])}
     found |= _effect("told_effect", *_matched(values[TOLD], values[HARD]))
-    return found | {"failures": _in_counts(mine[mine["arm"] == HARD])}
+    return found | {"failures": _in_counts(group[group["arm"] == HARD])}
 
 
 def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
@@ -104,8 +104,8 @@ def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, f
     return {name: found.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": found.p if known else nan}
 
 
-def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
-    rows = mine[mine["arm"] == arm]
+def _by_case(group: pd.DataFrame, arm: str) -> pd.DataFrame:
+    rows = group[group["arm"] == arm]
     value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
     pair = rows.groupby("case_id")["pair"].first()
     return value.to_frame("value").join(pair)
@@ -118,16 +118,16 @@ def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, p
     return kept, kept.assign(value=kept["pair"].map(partner).astype(float))
 
 
-def _failures(mine: pd.DataFrame) -> Counter[str]:
-    return Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+def _failures(group: pd.DataFrame) -> Counter[str]:
+    return Counter(name for names in group["failures"].fillna("") for name in names.split(", ") if name)
 
 
-def _in_counts(mine: pd.DataFrame) -> str:
-    counts = _failures(mine)
+def _in_counts(group: pd.DataFrame) -> str:
+    counts = _failures(group)
     ordered = sorted(counts, key=lambda name: (-counts[name], [*FAILURES, name].index(name)))
-    said = ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in ordered[:MOST_FAILURES])
+    most = ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in ordered[:MOST_FAILURES])
     more = f" and {len(ordered) - MOST_FAILURES} more" if len(ordered) > MOST_FAILURES else ""
-    return f"{said}{more} (of {len(mine)})" if ordered else ""
+    return f"{most}{more} (of {len(group)})" if ordered else ""
 
 
 def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -139,9 +139,9 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
     """
     frame, rows = of_hard_sets(results), []
-    for key, mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
-        for name, count in _failures(mine).most_common():
-            rows.append((*key, name, FAILURES.get(name, name), count, len(mine)))
+    for key, group in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
+        for name, count in _failures(group).most_common():
+            rows.append((*key, name, FAILURES.get(name, name), count, len(group)))
     return framed(rows, "entry source family failure meaning conversations of")
 
 
@@ -157,10 +157,10 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     frame = of_hard_sets(results)
     frame = frame[frame["family"] == "languages"]
     rows = []
-    for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
-        clean = _by_case(mine, CLEAN)
-        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken English")
-        for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
+    for (entry, source), group in frame.groupby(["entry", "source"], sort=True):
+        clean = _by_case(group, CLEAN)
+        spoken = group["language"].where(group["language"] != ENGLISH, "broken English")
+        for language, part in group[group["arm"] == HARD].groupby(spoken, sort=True):
             values = _by_case(part, HARD)
             there, english = _matched(values, clean)
             gap = paired_difference(there["value"], english["value"], clusters=there["pair"])
@@ -171,19 +171,19 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
     """Return sentences with counts for an entry of `hard_table`: overall and weakest families."""
-    mine = table[table["entry"] == entry]
-    whole = mine[mine["family"] == ALL].to_dict("records")
+    rows = table[table["entry"] == entry]
+    whole = rows[rows["family"] == ALL].to_dict("records")
     if not whole:
         return ["No case of a hard set was run and scored."]
     row = whole[0]
     twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
-    easy = int(mine.loc[(mine["family"] != ALL) & mine["easy"].astype(bool), f"{HARD}_n"].sum())
+    easy = int(rows.loc[(rows["family"] != ALL) & rows["easy"].astype(bool), f"{HARD}_n"].sum())
     apart = f" ({easy} more, of families marked easy, are not counted)" if easy else ""
     found = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
     if row["robust_n"]:
         both = round(row["robust"] * row["robust_n"])
         found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
-    weak = mine[(mine["family"] != ALL) & (mine["hard_n"] > 0) & (mine["hard"] < 1)].sort_values(["hard", "family"])
+    weak = rows[(rows["family"] != ALL) & (rows["hard_n"] > 0) & (rows["hard"] < 1)].sort_values(["hard", "family"])
     for family in weak.head(SHOWN).to_dict("records"):
         name = family["family"].replace("_", " ")
         found.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")

@@ -217,11 +217,11 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     """
     chosen = metric_of(metric)
 
-    def row(mine: pd.DataFrame) -> dict[str, Any]:
-        over, found = of_bucket(mine, chosen), headline(mine, chosen)
+    def row(group: pd.DataFrame) -> dict[str, Any]:
+        over, found = of_bucket(group, chosen), headline(group, chosen)
         counts = {"cases": found.n, "trials": over["trial"].nunique(), "of": len(over)}
         counts["conversations"] = over[chosen.column].notna().sum()
-        reason = why_none(mine, chosen.bucket) or found.reason
+        reason = why_none(group, chosen.bucket) or found.reason
         return {"metric": metric, **pair(found), "per_trial": found.per_trial, **counts, "reason": reason}
 
     columns = "metric median mean low high per_trial cases trials conversations of reason"

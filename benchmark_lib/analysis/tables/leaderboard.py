@@ -71,15 +71,15 @@ def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(["entry", "source"], ignore_index=True)
 
 
-def unsafe_row(mine: pd.DataFrame) -> Row:
+def unsafe_row(group: pd.DataFrame) -> Row:
     """Return the row of one model in `unsafe_table`."""
-    found = headline(mine, "unsafe")
+    found = headline(group, "unsafe")
     fresh: Any = found.like_these
-    trials = mine.loc[mine["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
-    row = {"trials": trials, "traps": fresh.traps or nan, "median": found.median, "worst": worst_trial(mine)}
+    trials = group.loc[group["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
+    row = {"trials": trials, "traps": fresh.traps or nan, "median": found.median, "worst": worst_trial(group)}
     row |= {"observed": found.mean.estimate, "these_mean": fresh.these_mean}
     row |= interval(found.mean, "observed", "these_") | interval(fresh, "mean") | _bands(found)
-    return row | {"band": fresh.band, "resolved": headline(mine, "resolved").median, "reason": found.reason}
+    return row | {"band": fresh.band, "resolved": headline(group, "resolved").median, "reason": found.reason}
 
 
 def worst_trial(conversations: pd.DataFrame) -> float:
@@ -153,7 +153,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
         line, dominated names the dominating entries (`dominance`), dominated_why the evidence; each may be empty.
     """
     conversations = conversations_of(results)
-    rows = [_board_row(mine) for _, mine in conversations.groupby(["entry", "source"], sort=True)]
+    rows = [_board_row(group) for _, group in conversations.groupby(["entry", "source"], sort=True)]
     rows += _empty_rows(results, conversations)
     if not rows:
         return pd.DataFrame(columns=["panel", "entry", "model", "source", "block", "notes"])
@@ -176,31 +176,31 @@ def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[st
     for row in rows:
         able = row["block"] in WEIGHED or row["below"].startswith(TOO_LITTLE_DONE)
         others = [one for one in weighed if able and one["panel"] == row["panel"] and one is not row]
-        mine = of.get((row["entry"], row["source"]))
-        said = {one["entry"]: dominance(mine, of[one["entry"], one["source"]]) for one in others}
-        found.append({by: words for by, words in said.items() if words})
+        group = of.get((row["entry"], row["source"]))
+        sentences = {one["entry"]: dominance(group, of[one["entry"], one["source"]]) for one in others}
+        found.append({by: words for by, words in sentences.items() if words})
     return found
 
 
-def _board_row(mine: pd.DataFrame) -> Row:
-    row: Row = {name: mine[name].iloc[0] for name in ("panel", "entry", "model", "source")}
-    notes, bands = list(_notes(mine)), Row()
-    for (name, metric), (found, without) in zip(METRICS.items(), both_forms(mine, METRICS), strict=True):
+def _board_row(group: pd.DataFrame) -> Row:
+    row: Row = {name: group[name].iloc[0] for name in ("panel", "entry", "model", "source")}
+    notes, bands = list(_notes(group)), Row()
+    for (name, metric), (found, without) in zip(METRICS.items(), both_forms(group, METRICS), strict=True):
         row |= _numbers(name, found) | _numbers(f"{name}{WITHOUT}", without)
         if metric.banded:
-            bands = _bands(found) | {f"{name}_worst": worst_trial(mine)}
-            if found.reason and (mine["bucket"] == metric.bucket).any():
+            bands = _bands(found) | {f"{name}_worst": worst_trial(group)}
+            if found.reason and (group["bucket"] == metric.bucket).any():
                 notes.append(f"{metric.title.lower()}: {found.reason}")
-    row |= bands | {"flagged": int(flags_of(mine).sum())}
-    row |= {"cost_tier": cost_tier(mine), "trials": mine["trial"].nunique(), "conversations": len(mine)}
+    row |= bands | {"flagged": int(flags_of(group).sum())}
+    row |= {"cost_tier": cost_tier(group), "trials": group["trial"].nunique(), "conversations": len(group)}
     if row["cost_tier"] == UNKNOWN and row["source"] == "model":
         notes.append(f"price unknown: {HOW_TO_PRICE}")
     for column, unknown in (("settings", DEFAULT), ("weights", UNSTATED)):
-        said = set(mine[column].dropna()) if column in mine else ()
-        row[column] = ", ".join(sorted(said)) or unknown
-    finished, planned = progress(mine)
+        values = set(group[column].dropna()) if column in group else ()
+        row[column] = ", ".join(sorted(values)) or unknown
+    finished, planned = progress(group)
     partial = partial_words(finished, planned)
-    row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
+    row |= {"versions": ", ".join(sorted(group["store_version"].unique())), "notes": notes}
     row |= {"finished": finished, "planned": planned, "partial": partial}
     row["below"] = f"{partial} conversations: partial" if partial else ""
     return row | {"block": "partial" if partial else BLOCK_OF.get(row["panel"], row["panel"])}
@@ -244,15 +244,15 @@ def _set_apart(rows: list[Row], conversations: pd.DataFrame) -> None:
     common = Counter(models or [row["versions"] for row in able]).most_common(1)[0][0] if able else ""
     alike = (conversations["store_version"] == common) & conversations["bucket"].isin(BUCKETS)
     played = conversations[alike & conversations["source"].ne("imported")]
-    cases_of = {pair: set(mine) for pair, mine in played.groupby(["entry", "source"])["case_id"]}
+    cases_of = {pair: set(cases) for pair, cases in played.groupby(["entry", "source"])["case_id"]}
     every = set().union(*cases_of.values())
     for row in able:
-        mine = cases_of.get((row["entry"], row["source"]), set())
+        cases = cases_of.get((row["entry"], row["source"]), set())
         if row["versions"] != common:
             other = f"run on {row['versions']}, others on {common}"
             row["below"] = other if row["block"] == "models" else ""
-        elif mine < every:
-            row["below"] = f"run on {len(mine)} of the {len(every)} cases of this board"
+        elif cases < every:
+            row["below"] = f"run on {len(cases)} of the {len(every)} cases of this board"
         if not row["below"] and not row["resolved"] >= RESOLVES_ENOUGH:
             share = f"{TOO_LITTLE_DONE} {percent(RESOLVES_ENOUGH)} of the resolvable cases"
             row["below"] = share if row["resolved"] == row["resolved"] else "no resolvable case has a score"
@@ -261,48 +261,48 @@ def _set_apart(rows: list[Row], conversations: pd.DataFrame) -> None:
             row["block"] = "set apart"
 
 
-def _notes(mine: pd.DataFrame) -> Iterator[str]:
-    source, trials = mine["source"].iloc[0], mine["trial"].nunique()
+def _notes(group: pd.DataFrame) -> Iterator[str]:
+    source, trials = group["source"].iloc[0], group["trial"].nunique()
     if is_played(source):
-        customer = mine["customer"].iloc[0]
+        customer = group["customer"].iloc[0]
         yield f"played: {source}" + (f"; customer: {customer}" if customer != "scripted" else "")
-    planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
+    planned = int(max(group["planned"].iloc[0] if "planned" in group else 0, trials * group["case_id"].nunique()))
     if trials < 3:
         yield f"only {counted(trials, 'trial')}"
-    scored, (finished, of) = int(mine["scored"].fillna(False).sum()), progress(mine)
+    scored, (finished, of) = int(group["scored"].fillna(False).sum()), progress(group)
     if finished < of:
         yield f"{partial_words(finished, of)} conversations: partial"
     if scored < (finished if finished < of else planned):
         yield f"{scored} of {planned} conversations scored"
-    cases = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
+    cases = group.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
     short = cases.columns[(2 * cases).lt(cases.max(axis=1), axis=0).any()]
     if len(short):
         numbers = ", ".join(map(str, short))
         yield f"trial {numbers} has fewer than half of a bucket's cases: left out of the medians there"
-    yield from _about_cases(mine)
-    if shifted := shift_in_words(mine):
+    yield from _about_cases(group)
+    if shifted := shift_in_words(group):
         yield shifted
-    if mine["store_version"].nunique() > 1:
-        yield f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable"
-    if filtered := int((mine["ended_by"] == "content_filter").sum()):
+    if group["store_version"].nunique() > 1:
+        yield f"mixed versions: {', '.join(sorted(group['store_version'].unique()))}: not comparable"
+    if filtered := int((group["ended_by"] == "content_filter").sum()):
         yield f"{filtered} stopped by a content filter"
-    if flagged := int(flags_of(mine).sum()):
-        yield f"{flagged} of {len(mine)} conversations with a customer fault"
+    if flagged := int(flags_of(group).sum()):
+        yield f"{flagged} of {len(group)} conversations with a customer fault"
 
 
-def _about_cases(mine: pd.DataFrame) -> Iterator[str]:
+def _about_cases(group: pd.DataFrame) -> Iterator[str]:
     """Yield what was not scored or run, or success on foreign tasks with that of an idle agent."""
-    imported = set(mine["source"]) == {"imported"}
-    if unknown := int(mine["bucket"].isna().sum()):
+    imported = set(group["source"]) == {"imported"}
+    if unknown := int(group["bucket"].isna().sum()):
         yield f"{counted(unknown, 'conversation')} without a score: run `deskbench score`"
         return
     if imported:
-        yield f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk"
-    elif not ("floor" in mine and mine["floor"].notna().all()):
-        if not ("family" in mine and mine["family"].notna().any()):  # a hard set has no traps
-            yield from (f"no {noun}s run" for bucket, noun in BUCKET_NOUNS.items() if bucket not in set(mine["bucket"]))
+        yield f"imported from {', '.join(sorted(group['store_version'].unique()))}: not comparable with the desk"
+    elif not ("floor" in group and group["floor"].notna().all()):
+        if not ("family" in group and group["family"].notna().any()):  # a hard set has no traps
+            yield from (f"no {noun}s run" for b, noun in BUCKET_NOUNS.items() if b not in set(group["bucket"]))
         return
-    for bucket, rows in mine.groupby("bucket"):
+    for bucket, rows in group.groupby("bucket"):
         if bucket not in BUCKETS and rows["success"].notna().any():
             means = rows["success"].astype("Float64").groupby(rows["case_id"]).mean().dropna()
             words = f"its own success in {bucket}: {percent(means.mean(), 1)} of {len(means)} cases"

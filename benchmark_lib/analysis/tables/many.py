@@ -147,10 +147,10 @@ def why_partial(run: RunFile) -> str:
     manifest = run.manifest
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
-    store, mine = store_played(manifest), set(manifest["planned"])
-    every = {case.id for case in load_cases(store)} if store is not None else mine
-    of_this_set = mine < every  # other versions and private sets have other ids: only their plan is known
-    return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
+    store, planned = store_played(manifest), set(manifest["planned"])
+    every = {case.id for case in load_cases(store)} if store is not None else planned
+    of_this_set = planned < every  # other versions and private sets have other ids: only their plan is known
+    return f"{len(planned)} of {counted(len(every), 'case')} played" if of_this_set else ""
 
 
 def _lacking(run: RunFile) -> str:

@@ -54,14 +54,14 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows, counts = [], []
-    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        flagged = int(flags_of(mine).sum())
-        texts = mine["customer_finding_names"].fillna("").astype(str)
+    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        flagged = int(flags_of(group).sum())
+        texts = group["customer_finding_names"].fillna("").astype(str)
         names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
-        row = {"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged}
-        row |= interval(proportion_interval(flagged, len(mine)), "share")
-        row["asked_back"] = asked = int((mine["asked_back"].fillna(0) > 0).sum()) if "asked_back" in mine else 0
-        row |= interval(proportion_interval(asked, len(mine)), "asked_share", "asked_")
+        row = {"entry": entry, "customer": customer, "conversations": len(group), "flagged": flagged}
+        row |= interval(proportion_interval(flagged, len(group)), "share")
+        row["asked_back"] = asked = int((group["asked_back"].fillna(0) > 0).sum()) if "asked_back" in group else 0
+        row |= interval(proportion_interval(asked, len(group)), "asked_share", "asked_")
         rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
         counts.append(names)
     found = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
@@ -98,12 +98,12 @@ def customer_turn_table(results: Results) -> pd.DataFrame:
         cases), mild, reason.
     """
     rows = []
-    for who, mine in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
-        read = mine[mine["verdict"].notna()]
+    for who, group in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
+        read = group[group["verdict"].notna()]
         clear, mild = (read["verdict"].eq(verdict) for verdict in (CLEAR, MILD))
         share = clustered_rate(clear.astype(float), list(read["case_id"]))
         numbers = (clear.sum(), share.estimate, share.low, share.high, mild.sum())
-        rows.append((*who, len(read), len(mine) - len(read), *numbers, share.reason))
+        rows.append((*who, len(read), len(group) - len(read), *numbers, share.reason))
     return framed(rows, "entry customer judge messages unread clear share low high mild reason")
 
 
@@ -126,8 +126,8 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
         high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is of n.
     """
     rows = []
-    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        for name, forms in zip(metrics, both_forms(mine, metrics), strict=True):
+    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        for name, forms in zip(metrics, both_forms(group, metrics), strict=True):
             for conversations, found in zip((ALL, KEPT), forms, strict=True):
                 row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
                 row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
@@ -151,10 +151,10 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
         If no model was run with two customers.
     """
     rows = []
-    for model, mine in conversations_of(results).groupby("model", sort=True):
-        runs = sorted(set(zip(mine["customer"], mine["entry"], strict=True)))
+    for model, group in conversations_of(results).groupby("model", sort=True):
+        runs = sorted(set(zip(group["customer"], group["entry"], strict=True)))
         for (one, a), (other, b) in combinations(runs, 2):
-            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])) if one != other else ():
+            for conversations, kept in ((ALL, group), (KEPT, group[~flags_of(group)])) if one != other else ():
                 first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
                 for name in metrics:
                     found = compare(first, second, name)
@@ -179,8 +179,8 @@ def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
     table = known.assign(success=known["success"].astype(float)).pivot_table("success", "case_id", "trial")
     found = trial_shift(table.to_numpy(), n_resamples=1_999)
     trial = int(table.columns[found.trial]) if found.trial >= 0 else None
-    said = {"trial": trial, "own": percent(found.estimate), "others": percent(found.others), "p": found.p}
-    return found, trial, SHIFTED.format(**said) if found.p <= LEVEL else ""
+    values = {"trial": trial, "own": percent(found.estimate), "others": percent(found.others), "p": found.p}
+    return found, trial, SHIFTED.format(**values) if found.p <= LEVEL else ""
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
@@ -200,10 +200,10 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for who, mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        found, trial, said = _shift_of(mine)
+    for who, group in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        found, trial, finding = _shift_of(group)
         numbers = (pd.NA if trial is None else trial, found.estimate, found.others, found.p, found.n)
-        rows.append((*who, *numbers, said, found.reason))
+        rows.append((*who, *numbers, finding, found.reason))
     table = framed(rows, "panel entry trial estimate others p cases finding reason")
     return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)
 
@@ -227,10 +227,10 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     frame, rows = conversations_of(results, variants=True), []
     frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
     frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
-    for who, mine in frame.groupby(["panel", "entry"], sort=False):
-        cells = mine.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
+    for who, group in frame.groupby(["panel", "entry"], sort=False):
+        cells = group.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
         spread, of = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
-        counts = (cells["tells"].nunique(), len(cells), len(mine), mine["success"].mean())
+        counts = (cells["tells"].nunique(), len(cells), len(group), group["success"].mean())
         moved = int(((of.max() == 1) & (of.min() == 0)).sum())
         numbers = (*_deviation(spread.wording), *_deviation(spread.trial), spread.share, spread.wording.p)
         rows.append((*who, *counts, moved, *numbers, spread.wording.reason))

@@ -98,10 +98,10 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for (panel, entry), mine in replies.groupby(["panel", "entry"], sort=True):
-        every = mine.dropna(subset=["kept"]).groupby(REPLY, sort=False)["kept"].all().reset_index().assign(rule=ALL)
-        together = every if mine["rule"].nunique() > 1 else every.iloc[:0]
-        for rule, part in pd.concat([mine, together]).groupby("rule", sort=False):
+    for (panel, entry), group in replies.groupby(["panel", "entry"], sort=True):
+        every = group.dropna(subset=["kept"]).groupby(REPLY, sort=False)["kept"].all().reset_index().assign(rule=ALL)
+        together = every if group["rule"].nunique() > 1 else every.iloc[:0]
+        for rule, part in pd.concat([group, together]).groupby("rule", sort=False):
             read = part.dropna(subset=["kept"])
             whole = read.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
             by_reply, kept, throughout = _rate(read), int(read["kept"].sum()), int(whole["kept"].sum())
@@ -138,8 +138,8 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     read["at_first"] = read.groupby(["run_id", "case_id", "trial", "rule"])["kept"].transform("first")
     read = read[read.groupby(["entry", "rule"])["turn"].transform("nunique") > 1].sort_index()
     rows, of = [], ["panel", "entry", "partial", "rule"]
-    for who, mine in read.groupby(of, sort=False):
-        for turn, part in mine.groupby("turn"):
+    for who, group in read.groupby(of, sort=False):
+        for turn, part in group.groupby("turn"):
             found = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
             first = float(part.groupby("case_id")["at_first"].mean().mean())

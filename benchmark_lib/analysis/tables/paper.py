@@ -191,10 +191,10 @@ def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> st
     wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
     starred = "band" in chosen or any(metric.banded for metric in metrics)
     star = NO_MERIT if starred and any(map(does_too_little, records)) else ""
-    said: dict[str, list[str]] = {}
+    entries_by_note: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("conversations: partial")):
-            said.setdefault(notes, []).append(short_name(row["entry"], 48))
-    parts = [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in said.items())]
+            entries_by_note.setdefault(notes, []).append(short_name(row["entry"], 48))
+    parts = [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in entries_by_note.items())]
     return " ".join(filter(None, parts))

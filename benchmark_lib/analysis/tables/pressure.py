@@ -87,7 +87,7 @@ def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
         )
     )
     means["left_out"] = claims[~whole].groupby(keys)["entry"].nunique().reindex(means.index, fill_value=0)
-    lacking = {panel: named_with(partial_in(mine)) for panel, mine in claims.groupby("panel")}
+    lacking = {panel: named_with(partial_in(group)) for panel, group in claims.groupby("panel")}
     alone, together = means["models"] == 1, means.index.get_level_values("panel").map(lacking)
     partial = means["partial"].where(alone, together)
     return means.assign(entry=means["entry"].where(alone, ""), partial=partial).reset_index()
@@ -121,9 +121,9 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
     return table.assign(outcome=OUTCOMES[bucket][1])
 
 
-def _effects(mine: pd.DataFrame) -> list[Row]:
-    cells = mine.groupby(["base", "claim", "tone"], as_index=False)["value"].mean()
-    neutral, trials = cells[cells["tone"] == NEUTRAL], int(mine.groupby("case_id").size().median())
+def _effects(group: pd.DataFrame) -> list[Row]:
+    cells = group.groupby(["base", "claim", "tone"], as_index=False)["value"].mean()
+    neutral, trials = cells[cells["tone"] == NEUTRAL], int(group.groupby("case_id").size().median())
     found = []
     for claim in cells["claim"].unique():
         some = neutral[neutral["claim"] == claim]

@@ -120,8 +120,8 @@ def published_checks() -> pd.DataFrame:
     rows = []
     for words, (agrees, numbers) in zip(SAID["checks"], _found(), strict=True):
         verdict = "recomputed" if agrees is None else "agrees" if agrees else "disagrees"
-        said = words["sound"] if agrees and "sound" in words else words["words"]
-        texts = (words["check"], words["stated"], words["found"], verdict, said)
+        wording = words["sound"] if agrees and "sound" in words else words["words"]
+        texts = (words["check"], words["stated"], words["found"], verdict, wording)
         rows.append([text.format(**numbers) for text in texts])
     return framed(rows, "check stated found verdict words").assign(source="published")
 
@@ -164,8 +164,8 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     rest = {"rest": implied - listed, "each": (implied - listed) / others, "worst": failed.max(), "others": others}
     yield None, {"listed": listed, "traps": len(traps), "implied": implied, "runs": runs, **rest}
     cell = _cells("resolution_rate", FIELD).iloc[0]
-    said = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
-    yield None, said | {"known": resolved.notna().sum(), "models": len(board)}
+    values = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
+    yield None, values | {"known": resolved.notna().sum(), "models": len(board)}
 
 
 def _tiers_found() -> dict[str, Any]:

@@ -89,11 +89,11 @@ def holding(rows: Iterable[tuple], columns: str) -> pd.DataFrame:
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
-def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
+def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[tuple]:
     for metric in TRUTHS:
-        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
+        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(group, metric)
         seen = ~np.isnan(values)
-        found = headline(mine, metric)
+        found = headline(group, metric)
         mean, fresh, scale = found.mean, found.like_these, METRICS[metric].scale.factor(found.n)
         z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
         yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z

@@ -72,12 +72,12 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
         bucket, and for a count over fewer traps than others of the panel, since such counts are not comparable.
     """
     names, rows, sizes = list(metrics or METRICS), [], []
-    for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        side = Side(mine)
+    for (panel, entry, source), group in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
+        side = Side(group)
         values = {name: side.values(metric_of(name)) for name in names}
         seen = {name: of.means[of.trials > 0] for name, of in values.items()}
         means = [m.mean() * metric_of(n).scale.factor(len(m)) if len(m) else nan for n, m in seen.items()]
-        rows.append((panel, entry, source, vendor_of(mine["model"].iloc[0]), *means))
+        rows.append((panel, entry, source, vendor_of(group["model"].iloc[0]), *means))
         sizes.append({name: len(means) for name, means in seen.items()})
     table, of = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
     for name in (n for n in names if metric_of(n).scale.summed):
@@ -119,8 +119,8 @@ def between_models(
     """
     metrics = [name for name in metrics or QUALITY if name != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
-    for panel, mine in means.groupby("panel", sort=False):
-        found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
+    for panel, group in means.groupby("panel", sort=False):
+        found = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
         for metric, one, p_holm in zip(metrics, found, adjust_pvalues([f.p for f in found]), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
@@ -154,17 +154,17 @@ def within_models(
         estimate, low, high (BCa over cases) and reason.
     """
     frame, chosen, rows = conversations_of(results), metric_of(x), []
-    for panel, mine in frame.groupby("panel", sort=False):
+    for panel, group in frame.groupby("panel", sort=False):
         for name in (name for name in metrics or QUALITY if name != x):
             metric = metric_of(name)
-            conversations = of_bucket(mine, metric)
+            conversations = of_bucket(group, metric)
             first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns of an undefined interval; the reason does so too
                 found = within_model_correlation(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
-            reason = why_none(mine, metric.bucket) or found.reason
+            reason = why_none(group, metric.bucket) or found.reason
             who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
             rows.append((*who, found.estimate, found.low, found.high, reason))
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
@@ -201,9 +201,9 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     """
     frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
-    for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
-        found, unpriced = headline(mine, metric), int(mine["cost_usd"].isna().sum())
-        cost = nan if unpriced else 1000 * mine["cost_usd"].mean()
+    for (panel, entry), group in frame.groupby(["panel", "entry"], sort=False):
+        found, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
+        cost = nan if unpriced else 1000 * group["cost_usd"].mean()
         why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else found.reason
         held, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""

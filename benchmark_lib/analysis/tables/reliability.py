@@ -103,10 +103,10 @@ def by_bucket(
     frame = conversations_of(results)
     ran = {panel: buckets_of(rows) for panel, rows in frame.groupby("panel")}
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        panel = mine["panel"].iloc[0]
-        for bucket in buckets_of(mine) if panel == "imported" else ran[panel]:
-            yield from ({"bucket": bucket, **row} for row in rows_of(mine, success_counts(mine, bucket)))
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        panel = group["panel"].iloc[0]
+        for bucket in buckets_of(group) if panel == "imported" else ran[panel]:
+            yield from ({"bucket": bucket, **row} for row in rows_of(group, success_counts(group, bucket)))
 
     return summarise(frame, of_entry, f"bucket {columns}")
 
@@ -134,11 +134,11 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     """
     ks, of_k = list(ks), ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
 
-    def rows(mine: pd.DataFrame, counts: SuccessCounts) -> list[Row]:
+    def rows(group: pd.DataFrame, counts: SuccessCounts) -> list[Row]:
         if why := counts.why_none:
             return [{"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": why}]
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
-        rest = average_at_k(mine, counts) | {"trials": curve.trials, "reason": sentence(curve.reason, counts.left_out)}
+        rest = average_at_k(group, counts) | {"trials": curve.trials, "reason": sentence(curve.reason, counts.left_out)}
         points = zip(*(getattr(curve, name) for name in of_k), strict=True)
         return [dict(zip(of_k, point, strict=True)) | rest for point in points]
 
@@ -230,11 +230,11 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
     """
     chosen = metric_of(metric)
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        values, case_ids, _ = case_matrix(mine, chosen)
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        values, case_ids, _ = case_matrix(group, chosen)
         if not values.size:
             none = {"metric": metric, "trial": 0, "value": nan, "cases": 0, "of": 0, "in_median": False}
-            yield none | {"reason": why_none(mine, chosen.bucket)}
+            yield none | {"reason": why_none(group, chosen.bucket)}
         inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
@@ -273,9 +273,9 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     plan = plan.groupby(keys, sort=False)["trials"].max().to_frame().join(seen).fillna(0).astype(int).reset_index()
     plan["bucket"] = plan["case_id"].map(bucket_of).fillna("unknown")
     rows = []
-    for (panel, entry), mine in plan.groupby(["panel", "entry"], sort=False):
-        for bucket in sorted(mine["bucket"].unique(), key=_place):
-            some = mine[mine["bucket"] == bucket]
+    for (panel, entry), group in plan.groupby(["panel", "entry"], sort=False):
+        for bucket in sorted(group["bucket"].unique(), key=_place):
+            some = group[group["bucket"] == bucket]
             found = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
             counts = (found.n, found.planned, found.missing)
             rows.append((panel, entry, bucket, *counts, found.estimate, found.low, found.high, found.reason))

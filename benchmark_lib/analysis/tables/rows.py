@@ -40,9 +40,9 @@ def summarise(
         As for `conversations_of`.
     """
     names, rows = by.split(), list[Row]()
-    for key, mine in conversations_of(results, variants=variants).groupby(names, sort=sort):
-        found = rows_of(mine)
-        whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(mine))}
+    for key, group in conversations_of(results, variants=variants).groupby(names, sort=sort):
+        found = rows_of(group)
+        whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(group))}
         rows += [whole | row for row in ([found] if isinstance(found, dict) else found)]
     return framed(rows, f"{by} {columns} partial")
 

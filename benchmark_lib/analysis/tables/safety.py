@@ -51,9 +51,9 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     traps = rows[rows["bucket"] == "adversarial"].drop_duplicates("case_id")
     kinds = dict(zip(traps["case_id"], traps["kind"], strict=True))
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        mine = mine[mine["bucket"] == "adversarial"]
-        reached = {trap: list(states) for trap, states in mine.groupby("case_id")["pressure_reached"]}
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        group = group[group["bucket"] == "adversarial"]
+        reached = {trap: list(states) for trap, states in group.groupby("case_id")["pressure_reached"]}
         return ({"trap": trap, "kind": kind, **_fate(reached.get(trap, []))} for trap, kind in kinds.items())
 
     table = summarise(rows, of_entry, f"trap kind trials {' '.join(STATES)} state stability unsafe_share reason")
@@ -94,17 +94,17 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     """
     of_traps = trap_table(results)
 
-    def row(mine: pd.DataFrame) -> Row:
-        found, who = unsafe_row(mine), (mine["panel"].iloc[0], mine["entry"].iloc[0])
+    def row(group: pd.DataFrame) -> Row:
+        found, who = unsafe_row(group), (group["panel"].iloc[0], group["entry"].iloc[0])
         fates = of_traps[(of_traps["panel"] == who[0]) & (of_traps["entry"] == who[1])]
         trials = fates["trials"].sum()
         lost = fates.loc[fates["trials"] == 0, "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        found |= {"chances": band_in_words(found), "cost_tier": cost_tier(mine), "conversations": trials}
+        found |= {"chances": band_in_words(found), "cost_tier": cost_tier(group), "conversations": trials}
         found |= {f"{state}_share": fates[state].sum() / trials if trials else nan for state in STATES}
         found |= {"flipping": (fates["stability"] == "flips").sum(), "repeated": (fates["trials"] >= 2).sum()}
         if labels is not None:
-            found["without"] = unsafe_row(without_debatable(mine, labels))["median"]
+            found["without"] = unsafe_row(without_debatable(group, labels))["median"]
         return found | {"reason": sentence(found["reason"], *lacking)}
 
     shares = " ".join(f"{state}_share" for state in STATES)
@@ -130,8 +130,8 @@ def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
     return summarise(results, _intervals, columns)
 
 
-def _intervals(mine: pd.DataFrame) -> Iterator[Row]:
-    values, found = case_matrix(mine, "unsafe")[0], headline(mine, "unsafe")
+def _intervals(group: pd.DataFrame) -> Iterator[Row]:
+    values, found = case_matrix(group, "unsafe")[0], headline(group, "unsafe")
     values = values[~np.isnan(values).all(axis=1)]
     like = found.like_these
     if like is None or not len(values):
@@ -157,14 +157,14 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = conversations_of(results)
     last = rows.loc[_on_traps(rows), "pushes"].max()
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        mine = mine[_on_traps(mine)]
-        unsafe, wavered = mine["pressure_reached"] == "unsafe", mine["pressure_reached"] == "wavered"
-        for push in range(int(last) + 1) if len(mine) else ():
-            by_then = mine["pressure_push"] <= push
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        group = group[_on_traps(group)]
+        unsafe, wavered = group["pressure_reached"] == "unsafe", group["pressure_reached"] == "wavered"
+        for push in range(int(last) + 1) if len(group) else ():
+            by_then = group["pressure_push"] <= push
             counts = {"unsafe": int((unsafe & by_then).sum()), "given_way": int(((unsafe | wavered) & by_then).sum())}
-            row = {"push": push, "conversations": len(mine), "heard": int((mine["pushes"] >= push).sum()), **counts}
-            yield row | {f"{name}_share": count / len(mine) for name, count in counts.items()}
+            row = {"push": push, "conversations": len(group), "heard": int((group["pushes"] >= push).sum()), **counts}
+            yield row | {f"{name}_share": count / len(group) for name, count in counts.items()}
 
     return summarise(rows, of_entry, "push conversations heard unsafe given_way unsafe_share given_way_share")
 
@@ -211,9 +211,9 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         partial; block, trials and unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     ends = {"median": "unsafe", "observed": "unsafe_mean", "these_low": "low", "these_high": "high"}
-    mine = safety.drop(columns=["low", "high"], errors="ignore").rename(columns=ends)
-    mine = mine.assign(family=[vendor_of(model) for model in mine["model"]])
-    parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
+    measured = safety.drop(columns=["low", "high"], errors="ignore").rename(columns=ends)
+    measured = measured.assign(family=[vendor_of(model) for model in measured["model"]])
+    parts = [measured[measured["cost_tier"].isin([*TIERS, UNKNOWN])]]
     if published is not None:
         count = published["unsafe_actions_of_18"].astype(float)
         theirs = published[["cost_tier"]].assign(entry=published["model"], family=published["vendor"], unsafe=count)
@@ -248,11 +248,11 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
         panel, models, families (the units), estimate (Spearman), low, high, p, reason.
     """
     rows = []
-    for panel, mine in table.dropna(subset=["level"]).groupby("panel", sort=False):
-        fewer = mine["traps"] < mine["traps"].max()
-        found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
+    for panel, group in table.dropna(subset=["level"]).groupby("panel", sort=False):
+        fewer = group["traps"] < group["traps"].max()
+        found = correlation(group["level"], group["unsafe"].where(~fewer), families=group["family"])
         models = counted(int(fewer.sum()), "model")
-        words = f"{models} on fewer than {mine['traps'].max():.0f} traps among them" if fewer.any() else ""
+        words = f"{models} on fewer than {group['traps'].max():.0f} traps among them" if fewer.any() else ""
         numbers = (found.n, found.families, found.estimate, found.low, found.high, found.p)
         rows.append((panel, *numbers, sentence(found.reason, words)))
     return framed(rows, "panel models families estimate low high p reason")

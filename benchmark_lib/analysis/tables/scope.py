@@ -94,9 +94,9 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *
         settings = " (" + rows["settings"].replace("", DEFAULT) + ")" if "settings" in rows else ""
         cases = rows["store_version"] + " " + rows["case_id"]
         rows = rows.assign(entry=rows["model"] + settings, case_id=cases)
-    for key, mine in rows.groupby(["panel", "entry", "source"], sort=False):
+    for key, part in rows.groupby(["panel", "entry", "source"], sort=False):
         who = dict(zip(("panel", "entry", "source"), key, strict=True))
-        for (_, group, title), some in mine.groupby(["place", "group", "title"]):
+        for (_, group, title), some in part.groupby(["place", "group", "title"]):
             found += [who | {"group": group, "title": title} | row for row in _use_case(some, stakes)]
     return framed(found, COLUMNS)
 
@@ -195,17 +195,17 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     places = {entry: place for place, entry in enumerate(rows["entry"].unique())}
     keys = ["panel", "entry", "source", "group", "title"]
     found = [
-        dict(zip(keys, key[2:], strict=True)) | _of_group(mine)
-        for key, mine in rows.assign(first=rows["entry"].map(places)).groupby(["first", "place", *keys])
+        dict(zip(keys, key[2:], strict=True)) | _of_group(rows_of_group)
+        for key, rows_of_group in rows.assign(first=rows["entry"].map(places)).groupby(["first", "place", *keys])
     ]
     columns = " ".join(f"{name}{end}" for name in SHOWN for end in ("", "_low", "_high", "_cases", "_n"))
     return framed(found, f"{' '.join(keys)} conversations {columns}")
 
 
-def _of_group(mine: pd.DataFrame) -> Row:
-    row: Row = {"conversations": len(mine)}
+def _of_group(group: pd.DataFrame) -> Row:
+    row: Row = {"conversations": len(group)}
     for name, metric in SHOWN.items():
-        part = of_bucket(mine, metric)
+        part = of_bucket(group, metric)
         mean = median_and_mean(case_matrix(part, metric)[0], rate=True).mean
         row |= {**interval(mean, name, f"{name}_"), f"{name}_cases": mean.n}
         row[f"{name}_n"] = int(part[metric.column].notna().sum())

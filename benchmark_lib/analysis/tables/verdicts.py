@@ -162,22 +162,22 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
     """
     planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
     names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
-    said: dict[str, list[str]] = {}
+    by_verdict: dict[str, list[str]] = {}
     for row in planned:
         if row["word"] == SURE:
-            found = SAID["better at"].format(name=names["a" if row["better"] == row["name_a"] else "b"])
+            verdict = SAID["better at"].format(name=names["a" if row["better"] == row["name_a"] else "b"])
         else:
-            found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
-        said.setdefault(found, []).append(row["title"].lower())
+            verdict = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
+        by_verdict.setdefault(verdict, []).append(row["title"].lower())
     parts, of = [], counted(len(planned), "planned measure")
-    for found in (*(found for found in said if found not in OPEN), *(found for found in OPEN if found in said)):
-        titles = said[found]
+    for verdict in (*(v for v in by_verdict if v not in OPEN), *(v for v in OPEN if v in by_verdict)):
+        titles = by_verdict[verdict]
         verb = "are" if len(titles) > 1 or titles[0].endswith("s") else "is"
-        listed = in_words(titles) if found in OPEN else ", ".join(titles)
-        name = "rest" if found in OPEN else "wins"
-        parts.append(SAID[name].format(found=found, count=len(titles), planned=of, titles=listed, verb=verb))
+        listed = in_words(titles) if verdict in OPEN else ", ".join(titles)
+        name = "rest" if verdict in OPEN else "wins"
+        parts.append(SAID[name].format(found=verdict, count=len(titles), planned=of, titles=listed, verb=verb))
     text = "; ".join(parts)
-    if said.keys() <= set(OPEN):
+    if by_verdict.keys() <= set(OPEN):
         text = text[:1].upper() + text[1:]
     return " ".join(filter(None, (_no_merit(planned, names), text and f"{text}.", _shared(rows[0], names))))
 
@@ -192,8 +192,8 @@ def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
     first = planned[0][f"name_{idle[0]}"]
     less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
     led = [row["title"].lower() for row in less if row["better"] == first]
-    said = SAID["its lead" if led else "one resolves little"]
-    return said.format(name=names[idle[0]], shares=shares, titles=in_words(led))
+    template = SAID["its lead" if led else "one resolves little"]
+    return template.format(name=names[idle[0]], shares=shares, titles=in_words(led))
 
 
 def _shared(row: dict[str, Any], names: dict[str, str]) -> str:

@@ -51,12 +51,12 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
     cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
     rules = rules_played(manifest)
     for case_id, _, digest, raw in run.conversations():
-        case, told = cases.get(case_id), None
+        case, filled = cases.get(case_id), None
         if case is not None and store is not None and prompt is not None:
-            told = prompt_with(prompt_of(case, store, prompt), rules)
+            filled = prompt_with(prompt_of(case, store, prompt), rules)
         sender = f"{case.sender_name} <{case.sender}>" if case is not None else "customer"
         score = {name: value for name, value in scores.get(digest, {}).items() if name != "version"}
-        yield Chat(Conversation.from_json(raw), told, sender, score)
+        yield Chat(Conversation.from_json(raw), filled, sender, score)
 
 
 def _prompt_played(manifest: dict[str, Any], store: Store | None) -> str | None:

@@ -223,17 +223,17 @@ def _checked(record: bytes, where: str) -> Conversation:
         "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
         f"{', '.join(large)}: a number is above {LARGEST:,}, which no reader keeps whole; correct it": bool(large),
     }
-    if said := next((why for why, holds in wrong.items() if holds), None):
-        raise BadInput(f"{where}: {said}")
+    if problem := next((why for why, holds in wrong.items() if holds), None):
+        raise BadInput(f"{where}: {problem}")
     return c
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
-    told = raw.get("score")
-    if told is not None and not isinstance(told, dict):
-        raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
+    recorded = raw.get("score")
+    if recorded is not None and not isinstance(recorded, dict):
+        raise BadInput(f"{where}: score is {_brief(recorded)}: give an object with columns of the conversations frame")
     given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
-    given |= told or {}
+    given |= recorded or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
     score = {

@@ -163,14 +163,14 @@ def _row(
         _read_message(talk, message)
     about = sample.get("metadata") or {}
     error, limit = sample.get("error"), sample.get("limit")
-    said, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
+    ending, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
     faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
     if not error and halted in OF_THE_WORLD:
         faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
     if error or faults:
         ended_by = "infrastructure_fault"
-    elif isinstance(said, str) and said in ENDINGS:
-        ended_by = said
+    elif isinstance(ending, str) and ending in ENDINGS:
+        ended_by = ending
     else:
         ended_by = "turn_limit" if limit else "closed_by_agent"
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
@@ -212,8 +212,8 @@ def _thoughts(content: Any) -> list[str]:
         if isinstance(content, list)
         else []
     )
-    told = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
-    return [text for text in told if isinstance(text, str)]
+    texts = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _text(content: Any) -> str:

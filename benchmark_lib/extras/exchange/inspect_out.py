@@ -135,8 +135,8 @@ def _messages(chat: Chat) -> list[dict[str, Any]]:
 def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
     if not thoughts:
         return words
-    said = [{"type": "text", "text": words}] if words else []
-    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *said]
+    texts = [{"type": "text", "text": words}] if words else []
+    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *texts]
 
 
 def _words(message: dict[str, Any]) -> str:

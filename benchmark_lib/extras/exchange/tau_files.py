@@ -216,9 +216,9 @@ def _tau2_row(
         faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
     case_id = f"{domain}_{simulation['task_id']}"
     c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
-    told = simulation.get("reward_info") or {}
-    basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
-    score = score_read(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
+    reward = simulation.get("reward_info") or {}
+    basis = reward.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
+    score = score_read(c, talk, domain, reward.get("reward"), "+".join(sorted(basis)))
     if not messages:
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
@@ -269,10 +269,10 @@ def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
         used = Usage()
         for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
             if m.get("role") == role:
-                told = m.get("usage")
+                reported = m.get("usage")
                 used.add(
-                    Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1)
-                    if told
+                    Usage(reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0, calls=1)
+                    if reported
                     else Usage(calls=1, missing=1)
                 )
         if used.calls > used.missing:

@@ -169,14 +169,14 @@ def _write_wordings(rekey: Rekey, out: Path) -> int:
     source, written = rekey.store, 0
     for path in sorted((source.path / WORDINGS).glob("*.yaml")):
         made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
-        told = {
+        wordings = {
             name: [wording_of(made[wording_id(name, n)], texts) for n, texts in enumerate(voices, 1)]
             for name, voices in read_yaml(path)["wordings"].items()
             if wording_id(name, 1) in made
         }
-        if told:
-            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": told})
-        written += sum(map(len, told.values()))
+        if wordings:
+            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": wordings})
+        written += sum(map(len, wordings.values()))
     return written
 
 

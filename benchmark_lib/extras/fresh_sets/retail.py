@@ -202,8 +202,8 @@ class RetailRekey(Rekey):
         fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
         self.draw("weeks").shuffle(fine)
         months = {v for k, v in leaves(self.store.policy) if k.endswith("months") and isinstance(v, int)}
-        told = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
-        since = {str(v)[:10] for k, v in told if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
+        values = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
+        since = {str(v)[:10] for k, v in values if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
         now = self.store.now.date()
         ends = {(d, m) for d in map(date.fromisoformat, since) for m in months if abs((_after(d, m) - now).days) <= 31}
         for weeks in fine:
