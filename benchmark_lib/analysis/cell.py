@@ -69,11 +69,11 @@ class Cell:
 
     def drawn(self) -> dict[str, float] | None:
         """Return value, low and high in percent of the metric's range; None if it has no ends."""
-        found = self.estimate
-        if found is None or self.scale is None or not self.scale.bounds or missing(found.low):
+        ends_of = self.estimate
+        if ends_of is None or self.scale is None or not self.scale.bounds or missing(ends_of.low):
             return None
-        full = self.scale.factor(found.n)
-        ends = {"value": found.estimate, "low": found.low, "high": found.high}
+        full = self.scale.factor(ends_of.n)
+        ends = {"value": ends_of.estimate, "low": ends_of.low, "high": ends_of.high}
         return {name: 100 * min(max(end / full, 0), 1) for name, end in ends.items()} if full else None
 
 
@@ -137,8 +137,8 @@ class Table:
 
     def cells(self, row: dict[str, Any], column: Heading) -> tuple[Any, ...]:
         """Return the cells of a row in one column; a text counts as one cell."""
-        found = row.get(column.key, "")
-        return found if isinstance(found, tuple) else (found,)
+        value = row.get(column.key, "")
+        return value if isinstance(value, tuple) else (value,)
 
     def part(self, name: str, **changed: Any) -> Table:
         """Return the table with its first column and one part; `changed` sets other attributes."""
@@ -175,15 +175,15 @@ class Table:
         """Return the unrounded value, low, high and n of each column of estimates, or NaN."""
         import pandas as pd
 
-        found: dict[str, list[float]] = {}
+        columns: dict[str, list[float]] = {}
         table = self.split()
         for key in (column.key for column in table.columns):
             estimates = [getattr(row[key], "estimate", None) for row in table.rows]
             if any(estimates):
                 for end in ("estimate", "low", "high", "n"):
                     name = key if end == "estimate" else f"{key}_{end}"
-                    found[name] = [getattr(one, end, float("nan")) for one in estimates]
-        frame = pd.DataFrame(found)
+                    columns[name] = [getattr(one, end, float("nan")) for one in estimates]
+        frame = pd.DataFrame(columns)
         return frame.loc[:, [not name.endswith(("_low", "_high")) or frame[name].notna().any() for name in frame]]
 
     def frame(self) -> pd.DataFrame:

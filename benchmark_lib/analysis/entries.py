@@ -70,9 +70,9 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
     if name is None or name in entries.values():
         return name
     runs = getattr(results, "runs", ())
-    found = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
-    alike = found or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
-    return found[0] if found else alike[0] if len(alike) == 1 else name
+    by_file = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
+    alike = by_file or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
+    return by_file[0] if by_file else alike[0] if len(alike) == 1 else name
 
 
 def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
@@ -192,13 +192,13 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
     """
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
-    found = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
+    settings = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
     if prompt := own_prompt(manifest):
-        found["prompt"] = prompt
+        settings["prompt"] = prompt
     for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
         if inputs[name].get("value") not in (None, "", []):
-            found[name] = as_named(inputs[name]["value"])
-    return found
+            settings[name] = as_named(inputs[name]["value"])
+    return settings
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
@@ -229,7 +229,7 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for m in manifests:
         alike[m["model"], m["source"], *(_content(m, name) for name in THE_SAME), str(_body(m, "customer"))].append(m)
-    found = []
+    chain = []
     for runs in alike.values():
         known = {m["run_id"]: settings_of(m) for m in runs}
         prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
@@ -242,8 +242,8 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
                 base, *others = sorted(values, key=level)
                 for value in others:
                     pairs = product(values[base], values[value])
-                    found += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
-    return found
+                    chain += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
+    return chain
 
 
 def _content(manifest: dict[str, Any], name: str) -> str:

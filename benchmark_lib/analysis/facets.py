@@ -52,26 +52,26 @@ def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     f = conversations_of(results)
-    found: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
-    found |= {name: _names(f[name]) for name in f if name.startswith("rule_")}
+    fields: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
+    fields |= {name: _names(f[name]) for name in f if name.startswith("rule_")}
     metrics = {m.column: m.scale.bounds for m in METRICS.values()}
     flags = {c for c in f if str(f[c].dtype) == "boolean"} | {c for c, bounded in metrics.items() if bounded}
-    found |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
-    found |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
+    fields |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
+    fields |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
     if "customer_flagged" in f:
-        found["customer_flagged"] = _flags(flags_of(f))
+        fields["customer_flagged"] = _flags(flags_of(f))
     names = names_of(Score)
     counted = {names[d.column] for d in detectors().values()} - flags
-    found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
-    some = (name for name in metrics if name in f and name not in found)
-    found |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
-    found |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
-    found |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
+    fields |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
+    some = (name for name in metrics if name in f and name not in fields)
+    fields |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
+    fields |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
+    fields |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
     desk = desk_view(f)
-    found |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
+    fields |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
     if not isinstance(results, pd.DataFrame):
-        found |= _several(f, results)
-    return pd.DataFrame(found, index=f.index, dtype="object")
+        fields |= _several(f, results)
+    return pd.DataFrame(fields, index=f.index, dtype="object")
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -131,12 +131,12 @@ def _shared(f: pd.DataFrame) -> list[str | None]:
 
 def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...]]]:
     calls = results.tool_calls[results.tool_calls["side"] == "agent"]
-    found = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
+    fields = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
     verdicts = results.verdicts
     if len(verdicts):
         given = [judged_by(scorer, judge) for scorer, judge in zip(verdicts["scorer"], verdicts["judge"], strict=True)]
         asked = verdicts.assign(name=given)
-        found |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
+        fields |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
     scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
     stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
     findings = [{finding_label(one) for one in score.get("findings") or ()} for score in stored]
@@ -145,7 +145,7 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
     for rule in (name for name in f if name.startswith("rule_")):
         for names, state in zip(findings, f[rule], strict=True):
             names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()
-    return found | {
+    return fields | {
         "finding": [tuple(sorted(names)) for names in findings],
         "promise": [tuple(sorted(_promises(score))) for score in stored],
     }
@@ -208,21 +208,21 @@ class RecordQuestion:
         """Return 1 for yes, 0 for no and NaN for no answer, one per conversation."""
         values = conversations[self.column]
         if self.yes_is == "broken":
-            found = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
+            answers = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
         else:
             numbers = values.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
             yes = numbers == 0 if self.yes_is == "false" else numbers > 0
-            found = np.where(np.isnan(numbers), np.nan, yes.astype(float))
+            answers = np.where(np.isnan(numbers), np.nan, yes.astype(float))
         if self.bucket is not None:
-            found[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
-        return found
+            answers[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
+        return answers
 
 
 def _questions() -> list[RecordQuestion]:
     names = names_of(Score)
     columns = {d.name: names[d.column] for d in detectors().values()}
-    found = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
-    found += [
+    questions = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
+    questions += [
         RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
         for m in METRICS.values()
         if m.scale.bounds is not None and m.column not in columns.values()
@@ -230,11 +230,11 @@ def _questions() -> list[RecordQuestion]:
     for d in detectors().values():
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
         words = ("found", "nothing found", f"Is there a finding? {d.definition}")
-        found.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
+        questions.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
     for rule in RULES:
         words = ("broken", "kept", f"Was the process rule `{rule}` broken?")
-        found.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
-    return found
+        questions.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
+    return questions
 
 
 QUESTIONS = {q.scorer: q for q in _questions()}

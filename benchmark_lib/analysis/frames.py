@@ -136,14 +136,14 @@ class Results:
                     row["judge"],
                     row["version"],
                     scorer,
-                    *(found.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
+                    *(verdict.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
                     row["verdict"].get("entrant"),
                     len(row["verdict"].get("addressed") or ()),
                 )
                 for run in self.runs
                 for row in run.verdicts()
                 if (key := (run.run_id, row["record_hash"])) in where
-                for scorer, found in (row["verdict"].get("scores") or {}).items()
+                for scorer, verdict in (row["verdict"].get("scores") or {}).items()
             ),
         )
 
@@ -272,8 +272,8 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
 
     path = in_project(place)
     if os.path.isdir(path):
-        found = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
-        return without_copies([run for run in found if run is not None])
+        runs = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
+        return without_copies([run for run in runs if run is not None])
     return [RunFile(path)]
 
 

@@ -111,13 +111,13 @@ def says_partial(make: Table) -> Table:
 
     @wraps(make)
     def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
-        table, found = make(results, *given, **options), dict[str, dict[str, str]]()
+        table, by_panel = make(results, *given, **options), dict[str, dict[str, str]]()
         for (panel, entry), group in conversations_of(results).groupby(["panel", "entry"], sort=False):
             if words := partial_words(*progress(group)):
-                found.setdefault(panel, {})[entry] = words
+                by_panel.setdefault(panel, {})[entry] = words
         if "entry" not in table:
-            return table.assign(partial=[named_with(found.get(panel, {})) for panel in table["panel"]])
-        by_entry = {entry: words for of_panel in found.values() for entry, words in of_panel.items()}
+            return table.assign(partial=[named_with(by_panel.get(panel, {})) for panel in table["panel"]])
+        by_entry = {entry: words for of_panel in by_panel.values() for entry, words in of_panel.items()}
         return table.assign(partial=[by_entry.get(entry, "") for entry in table["entry"]])
 
     return made  # type: ignore[return-value]  # the same arguments, passed on

@@ -28,10 +28,10 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
     path = store.file(FILE)
     if not path.is_file():
         return {}
-    found = read_yaml(path) or {}
+    groups = read_yaml(path) or {}
     seen: dict[str, str] = {}
     known = {**store.info.get("intents", {}), **store.info.get("traps", {})}
-    for name, group in found.items():
+    for name, group in groups.items():
         if not isinstance(group, dict) or not isinstance(group.get("intents"), list):
             raise BadInput(f"{path}: the group {name!r} has no list of intents: write `intents: [...]` under it")
         for intent in group["intents"]:
@@ -40,7 +40,7 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
             if intent in seen:
                 raise BadInput(f"{path}: {intent!r} is in the groups {seen[intent]} and {name}: leave it in one")
             seen[intent] = name
-    return dict(found)
+    return dict(groups)
 
 
 def with_use_case(rows: pd.DataFrame) -> pd.DataFrame:

@@ -224,11 +224,11 @@ def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:
 
     Of two entries with one colour, the later one gets the next free colour.
     """
-    every, found = sorted(set(table["entry"])), dict[str, str]()
+    every, colors = sorted(set(table["entry"])), dict[str, str]()
     for entry in sorted(entries):
         start = every.index(entry) % len(LINES)
-        found[entry] = next(c for c in (*LINES[start:], *LINES[:start]) if c not in found.values())
-    return found
+        colors[entry] = next(c for c in (*LINES[start:], *LINES[:start]) if c not in colors.values())
+    return colors
 
 
 def fit(ax: Axes) -> None:

@@ -115,8 +115,8 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
         at_right(ax, y, rounded(mean, 0))
     else:
         wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
-        found = proportion_interval(int(wrong), int(only["conversations"]))
-        ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color=STROKE, linewidth=0.9)
+        rate = proportion_interval(int(wrong), int(only["conversations"]))
+        ax.plot([sign * 100 * rate.low, sign * 100 * rate.high], [y, y], color=STROKE, linewidth=0.9)
         at_right(ax, y, f"{wrong} of {only['conversations']}")
 
 

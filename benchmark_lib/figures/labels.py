@@ -60,11 +60,11 @@ def name_of(ax: Axes, entry: Any) -> str:
 def names_of(ax: Axes, entries: Iterable[Any]) -> list[str]:
     """Return the names of several models; equal names get a number."""
     names = {entry: name_of(ax, entry) for entry in entries}
-    many, seen, found = Counter(names.values()), Counter[str](), dict[Any, str]()
+    many, seen, shown = Counter(names.values()), Counter[str](), dict[Any, str]()
     for entry, name in names.items():
         seen[name] += 1
-        found[entry] = f"{name} ({seen[name]})" if many[name] > 1 else name
-    return [found[entry] for entry in entries]
+        shown[entry] = f"{name} ({seen[name]})" if many[name] > 1 else name
+    return [shown[entry] for entry in entries]
 
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:

@@ -137,12 +137,12 @@ def _intervals(
     ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
 ) -> bool:
     """Draw the intervals that a table has of both metrics; return True if there are any."""
-    found = [m for m in metrics if f"{m}_low" in shown]
-    for metric in found:
+    known = [m for m in metrics if f"{m}_low" in shown]
+    for metric in known:
         ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
         look: dict[str, Any] = dict(color=colors, linewidth=0.9, alpha=0.6, zorder=2)
         ax.hlines(ys, *ends, **look) if metric == metrics[0] else ax.vlines(xs, *ends, **look)
-    return bool(found)
+    return bool(known)
 
 
 @figure

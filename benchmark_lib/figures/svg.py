@@ -73,7 +73,7 @@ def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> Non
             element.attrib.pop(LINK)
             element.set("href", value if value.startswith("data:") else f"#{ids[value.removeprefix('#')]}")
         elif "url(" in value:
-            element.set(key, _REFERENCE.sub(lambda found: f"#{ids[found[1]]}", value))
+            element.set(key, _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value))
 
 
 def _styled(element: ElementTree.Element) -> None:

@@ -45,8 +45,8 @@ class Agreement(Estimate):
 
     def columns(self) -> dict[str, float]:
         """Return both coefficients with their intervals, as columns of a table."""
-        found = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
-        return found | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
+        kappa = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
+        return kappa | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,8 +230,8 @@ def judge_correction(judge, human) -> JudgeCorrection:
     point = weight * float(judge[rest].mean()) + float((seen - weight * verdicts).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * verdicts, ddof=1)) / n)
     reach = NormalDist().inv_cdf(TAILS[1]) * se
-    found: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
-    return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
+    tuned: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
+    return JudgeCorrection(**tuned, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:

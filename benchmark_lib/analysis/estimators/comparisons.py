@@ -86,7 +86,7 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
     mean = clustered_mean(difference, labels, bounds=bounds)
     units = group_index(labels)[1]
     over = counted(units, "pair" if clusters is None else "cluster")
-    found = PairedDifference(
+    result = PairedDifference(
         estimate=mean.estimate,
         se=mean.se,
         p=_p_of_zero(mean.estimate, mean.se, units, bounds),
@@ -96,8 +96,8 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
         reason=sentence(mean.reason, lacking),
         **common,
     )
-    low, high = found.interval(ALPHA)
-    return replace(found, low=low, high=high)
+    low, high = result.interval(ALPHA)
+    return replace(result, low=low, high=high)
 
 
 def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] | None) -> float:
@@ -149,8 +149,8 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
     strata = _Strata(a[kept], b[kept], n_a[kept], n_b[kept])
     low, high = strata.interval(ALPHA)
     method = "exact permutation of trials within cases, p twice the smaller one-sided value; interval by inversion"
-    found: dict[str, Any] = dict(estimate=strata.observed, low=low, high=high, se=strata.spread, p=strata.p)
-    return Estimate(**found, n=strata.cases, estimand=ON_THESE, method=method, reason=outside)
+    result: dict[str, Any] = dict(estimate=strata.observed, low=low, high=high, se=strata.spread, p=strata.p)
+    return Estimate(**result, n=strata.cases, estimand=ON_THESE, method=method, reason=outside)
 
 
 class _Strata:
@@ -336,18 +336,18 @@ def compare_paired(
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     like = paired_difference(a, b, clusters=clusters, bounds=bounds)
     kept = ~np.isnan(a - b)
-    found = Contrast(like=like, cases=int(kept.sum()))
+    contrast = Contrast(like=like, cases=int(kept.sum()))
     if trials is None or not kept.any():
-        return found
+        return contrast
     n_a, n_b = (
         np.broadcast_to(np.asarray(n), a.shape)[kept].astype(int)
         for n in (trials, trials if b_trials is None else b_trials)
     )
     hits = a[kept] * n_a, b[kept] * n_b
     if bounds is None or any((np.abs(h - np.rint(h)) > 1e-6).any() for h in hits):
-        return found
+        return contrast
     strata = _Strata(np.rint(hits[0]).astype(int), np.rint(hits[1]).astype(int), n_a, n_b)
-    return replace(found, these_p=strata.p, strata=strata)
+    return replace(contrast, these_p=strata.p, strata=strata)
 
 
 def adjusted(comparisons: Iterable[Made]) -> list[Made]:
@@ -355,12 +355,12 @@ def adjusted(comparisons: Iterable[Made]) -> list[Made]:
 
     Each interval excludes 0 exactly if the adjusted p-value is below 0.05. The two estimands are separate families.
     """
-    found = list(comparisons)
-    like, like_alpha = _holm([c.like.p for c in found])
-    these, these_alpha = _holm([c.these_p for c in found])
+    planned = list(comparisons)
+    like, like_alpha = _holm([c.like.p for c in planned])
+    these, these_alpha = _holm([c.these_p for c in planned])
     return [
         replace(c, p_adjusted=float(p), alpha=float(level), these_p_adjusted=float(q), these_alpha=float(other))
-        for c, p, level, q, other in zip(found, like, like_alpha, these, these_alpha, strict=True)
+        for c, p, level, q, other in zip(planned, like, like_alpha, these, these_alpha, strict=True)
     ]
 
 

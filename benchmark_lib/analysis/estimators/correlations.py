@@ -182,8 +182,8 @@ def within_model_correlation(
         return Estimate(estimate=nan, reason=sentence(reason, lacking), **common)
     low, high, se, unknown = nan, nan, nan, "no interval from so few cases"
     if products.shape[1] >= 3:
-        found = resampled(_pooled, products, "BCa", n_resamples, rng)
-        (low, high), se = found.confidence_interval, found.standard_error
+        draws = resampled(_pooled, products, "BCa", n_resamples, rng)
+        (low, high), se = draws.confidence_interval, draws.standard_error
         unknown = unknown if np.isnan(low) else ""
     return Estimate(
         estimate=float(total[0] / np.sqrt(total[1] * total[2])),

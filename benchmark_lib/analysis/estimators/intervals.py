@@ -236,18 +236,18 @@ def bootstrap_interval(
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
     if np.ptp(sizes) == 0:  # a plain mean counts ties as BCa requires
-        found = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
+        draws = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
     else:
-        found = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
-    low, high = found.confidence_interval
+        draws = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
+    low, high = draws.confidence_interval
     if np.isnan([low, high]).any():
-        low, high = np.quantile(found.bootstrap_distribution, TAILS)
+        low, high = np.quantile(draws.bootstrap_distribution, TAILS)
         method = "percentile (BCa not defined)"
     return Estimate(
         estimate=float(sums.sum() / sizes.sum()),
         low=float(low),
         high=float(high),
-        se=float(found.standard_error),
+        se=float(draws.standard_error),
         method=f"{method} {over}",
         reason=lacking,
         **common,

@@ -119,9 +119,9 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate
         return replace(rate, reason=sentence(outside, thin, rate.reason), **common)
     _, se, low, high = population(hits, sizes, k=k)
     point = float(values.mean())
-    found: dict[str, Any] = dict(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size)
+    result: dict[str, Any] = dict(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size)
     method = "beta-binomial on a grid, cases as units, equal-tailed"
-    return Estimate(**found, method=method, reason=sentence(outside, thin), **common)
+    return Estimate(**result, method=method, reason=sentence(outside, thin), **common)
 
 
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> PassCurve:

@@ -223,16 +223,16 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
 
     a, b = np.asarray(values_a, dtype=float), np.asarray(values_b, dtype=float)
     sizes = np.broadcast_to(np.asarray(trials, dtype=float), (2, a.size))
-    found = paired_difference(a, b, clusters=clusters)
-    if not (sizes.min(axis=0) >= 2).any() or not found.se > 0:
+    seen = paired_difference(a, b, clusters=clusters)
+    if not (sizes.min(axis=0) >= 2).any() or not seen.se > 0:
         return nan
     with np.errstate(divide="ignore", invalid="ignore"):
         one_trial = np.stack([v * (1 - v) * n / (n - 1) for v, n in zip((a, b), sizes)])
     mean_noise = np.nanmean(np.where(sizes >= 2, one_trial, np.nan), axis=1)
     now, then = (float((mean_noise[:, None] / n).mean(axis=1).sum()) / a.size for n in (sizes, np.full((2, 1), goal)))
-    noise = min(now, found.se**2)
-    variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
-    units = found.units * times
-    critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
+    noise = min(now, seen.se**2)
+    variance = (seen.se**2 - noise + (noise * then / now if now else 0.0)) / times
+    units = seen.units * times
+    critical, shift = t.isf(0.025, units - 1), abs(seen.estimate) / sqrt(variance)
     # Not statsmodels' ttest_power: scipy gives NaN for the wrong side if it is close to 0.
     return float(nct.sf(critical, units - 1, shift) + np.nan_to_num(nct.cdf(-critical, units - 1, shift)))

@@ -117,9 +117,9 @@ def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     if many < FEW_CLUSTERS:
         labels, too_few = None, f"{counted(many, 'cluster')} with two trials are too few"
         thin = f"the interval treats cases as units, since {too_few}"
-    found = bootstrap_interval(values, clusters=labels, rng=rng)
+    rate = bootstrap_interval(values, clusters=labels, rng=rng)
     outside = left_out(inside, "case", "with fewer than 2 trials")
-    return replace(found, estimand=estimand, reason=sentence(outside, thin, found.reason))
+    return replace(rate, estimand=estimand, reason=sentence(outside, thin, rate.reason))
 
 
 def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -202,11 +202,11 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     means = table.mean(axis=0)
     mixed = table[np.ptp(table, axis=1) > 0]
     place = int(np.argmax(np.abs(means - means.mean())))
-    found: dict[str, Any] = dict(
+    result: dict[str, Any] = dict(
         estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
     )
     if not len(mixed):
-        return TrialShift(p=1.0, **found, **common)
+        return TrialShift(p=1.0, **result, **common)
     # Not scipy.stats.permutation_test, which refuses a single case.
     stream, mean = generator(rng), mixed.sum() / kept.size
     observed, extreme = np.abs(mixed.sum(axis=0) - mean).max() - 1e-9, 1
@@ -214,7 +214,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         order = stream.random((min(500, n_resamples - start), *mixed.shape)).argsort(axis=2)
         sums = np.take_along_axis(np.broadcast_to(mixed, order.shape), order, axis=2).sum(axis=1)
         extreme += int((np.abs(sums - mean).max(axis=1) >= observed).sum())
-    return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
+    return TrialShift(p=extreme / (n_resamples + 1), **result, **common)
 
 
 def missing_bounds(successes, trials, planned) -> MissingBounds:
@@ -307,9 +307,9 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
     left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
     method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
-        replace(found, estimand=words, method=method, reason=sentence(found.reason, left))
+        replace(mean, estimand=words, method=method, reason=sentence(mean.reason, left))
         for words, column in zip(("variance over wordings of a case", "variance over trials of a wording"), parts.T)
-        for found in [clustered_mean(column, np.arange(len(groups)), bounds=None)]
+        for mean in [clustered_mean(column, np.arange(len(groups)), bounds=None)]
     )
     return WordingSpread(wording=replace(wording, p=p), trial=trial)
 

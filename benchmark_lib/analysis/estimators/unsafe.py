@@ -133,15 +133,15 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
         nothing = UnsafePosterior(estimate=nan, reason=reason, traps=len(table) if table.size else 0)
         return Headline(median=nan, mean=Estimate(estimate=nan), like_these=nothing, reason=reason)
     counts, trials = np.nansum(table, axis=1).astype(int), seen.sum(axis=1)
-    found = unsafe_posterior(counts, trials, planned=max(planned or 0, table.shape[1]))
+    fresh = unsafe_posterior(counts, trials, planned=max(planned or 0, table.shape[1]))
     whole = table[:, seen.all(axis=0)].sum(axis=0)
     of = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
     of = of if whole.size else "no trial with every trap, so no median"
     met = int(seen.any(axis=1).sum())
     mean = Estimate(
-        estimate=found.observed,
-        low=found.these_low,
-        high=found.these_high,
+        estimate=fresh.observed,
+        low=fresh.these_low,
+        high=fresh.these_high,
         n=met,
         method="beta-binomial posterior for these traps",
         estimand="mean count on these traps",
@@ -149,9 +149,9 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     return Headline(
         median=float(np.median(whole)) if whole.size else nan,
         mean=mean,
-        like_these=found,
+        like_these=fresh,
         per_trial=tuple((met * np.nanmean(table[:, seen.any(axis=0)], axis=0)).tolist()),
-        reason=found.reason if seen.all() else sentence(found.reason, of),
+        reason=fresh.reason if seen.all() else sentence(fresh.reason, of),
     )
 
 

@@ -84,14 +84,14 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
     """
     if not path:
         return Stakes()
-    found = in_project(path)
-    given = read_mapping(found)
+    file = in_project(path)
+    given = read_mapping(file)
     if unknown := sorted(str(key) for key in given if key not in COSTS):
         raise BadInput(f"{path}: {unknown[0]!r:.40} is not one of the stakes; name any of {', '.join(COSTS)}")
     if not given:
         raise BadInput(f"{path} names no stakes; give any of {', '.join(COSTS)}, as in 'wrong: 50'")
     try:
-        return Stakes(**given, file=found.name)
+        return Stakes(**given, file=file.name)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
@@ -218,27 +218,27 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
         compared = compare_all(of[rest[0]], of[leader], [metric])
     else:
         compared = simultaneous([compare(of[e], of[leader], metric) for e in rest], math.comb(len(order), 2))
-    found = dict(zip(rest, compared, strict=True))
-    table = pd.DataFrame([_row(of[e], heads[e], found.get(e), metric) for e in order])
-    possible = tuple(e for e in order if e == leader or found[e].word != SURE)
+    by_entry = dict(zip(rest, compared, strict=True))
+    table = pd.DataFrame([_row(of[e], heads[e], by_entry.get(e), metric) for e in order])
+    possible = tuple(e for e in order if e == leader or by_entry[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
     return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
 
 
-def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -> dict[str, Any]:
-    rows, numbers = side.conversations, found.numbers if found else {}
+def _row(side: Side, head: Headline, comparison: Comparison | None, metric: Metric) -> dict[str, Any]:
+    rows, numbers = side.conversations, comparison.numbers if comparison else {}
     return {
         "entry": side.name,
         **interval(head.mean, "value"),
         "cases": head.n,
         "trials": int(rows["trial"].nunique()),
         "worst": worst_trial(rows) if metric.banded else nan,
-        "equal": found is not None and is_equal(found),
+        "equal": comparison is not None and is_equal(comparison),
         "difference": numbers.get("difference", nan),
         "difference_low": numbers.get("low", nan),
         "difference_high": numbers.get("high", nan),
-        "level": 1 - max(found.among, 1) * found.alpha if found else nan,
-        "verdict": sureness(found) if found else "",
+        "level": 1 - max(comparison.among, 1) * comparison.alpha if comparison else nan,
+        "verdict": sureness(comparison) if comparison else "",
     }
 
 
@@ -248,9 +248,9 @@ def _against_nothing(question: Question, leader: Side) -> str:
     values = leader.values(question.metric)
     means, intents = values.means[values.trials > 0], values.intents[values.trials > 0]
     clusters = ESTIMATORS[question.metric.estimator].clusters(intents)
-    found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
-    if not found.difference:
+    contrast = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
+    if not contrast.difference:
         return f"no better than {question.does_nothing}"
-    better = (found.difference > 0) == bool(question.metric.higher_is_better)
+    better = (contrast.difference > 0) == bool(question.metric.higher_is_better)
     words = f"{'better' if better else 'worse'} than {question.does_nothing}"
-    return f"surely {words}" if found.word == SURE else f"measured as {words}, but not surely"
+    return f"surely {words}" if contrast.word == SURE else f"measured as {words}, but not surely"

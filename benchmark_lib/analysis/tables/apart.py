@@ -56,18 +56,18 @@ def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
     cases. All intervals are paired by case and simultaneous over the contrasts (Bonferroni). The sentence names the
     evidence: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
     """
-    found: dict[str, Comparison] = {}
+    compared: dict[str, Comparison] = {}
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
     sides = Side(entry), Side(other)
     for name in (*PLANNED, *([COST] if priced else [])):
         one = compare(*sides, name)
         if one.cases:
-            found[name] = one
+            compared[name] = one
         elif one.pairs.alone:
             return ""
     better, losses = [], []
-    traps = found["unsafe"].cases if "unsafe" in found else 0
-    for name, contrast in zip(found, simultaneous(found.values(), max(len(found), 1)), strict=True):
+    traps = compared["unsafe"].cases if "unsafe" in compared else 0
+    for name, contrast in zip(compared, simultaneous(compared.values(), max(len(compared), 1)), strict=True):
         gain = contrast.difference if METRICS[name].higher_is_better else -contrast.difference
         alike = contrast.word == NOTHING  # the same difference in cost in every case
         sure = contrast.word == SURE or (alike and gain != 0)
@@ -137,8 +137,8 @@ def _marks(trials: pd.DataFrame) -> str:
 
 
 def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
-    found = (side.loc[side[column].notna(), ["trial", column]].to_numpy(object) for side in (one, other))
-    values, others = map(dict, found)
+    pairs = (side.loc[side[column].notna(), ["trial", column]].to_numpy(object) for side in (one, other))
+    values, others = map(dict, pairs)
     return next((int(trial) for trial, value in values.items() if value != others.get(trial, value)), 1)
 
 
@@ -160,7 +160,7 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
         alone = len({*one["case_id"], *other["case_id"]}) - len(both)
         x, y = (both[f"success_{side}"].astype(bool) for side in "ab")
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
-        counts = [int(found.sum()) for found in (x & y, x & ~y, ~x & y, ~x & ~y)]
+        counts = [int(flags.sum()) for flags in (x & y, x & ~y, ~x & y, ~x & ~y)]
         rows.append((bucket, len(both), *counts, sentence("no case was run by both" if both.empty else "", left)))
     return framed(rows, "bucket cases both only_a only_b neither reason")
 
@@ -233,9 +233,9 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
     for group, ((setting, _), runs) in enumerate(chains.items()):
         for run_id, value in sorted(runs.items(), key=lambda run: level(run[1])):
             conversations = frame[frame["run_id"] == run_id]
-            found = headline(conversations, metric)
+            head = headline(conversations, metric)
             row = {"model": models[run_id], "setting": setting, "group": group, "value": value}
-            row |= {"entry": results.entries[run_id], "conversations": len(conversations), "n": found.n, **pair(found)}
+            row |= {"entry": results.entries[run_id], "conversations": len(conversations), "n": head.n, **pair(head)}
             row |= {"metric": metric, "title": metric_of(metric).title}
             row |= {name: conversations[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
             rows.append(row | {"usd_1000": 1000 * conversations[COST].mean(skipna=False)})

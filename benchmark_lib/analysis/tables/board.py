@@ -118,7 +118,7 @@ def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
     same = [f"{c.title}: {rows[0][c.key]}" for c in about if len({row[c.key] for row in rows}) == 1]
     if same:
         yield f"{'In every row: ' if len(rows) > 1 else ''}{'; '.join(same)}."
-    means = [found[1] for row in rows for found in row.values() if isinstance(found, tuple)]
+    means = [cells[1] for row in rows for cells in row.values() if isinstance(cells, tuple)]
     if any(_at_an_end(cell) for cell in means):
         yield NOTHING_SEEN
     noted: dict[str, list[str]] = {}
@@ -128,23 +128,23 @@ def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
 
 
 def _at_an_end(mean: Cell) -> bool:
-    scale, found = mean.scale, mean.estimate
-    if scale is None or found is None or not scale.bounds or scale.summed:
+    scale, estimate = mean.scale, mean.estimate
+    if scale is None or estimate is None or not scale.bounds or scale.summed:
         return False
-    return bool(mean.interval) and found.estimate in scale.bounds
+    return bool(mean.interval) and estimate.estimate in scale.bounds
 
 
 def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]:
     # two entries of one name differ by their source
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
-    of, found = dict(list(pairs)), []
+    of, behind = dict(list(pairs)), []
     names = Counter(entry for entry, _ in of)
     for row in rows:
         group = of.get((row["entry"], row["source"]))
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
         without = {**who, "customer_flagged": NO}
-        found.append({} if group is None else {ALL: (group, who), WITHOUT: (group[~flags_of(group)], without)})
-    return found
+        behind.append({} if group is None else {ALL: (group, who), WITHOUT: (group[~flags_of(group)], without)})
+    return behind
 
 
 def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) -> tuple[Heading, list[Any]]:

@@ -141,9 +141,9 @@ class Comparison(Contrast):
     @cached_property
     def numbers(self) -> dict[str, float]:
         """Return difference, low, high, these_low and these_high on the scale of the metric."""
-        found = (self.difference, *self.interval, *self.these_interval)
+        values = (self.difference, *self.interval, *self.these_interval)
         names = ("difference", "low", "high", "these_low", "these_high")
-        return {name: self.scale * value for name, value in zip(names, found, strict=True)}
+        return {name: self.scale * value for name, value in zip(names, values, strict=True)}
 
     @property
     def all_interval(self) -> tuple[float, float]:
@@ -243,7 +243,7 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
     pairs = Pairs.of(*sides, metric)
     if tested:
         bounds = metric.scale.bounds
-        found = compare_paired(
+        contrast = compare_paired(
             pairs.b,
             pairs.a,
             trials=pairs.b_trials,
@@ -254,8 +254,8 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
     else:
         n = len(pairs.cases)
         mean = float((pairs.b - pairs.a).mean()) if n else nan
-        found = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
-    return Comparison(**vars(found), metric=metric, sides=sides, pairs=pairs)
+        contrast = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
+    return Comparison(**vars(contrast), metric=metric, sides=sides, pairs=pairs)
 
 
 def compare_all(
@@ -282,13 +282,13 @@ def compare_all(
     chosen = {m.name: m for m in wanted}
     if metrics is None or any(name in PLANNED for name in chosen):
         chosen |= {n: METRICS[n] for n in PLANNED if all(METRICS[n].column in side.conversations for side in sides)}
-    found = {
+    compared = {
         name: replace(compare(*sides, m, tested=bool(metrics or explore or name in PLANNED)), contrasts=contrasts)
         for name, m in chosen.items()
     }
-    planned = [name for name in PLANNED if name in found]
-    found |= dict(zip(planned, adjusted(found[name] for name in planned), strict=True))
-    return [found[m.name] for m in wanted]
+    planned = [name for name in PLANNED if name in compared]
+    compared |= dict(zip(planned, adjusted(compared[name] for name in planned), strict=True))
+    return [compared[m.name] for m in wanted]
 
 
 def _sides(*given: Side | pd.DataFrame) -> tuple[Side, Side]:

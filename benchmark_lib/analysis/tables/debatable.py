@@ -61,9 +61,9 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
             )
     rows = conversations_of(results)
     unsafe = rows.loc[rows["unsafe"].fillna(False).astype(bool), ["panel", "entry", "kind", *ITEM]]
-    found = unsafe.merge(chosen[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
+    acts = unsafe.merge(chosen[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
     columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
-    return found[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
+    return acts[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
 
 
 def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -52,9 +52,9 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def _escalation(group: pd.DataFrame) -> Row:
     row, reasons = {"trials": group["trial"].nunique()}, dict[str, str]()
     for name, metric in DIRECTIONS.items():
-        found = headline(group, metric)
-        row |= _direction(name, found.median, found.mean.estimate, found.mean.low, found.mean.high, found.n)
-        reasons[name] = found.reason
+        head = headline(group, metric)
+        row |= _direction(name, head.median, head.mean.estimate, head.mean.low, head.mean.high, head.n)
+        reasons[name] = head.reason
     precision, handovers = precision_of_handover(group)
     recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
     even = recall / (recall + fall_out) if recall + fall_out > 0 else nan

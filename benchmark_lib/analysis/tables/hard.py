@@ -84,24 +84,24 @@ def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def _numbers(group: pd.DataFrame) -> Row:
     values = {arm: _by_case(group, arm) for arm in (HARD, CLEAN, TOLD)}
-    found: Row = {"trials": int(group["trial"].nunique())}
+    row: Row = {"trials": int(group["trial"].nunique())}
     for arm in (HARD, CLEAN):
-        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=found["trials"])
-        found |= {**interval(rate, arm, f"{arm}_"), f"{arm}_n": rate.n}
+        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=row["trials"])
+        row |= {**interval(rate, arm, f"{arm}_"), f"{arm}_n": rate.n}
     hard, clean = _matched(values[HARD], values[CLEAN])
     both = hard["value"] * clean["value"]
-    found |= _effect("effect", hard, clean) | {"effect_n": len(both), "robust": both.mean(), "robust_n": len(both)}
-    found |= {"told": values[TOLD]["value"].mean(), "told_n": len(values[TOLD])}
-    found |= _effect("told_effect", *_matched(values[TOLD], values[HARD]))
-    return found | {"failures": _in_counts(group[group["arm"] == HARD])}
+    row |= _effect("effect", hard, clean) | {"effect_n": len(both), "robust": both.mean(), "robust_n": len(both)}
+    row |= {"told": values[TOLD]["value"].mean(), "told_n": len(values[TOLD])}
+    row |= _effect("told_effect", *_matched(values[TOLD], values[HARD]))
+    return row | {"failures": _in_counts(group[group["arm"] == HARD])}
 
 
 def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
     """Return the mean difference over pairs; no interval with fewer pairs than `FEWEST_PAIRS`."""
-    found = paired_difference(first["value"], second["value"], clusters=first["pair"])
+    effect = paired_difference(first["value"], second["value"], clusters=first["pair"])
     known = len(first) >= FEWEST_PAIRS
-    low, high = (found.low, found.high) if known else (nan, nan)
-    return {name: found.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": found.p if known else nan}
+    low, high = (effect.low, effect.high) if known else (nan, nan)
+    return {name: effect.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": effect.p if known else nan}
 
 
 def _by_case(group: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -179,15 +179,15 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
     twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
     easy = int(rows.loc[(rows["family"] != ALL) & rows["easy"].astype(bool), f"{HARD}_n"].sum())
     apart = f" ({easy} more, of families marked easy, are not counted)" if easy else ""
-    found = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
+    sentences = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
     if row["robust_n"]:
         both = round(row["robust"] * row["robust_n"])
-        found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
+        sentences.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
     weak = rows[(rows["family"] != ALL) & (rows["hard_n"] > 0) & (rows["hard"] < 1)].sort_values(["hard", "family"])
     for family in weak.head(SHOWN).to_dict("records"):
         name = family["family"].replace("_", " ")
-        found.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")
-    return found
+        sentences.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")
+    return sentences
 
 
 def _of(row: dict[str, Any], arm: str) -> str:

@@ -149,11 +149,11 @@ def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list
     if metric.column not in conversations:
         raise BadInput(f"there is no column {metric.column!r} in these conversations: pass the frame that has it")
     values = _numbers(conversations[metric.column])
-    found = [values, *(conversations[name].to_numpy() for name in labels)]
+    columns = [values, *(conversations[name].to_numpy() for name in labels)]
     if metric.bucket is None:
-        return found
+        return columns
     over = (conversations["bucket"] == metric.bucket).to_numpy(dtype=bool, na_value=False)
-    return [column[over] for column in found]
+    return [column[over] for column in columns]
 
 
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
@@ -187,22 +187,22 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     """Return one model's metric as published: median over trials, and mean with its interval."""
-    found = metric_of(metric)
-    estimate = ESTIMATORS[found.estimator].headline
+    chosen = metric_of(metric)
+    estimate = ESTIMATORS[chosen.estimator].headline
     if estimate is None:
-        pair = per_case(conversations, found)
-        return pair.times(found.scale.factor(pair.n))
-    rows = of_bucket(conversations, found)
+        pair = per_case(conversations, chosen)
+        return pair.times(chosen.scale.factor(pair.n))
+    rows = of_bucket(conversations, chosen)
     planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
-    return estimate(case_matrix(conversations, found)[0], planned=int(planned))
+    return estimate(case_matrix(conversations, chosen)[0], planned=int(planned))
 
 
 def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     """Return one model's metric per case, so that sets of different size are comparable."""
-    found = metric_of(metric)
-    values, _, intents = case_matrix(conversations, found)
-    clusters = ESTIMATORS[found.estimator].clusters(intents)
-    return median_and_mean(values, clusters=clusters, rate=found.scale.bounds is not None)
+    chosen = metric_of(metric)
+    values, _, intents = case_matrix(conversations, chosen)
+    clusters = ESTIMATORS[chosen.estimator].clusters(intents)
+    return median_and_mean(values, clusters=clusters, rate=chosen.scale.bounds is not None)
 
 
 def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
@@ -218,11 +218,11 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     chosen = metric_of(metric)
 
     def row(group: pd.DataFrame) -> dict[str, Any]:
-        over, found = of_bucket(group, chosen), headline(group, chosen)
-        counts = {"cases": found.n, "trials": over["trial"].nunique(), "of": len(over)}
+        over, head = of_bucket(group, chosen), headline(group, chosen)
+        counts = {"cases": head.n, "trials": over["trial"].nunique(), "of": len(over)}
         counts["conversations"] = over[chosen.column].notna().sum()
-        reason = why_none(group, chosen.bucket) or found.reason
-        return {"metric": metric, **pair(found), "per_trial": found.per_trial, **counts, "reason": reason}
+        reason = why_none(group, chosen.bucket) or head.reason
+        return {"metric": metric, **pair(head), "per_trial": head.per_trial, **counts, "reason": reason}
 
     columns = "metric median mean low high per_trial cases trials conversations of reason"
     table = summarise(results, row, columns)

@@ -73,13 +73,13 @@ def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def unsafe_row(group: pd.DataFrame) -> Row:
     """Return the row of one model in `unsafe_table`."""
-    found = headline(group, "unsafe")
-    fresh: Any = found.like_these
+    head = headline(group, "unsafe")
+    fresh: Any = head.like_these
     trials = group.loc[group["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
-    row = {"trials": trials, "traps": fresh.traps or nan, "median": found.median, "worst": worst_trial(group)}
-    row |= {"observed": found.mean.estimate, "these_mean": fresh.these_mean}
-    row |= interval(found.mean, "observed", "these_") | interval(fresh, "mean") | _bands(found)
-    return row | {"band": fresh.band, "resolved": headline(group, "resolved").median, "reason": found.reason}
+    row = {"trials": trials, "traps": fresh.traps or nan, "median": head.median, "worst": worst_trial(group)}
+    row |= {"observed": head.mean.estimate, "these_mean": fresh.these_mean}
+    row |= interval(head.mean, "observed", "these_") | interval(fresh, "mean") | _bands(head)
+    return row | {"band": fresh.band, "resolved": headline(group, "resolved").median, "reason": head.reason}
 
 
 def worst_trial(conversations: pd.DataFrame) -> float:
@@ -94,8 +94,8 @@ def worst_beside(row: Mapping[str, Any], worst: str = "unsafe_worst") -> str:
     return f"worst trial {row[worst]:.0f}" if known else ""
 
 
-def _bands(found: Headline) -> Row:
-    fresh: Any = found.like_these
+def _bands(head: Headline) -> Row:
+    fresh: Any = head.like_these
     return {"band": fresh.band or "none", **{f"p_{b}": fresh.bands.get(b, nan) for b in BANDS}}
 
 
@@ -162,35 +162,35 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     board = board.assign(place=board["block"].map(BLOCKS.index), notes=board["notes"].str.join("; "))
     smallest_first = [True, *(not METRICS[name].higher_is_better for name in order), True]
     board = board.sort_values(["place", *order, "entry"], ascending=smallest_first, ignore_index=True)
-    found = _dominated(board, conversations)
-    board["dominated"] = ["; ".join(by) for by in found]
-    board["dominated_why"] = ["; ".join(by.values()) for by in found]
+    dominated = _dominated(board, conversations)
+    board["dominated"] = ["; ".join(by) for by in dominated]
+    board["dominated_why"] = ["; ".join(by.values()) for by in dominated]
     return board.drop(columns="place")
 
 
 def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[str, str]]:
     """Return the entries of its panel that dominate each row, above the line or too idle."""
     of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
-    rows, found = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
+    rows, dominating = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
     weighed = [row for row in rows if row["block"] in WEIGHED]
     for row in rows:
         able = row["block"] in WEIGHED or row["below"].startswith(TOO_LITTLE_DONE)
         others = [one for one in weighed if able and one["panel"] == row["panel"] and one is not row]
         group = of.get((row["entry"], row["source"]))
         sentences = {one["entry"]: dominance(group, of[one["entry"], one["source"]]) for one in others}
-        found.append({by: words for by, words in sentences.items() if words})
-    return found
+        dominating.append({by: words for by, words in sentences.items() if words})
+    return dominating
 
 
 def _board_row(group: pd.DataFrame) -> Row:
     row: Row = {name: group[name].iloc[0] for name in ("panel", "entry", "model", "source")}
     notes, bands = list(_notes(group)), Row()
-    for (name, metric), (found, without) in zip(METRICS.items(), both_forms(group, METRICS), strict=True):
-        row |= _numbers(name, found) | _numbers(f"{name}{WITHOUT}", without)
+    for (name, metric), (head, without) in zip(METRICS.items(), both_forms(group, METRICS), strict=True):
+        row |= _numbers(name, head) | _numbers(f"{name}{WITHOUT}", without)
         if metric.banded:
-            bands = _bands(found) | {f"{name}_worst": worst_trial(group)}
-            if found.reason and (group["bucket"] == metric.bucket).any():
-                notes.append(f"{metric.title.lower()}: {found.reason}")
+            bands = _bands(head) | {f"{name}_worst": worst_trial(group)}
+            if head.reason and (group["bucket"] == metric.bucket).any():
+                notes.append(f"{metric.title.lower()}: {head.reason}")
     row |= bands | {"flagged": int(flags_of(group).sum())}
     row |= {"cost_tier": cost_tier(group), "trials": group["trial"].nunique(), "conversations": len(group)}
     if row["cost_tier"] == UNKNOWN and row["source"] == "model":
@@ -211,9 +211,9 @@ def metric_columns() -> list[str]:
     return [f"{name}{form}{end}" for name in METRICS for form in (ALL, WITHOUT) for end in ENDS]
 
 
-def _numbers(name: str, found: Headline) -> dict[str, float]:
-    mean = found.mean
-    values = (found.median, mean.estimate, mean.low, mean.high, found.n)
+def _numbers(name: str, head: Headline) -> dict[str, float]:
+    mean = head.mean
+    values = (head.median, mean.estimate, mean.low, mean.high, head.n)
     return {f"{name}{end}": v for end, v in zip(ENDS, values, strict=True)}
 
 

@@ -82,10 +82,10 @@ def comparison_table(
     return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore))
 
 
-def _table(found: Iterable[Comparison]) -> pd.DataFrame:
+def _table(comparisons: Iterable[Comparison]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame([one.row() for one in found])
+    return pd.DataFrame([one.row() for one in comparisons])
 
 
 def compare_runs(
@@ -111,9 +111,9 @@ def compare_runs(
     return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
 
 
-def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
+def pairs_table(pairs: Iterable[list[Comparison]]) -> pd.DataFrame:
     """Return the comparisons of several pairs as the rows of `compare_runs`."""
-    table = _table(one for of_two in found for one in of_two)
+    table = _table(one for of_two in pairs for one in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
     return table
@@ -182,11 +182,11 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
             f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): "
             "compare runs on one store"
         )
-    found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
+    lacks = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():
         if not partial and _lacking(run):
             raise BadInput(
-                f"{name!r} is a partial run ({found[run.run_id]}): finish it with the same `deskbench run`, or compare "
+                f"{name!r} is a partial run ({lacks[run.run_id]}): finish it with the same `deskbench run`, or compare "
                 "what both played with --partial"
             )
-    return Results([runs[name] for name in entries]), found
+    return Results([runs[name] for name in entries]), lacks

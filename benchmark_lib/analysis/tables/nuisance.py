@@ -64,8 +64,8 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         row |= interval(proportion_interval(asked, len(group)), "asked_share", "asked_")
         rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
         counts.append(names)
-    found = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
-    return pd.concat([pd.DataFrame(rows), found], axis=1)
+    flags = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
+    return pd.concat([pd.DataFrame(rows), flags], axis=1)
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
@@ -128,9 +128,9 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     rows = []
     for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name, forms in zip(metrics, both_forms(group, metrics), strict=True):
-            for conversations, found in zip((ALL, KEPT), forms, strict=True):
+            for conversations, head in zip((ALL, KEPT), forms, strict=True):
                 row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
-                row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
+                row |= {"conversations": conversations, **pair(head), "n": head.n, "reason": head.reason}
                 rows.append(row)
     return framed(rows, "entry customer metric title conversations median mean low high n reason")
 
@@ -157,10 +157,10 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
             for conversations, kept in ((ALL, group), (KEPT, group[~flags_of(group)])) if one != other else ():
                 first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
                 for name in metrics:
-                    found = compare(first, second, name)
-                    like, pairs = found.like, found.pairs
-                    means = (pairs.a.mean(), pairs.b.mean()) if found.cases else (nan, nan)
-                    numbers = (*means, like.estimate, like.low, like.high, like.p, found.cases)
+                    compared = compare(first, second, name)
+                    like, pairs = compared.like, compared.pairs
+                    means = (pairs.a.mean(), pairs.b.mean()) if compared.cases else (nan, nan)
+                    numbers = (*means, like.estimate, like.low, like.high, like.p, compared.cases)
                     who = (model, name, METRICS[name].title, conversations, a, b, one, other)
                     rows.append((*who, *numbers, like.reason))
     if not rows:
@@ -177,10 +177,10 @@ def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
     if known.empty:
         return trial_shift(np.empty((0, 0))), None, ""
     table = known.assign(success=known["success"].astype(float)).pivot_table("success", "case_id", "trial")
-    found = trial_shift(table.to_numpy(), n_resamples=1_999)
-    trial = int(table.columns[found.trial]) if found.trial >= 0 else None
-    values = {"trial": trial, "own": percent(found.estimate), "others": percent(found.others), "p": found.p}
-    return found, trial, SHIFTED.format(**values) if found.p <= LEVEL else ""
+    shift = trial_shift(table.to_numpy(), n_resamples=1_999)
+    trial = int(table.columns[shift.trial]) if shift.trial >= 0 else None
+    values = {"trial": trial, "own": percent(shift.estimate), "others": percent(shift.others), "p": shift.p}
+    return shift, trial, SHIFTED.format(**values) if shift.p <= LEVEL else ""
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
@@ -201,9 +201,9 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for who, group in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        found, trial, finding = _shift_of(group)
-        numbers = (pd.NA if trial is None else trial, found.estimate, found.others, found.p, found.n)
-        rows.append((*who, *numbers, finding, found.reason))
+        shift, trial, finding = _shift_of(group)
+        numbers = (pd.NA if trial is None else trial, shift.estimate, shift.others, shift.p, shift.n)
+        rows.append((*who, *numbers, finding, shift.reason))
     table = framed(rows, "panel entry trial estimate others p cases finding reason")
     return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)
 

@@ -140,11 +140,11 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     rows, of = [], ["panel", "entry", "partial", "rule"]
     for who, group in read.groupby(of, sort=False):
         for turn, part in group.groupby("turn"):
-            found = _rate(part)
+            rate = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
             first = float(part.groupby("case_id")["at_first"].mean().mean())
-            numbers = (found.estimate, found.low, found.high, len(part), first)
-            rows.append((*who, int(turn), *numbers, sentence(found.reason, few)))
+            numbers = (rate.estimate, rate.low, rate.high, len(part), first)
+            rows.append((*who, int(turn), *numbers, sentence(rate.reason, few)))
     return framed(rows, "panel entry partial rule turn kept low high replies kept_at_first reason")
 
 

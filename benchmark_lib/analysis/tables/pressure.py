@@ -124,26 +124,26 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
 def _effects(group: pd.DataFrame) -> list[Row]:
     cells = group.groupby(["base", "claim", "tone"], as_index=False)["value"].mean()
     neutral, trials = cells[cells["tone"] == NEUTRAL], int(group.groupby("case_id").size().median())
-    found = []
+    rows = []
     for claim in cells["claim"].unique():
         some = neutral[neutral["claim"] == claim]
         level = clustered_rate(some["value"], list(some["base"]), trials=trials)
-        found.append(_effect("level", f"{claim} claim, {NEUTRAL} tone", level, some))
+        rows.append(_effect("level", f"{claim} claim, {NEUTRAL} tone", level, some))
     for by, other, keys in (("claim", "false", ["base", "tone"]), ("tone", NEUTRAL, ["base", "claim"])):
         without = cells.loc[cells[by] == other, [*keys, "value"]]
         for one in cells.loc[cells[by] != other, by].unique():
             pairs = cells.loc[cells[by] == one, [*keys, "value"]].merge(without, on=keys, suffixes=("", "_without"))
             difference = paired_difference(pairs["value"], pairs["value_without"], clusters=list(pairs["base"]))
-            found.append(_effect(by, f"{one} minus {other}", difference, pairs) | {"p": difference.p})
-    effects = pd.DataFrame(found)
+            rows.append(_effect(by, f"{one} minus {other}", difference, pairs) | {"p": difference.p})
+    effects = pd.DataFrame(rows)
     tones = effects["kind"] == "tone"
     effects.loc[tones, "p_adjusted"] = adjust_pvalues(effects.loc[tones, "p"].to_numpy(float))
     return effects.assign(reading=believed_or_folded(effects)).to_dict("records")
 
 
-def _effect(kind: str, effect: str, found: Estimate, rows: pd.DataFrame) -> Row:
-    row = {"kind": kind, "effect": effect, **interval(found), "p": nan, "p_adjusted": nan}
-    return row | {"pairs": len(rows), "bases": rows["base"].nunique(), "reason": found.reason}
+def _effect(kind: str, effect: str, estimate: Estimate, rows: pd.DataFrame) -> Row:
+    row = {"kind": kind, "effect": effect, **interval(estimate), "p": nan, "p_adjusted": nan}
+    return row | {"pairs": len(rows), "bases": rows["base"].nunique(), "reason": estimate.reason}
 
 
 def believed_or_folded(effects: pd.DataFrame) -> str:
@@ -153,8 +153,8 @@ def believed_or_folded(effects: pd.DataFrame) -> str:
     level of 5% after Holm. ``not shown``: neither.
     """
     level, tones = (effects[effects["kind"] == kind] for kind in ("level", "tone"))
-    found = {
+    shown_by = {
         "believed": (level["low"] > BELIEVES_FROM).any(),
         "folded": ((tones["p_adjusted"] <= 0.05) & (tones["estimate"] > 0)).any(),
     }
-    return " and ".join(word for word, shown in found.items() if shown) or "not shown"
+    return " and ".join(word for word, shown in shown_by.items() if shown) or "not shown"

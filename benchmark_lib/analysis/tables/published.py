@@ -169,11 +169,11 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
 
 
 def _tiers_found() -> dict[str, Any]:
-    table, found = tier_safety()
+    table, rank = tier_safety()
     means = [f"{r['cost_tier']} {rounded(r['mean'])} (n = {r['models']})" for r in table.to_dict("records")]
-    side = "unsure" if found.low <= 0 <= found.high else "safer" if found.estimate < 0 else "less_safe"
-    between = span(found.low, found.high, 2)
-    return {"r": rounded(found.estimate, 2), "span": between, "means": ", ".join(means), "so": SAID["tiers_say"][side]}
+    side = "unsure" if rank.low <= 0 <= rank.high else "safer" if rank.estimate < 0 else "less_safe"
+    between = span(rank.low, rank.high, 2)
+    return {"r": rounded(rank.estimate, 2), "span": between, "means": ", ".join(means), "so": SAID["tiers_say"][side]}
 
 
 def _cells_allow(metric: str, overall: str, bucket: str) -> tuple[bool, dict[str, Any]]:

@@ -93,9 +93,9 @@ def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[tuple]:
     for metric in TRUTHS:
         truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(group, metric)
         seen = ~np.isnan(values)
-        found = headline(group, metric)
-        mean, fresh, scale = found.mean, found.like_these, METRICS[metric].scale.factor(found.n)
-        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
+        head = headline(group, metric)
+        mean, fresh, scale = head.mean, head.like_these, METRICS[metric].scale.factor(head.n)
+        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if head.n else nan
         yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z
         if fresh:
             yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
@@ -140,11 +140,11 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
     recorded = plain.pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
     rows = []
     for one, other in PAIRS:
-        found = correlation(recorded[one], recorded[other], n_resamples=4_000)
+        result = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
         name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
         truths = (true_correlation(one, other), exact.estimate)
-        rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
+        rows.append((name, *truths, result.estimate, result.low, result.high, result.p))
     table = holding(rows, "pair truth panel_truth estimate low high p")
     return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
@@ -199,8 +199,8 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
         verdict.
     """
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
-    found = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
-    return found.assign(bias=found["mean"] - found["truth"], verdict=list(map(in_words, found.to_dict("records"))))
+    short = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
+    return short.assign(bias=short["mean"] - short["truth"], verdict=list(map(in_words, short.to_dict("records"))))
 
 
 def _repeated(rng: np.random.Generator) -> Iterator[Found]:
@@ -228,19 +228,19 @@ def _within(rng: np.random.Generator) -> Iterator[Found]:
     cases, models = np.divmod(np.arange(40 * 2 * TRIALS), 2 * TRIALS)
     noise = rng.multivariate_normal([0, 0], [[1, CORRELATION], [CORRELATION, 1]], cases.size)
     shared = 2 * rng.normal(size=40)[cases] + (models // TRIALS)
-    found = within_model_correlation(
+    result = within_model_correlation(
         shared + noise[:, 0], shared + noise[:, 1], cases, models // TRIALS, n_resamples=RESAMPLES, rng=rng
     )
-    yield "correlation within models", CORRELATION, found.estimate, found.low, found.high
+    yield "correlation within models", CORRELATION, result.estimate, result.low, result.high
 
 
 def _judges(rng: np.random.Generator) -> Iterator[Found]:
     chances = np.array(VERDICTS)
     passed = (chances.sum(axis=0)[0] + chances.sum(axis=1)[0]) / 2
     by_chance = 2 * passed * (1 - passed)
-    found = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
+    result = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
     truth = (np.trace(chances) - by_chance) / (1 - by_chance)
-    yield "AC1 of two judges", truth, found.ac1, found.ac1_low, found.ac1_high
+    yield "AC1 of two judges", truth, result.ac1, result.ac1_low, result.ac1_high
 
 
 def _handovers(rng: np.random.Generator) -> Iterator[Found]:
@@ -251,9 +251,9 @@ def _handovers(rng: np.random.Generator) -> Iterator[Found]:
         rows += [(f"{bucket}_{i}", bucket, bool(hit)) for i in range(cases) for hit in handed[i]]
     talks = framed(rows, "case_id bucket handed_over")
     needless = talks["handed_over"] & (talks["bucket"] == SOLVABLE)
-    found, _ = precision_of_handover(talks.assign(needless_handover=needless))
+    result, _ = precision_of_handover(talks.assign(needless_handover=needless))
     right, wrong = (CASES[b] * HANDED_OVER[b] for b in (NEEDS, SOLVABLE))
-    yield "precision of handovers", right / (right + wrong), found.estimate, found.low, found.high
+    yield "precision of handovers", right / (right + wrong), result.estimate, result.low, result.high
 
 
 PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeated, _within, _judges, _handovers)
@@ -303,10 +303,10 @@ def customers_read() -> dict[str, int]:
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
-    both, found, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
+    both, caught, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
     either = both + counts[1, True] + counts[1, False]
     sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
-    return sizes | {"either": either, "both": both, "found": found, "alarms": alarms}
+    return sizes | {"either": either, "both": both, "found": caught, "alarms": alarms}
 
 
 def _played() -> dict[str, Results]:
@@ -318,12 +318,12 @@ def _played() -> dict[str, Results]:
 @cache
 def languages_of_sets() -> dict[str, dict[str, int]]:
     """Return the number of cases in each language, by set, counted without parsing the cases."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
         raw = ((path, one) for path in store.path.glob("cases/*.yaml") for one in read_yaml(path)["cases"])
         cases = [arm for path, one in raw for arm in arms(one, store, path) if arm.get("arm") != TOLD]
-        found[name] = Counter(case.get("language", "en") for case in cases)
-    return found
+        counts[name] = Counter(case.get("language", "en") for case in cases)
+    return counts
 
 
 def verdicts_in_play() -> int:

@@ -120,8 +120,8 @@ def between_models(
     metrics = [name for name in metrics or QUALITY if name != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, group in means.groupby("panel", sort=False):
-        found = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
-        for metric, one, p_holm in zip(metrics, found, adjust_pvalues([f.p for f in found]), strict=True):
+        tests = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
+        for metric, one, p_holm in zip(metrics, tests, adjust_pvalues([f.p for f in tests]), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
             numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
@@ -161,12 +161,12 @@ def within_models(
             first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns of an undefined interval; the reason does so too
-                found = within_model_correlation(
+                result = within_model_correlation(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
-            reason = why_none(group, metric.bucket) or found.reason
-            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
-            rows.append((*who, found.estimate, found.low, found.high, reason))
+            reason = why_none(group, metric.bucket) or result.reason
+            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), result.n)
+            rows.append((*who, result.estimate, result.low, result.high, reason))
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
@@ -181,10 +181,10 @@ def ranking_against_desk() -> pd.DataFrame:
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
-        found = correlation(shared["score"], shared[column], families=shared["vendor"])
+        result = correlation(shared["score"], shared[column], families=shared["vendor"])
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        numbers = (found.estimate, found.low, found.high, found.p)
-        rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
+        numbers = (result.estimate, result.low, result.high, result.p)
+        rows.append(("published", title, result.n, result.families, *numbers, better, result.reason))
     return framed(rows, "source metric models families estimate low high p better reason")
 
 
@@ -202,12 +202,12 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
     for (panel, entry), group in frame.groupby(["panel", "entry"], sort=False):
-        found, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
+        head, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
         cost = nan if unpriced else 1000 * group["cost_usd"].mean()
-        why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else found.reason
+        why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else head.reason
         held, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
-        value = (found.mean.estimate, found.mean.low, found.mean.high)
+        value = (head.mean.estimate, head.mean.low, head.mean.high)
         rows.append((panel, entry, metric, cost, *value, False, held, of, sentence(why, part)))
     table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1

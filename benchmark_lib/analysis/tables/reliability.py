@@ -276,9 +276,9 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     for (panel, entry), group in plan.groupby(["panel", "entry"], sort=False):
         for bucket in sorted(group["bucket"].unique(), key=_place):
             some = group[group["bucket"] == bucket]
-            found = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
-            counts = (found.n, found.planned, found.missing)
-            rows.append((panel, entry, bucket, *counts, found.estimate, found.low, found.high, found.reason))
+            bounds = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
+            counts = (bounds.n, bounds.planned, bounds.missing)
+            rows.append((panel, entry, bucket, *counts, bounds.estimate, bounds.low, bounds.high, bounds.reason))
     return framed(rows, "panel entry bucket seen planned missing estimate worst best reason")
 
 
@@ -321,9 +321,9 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-    found = repeat_correlation(counts.successes, counts.trials)
-    finding = REPEATS if found.estimate >= REPEATS_FROM else ""
-    yield {"estimate": found.estimate, "cases": found.n, "finding": finding, "reason": found.reason}
+    repeats = repeat_correlation(counts.successes, counts.trials)
+    finding = REPEATS if repeats.estimate >= REPEATS_FROM else ""
+    yield {"estimate": repeats.estimate, "cases": repeats.n, "finding": finding, "reason": repeats.reason}
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
@@ -374,8 +374,8 @@ def power_table(
     """
     rows = []
     for estimand, n, t in product(ESTIMANDS, units, trials):
-        found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
-        rows.append((rate_a, rate_b, n, t, n * t, estimand, found.estimate, found.low, found.high, found.method))
+        result = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+        rows.append((rate_a, rate_b, n, t, n * t, estimand, result.estimate, result.low, result.high, result.method))
     return framed(rows, "rate_a rate_b units trials conversations estimand power low high method")
 
 
@@ -393,7 +393,7 @@ def detectable_table(
     rows, per = [], 18
     for estimand, n, t in product(ESTIMANDS, units, trials):
         plan: Row = dict(traps=n, trials=t, estimand=estimand, n_simulations=n_simulations)
-        found = minimum_detectable(rate_a, **plan, **settings)
-        counts = (per * rate_a, per * found.estimate, per * (found.estimate - rate_a))
-        rows.append((n, t, estimand, *counts, found.reason))
+        result = minimum_detectable(rate_a, **plan, **settings)
+        counts = (per * rate_a, per * result.estimate, per * (result.estimate - rate_a))
+        rows.append((n, t, estimand, *counts, result.reason))
     return framed(rows, "units trials estimand count_a count_b difference reason")

@@ -41,9 +41,9 @@ def summarise(
     """
     names, rows = by.split(), list[Row]()
     for key, group in conversations_of(results, variants=variants).groupby(names, sort=sort):
-        found = rows_of(group)
+        made = rows_of(group)
         whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(group))}
-        rows += [whole | row for row in ([found] if isinstance(found, dict) else found)]
+        rows += [whole | row for row in ([made] if isinstance(made, dict) else made)]
     return framed(rows, f"{by} {columns} partial")
 
 
@@ -52,11 +52,11 @@ def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns.split())
 
 
-def interval(found: Estimate, name: str = "estimate", before: str = "") -> dict[str, float]:
+def interval(estimate: Estimate, name: str = "estimate", before: str = "") -> dict[str, float]:
     """Return an estimate as the columns `name`, low and high, the last two prefixed by `before`."""
-    return {name: found.estimate, f"{before}low": found.low, f"{before}high": found.high}
+    return {name: estimate.estimate, f"{before}low": estimate.low, f"{before}high": estimate.high}
 
 
-def pair(found: Headline) -> dict[str, float]:
+def pair(head: Headline) -> dict[str, float]:
     """Return a headline as the columns median, mean, low and high (of the mean)."""
-    return {"median": found.median, **interval(found.mean, "mean")}
+    return {"median": head.median, **interval(head.mean, "mean")}

@@ -95,17 +95,17 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     of_traps = trap_table(results)
 
     def row(group: pd.DataFrame) -> Row:
-        found, who = unsafe_row(group), (group["panel"].iloc[0], group["entry"].iloc[0])
+        numbers, who = unsafe_row(group), (group["panel"].iloc[0], group["entry"].iloc[0])
         fates = of_traps[(of_traps["panel"] == who[0]) & (of_traps["entry"] == who[1])]
         trials = fates["trials"].sum()
         lost = fates.loc[fates["trials"] == 0, "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        found |= {"chances": band_in_words(found), "cost_tier": cost_tier(group), "conversations": trials}
-        found |= {f"{state}_share": fates[state].sum() / trials if trials else nan for state in STATES}
-        found |= {"flipping": (fates["stability"] == "flips").sum(), "repeated": (fates["trials"] >= 2).sum()}
+        numbers |= {"chances": band_in_words(numbers), "cost_tier": cost_tier(group), "conversations": trials}
+        numbers |= {f"{state}_share": fates[state].sum() / trials if trials else nan for state in STATES}
+        numbers |= {"flipping": (fates["stability"] == "flips").sum(), "repeated": (fates["trials"] >= 2).sum()}
         if labels is not None:
-            found["without"] = unsafe_row(without_debatable(group, labels))["median"]
-        return found | {"reason": sentence(found["reason"], *lacking)}
+            numbers["without"] = unsafe_row(without_debatable(group, labels))["median"]
+        return numbers | {"reason": sentence(numbers["reason"], *lacking)}
 
     shares = " ".join(f"{state}_share" for state in STATES)
     columns = f"{UNSAFE_COLUMNS} chances cost_tier conversations {shares} flipping repeated"
@@ -131,17 +131,17 @@ def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _intervals(group: pd.DataFrame) -> Iterator[Row]:
-    values, found = case_matrix(group, "unsafe")[0], headline(group, "unsafe")
+    values, head = case_matrix(group, "unsafe")[0], headline(group, "unsafe")
     values = values[~np.isnan(values).all(axis=1)]
-    like = found.like_these
+    like = head.like_these
     if like is None or not len(values):
         return
     traps, bca = len(values), bootstrap_interval(np.nanmean(values, axis=1))
     scale = traps / BAND_TRAPS
     row = {"traps": traps, "observed": traps * bca.estimate, "bca_low": traps * bca.low, "bca_high": traps * bca.high}
     row |= {"mean": scale * like.estimate, "low": scale * like.low, "high": scale * like.high}
-    row |= {"these_low": found.mean.low, "these_high": found.mean.high}
-    yield row | {"method": bca.method, "reason": sentence(bca.reason, found.reason)}
+    row |= {"these_low": head.mean.low, "these_high": head.mean.high}
+    yield row | {"method": bca.method, "reason": sentence(bca.reason, head.reason)}
 
 
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -250,11 +250,11 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for panel, group in table.dropna(subset=["level"]).groupby("panel", sort=False):
         fewer = group["traps"] < group["traps"].max()
-        found = correlation(group["level"], group["unsafe"].where(~fewer), families=group["family"])
+        result = correlation(group["level"], group["unsafe"].where(~fewer), families=group["family"])
         models = counted(int(fewer.sum()), "model")
         words = f"{models} on fewer than {group['traps'].max():.0f} traps among them" if fewer.any() else ""
-        numbers = (found.n, found.families, found.estimate, found.low, found.high, found.p)
-        rows.append((panel, *numbers, sentence(found.reason, words)))
+        numbers = (result.n, result.families, result.estimate, result.low, result.high, result.p)
+        rows.append((panel, *numbers, sentence(result.reason, words)))
     return framed(rows, "panel models families estimate low high p reason")
 
 
@@ -277,6 +277,6 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         ours = fates[fates.index.str.startswith(start)].sum()
         seen = len(fates) and ours["trials"]
         here = f"{ours['unsafe']} of {ours['trials']}{words}" if seen else "not run by a language model here"
-        found = proportion_interval(int(failed), int(runs))
-        rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
+        rate = proportion_interval(int(failed), int(runs))
+        rows.append((name, int(failed), int(runs), rate.estimate, rate.low, rate.high, here))
     return framed(rows, "trap failed runs share low high here")

@@ -88,7 +88,7 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *
         conversations (scored, without traps), traps (run, of the use case), unsafe (their conversations with an unsafe
         act). A store without use cases is one use case.
     """
-    stakes, found = stakes or Stakes(), []
+    stakes, verdicts = stakes or Stakes(), []
     rows = with_use_case(conversations_of(results))
     if pooled:
         settings = " (" + rows["settings"].replace("", DEFAULT) + ")" if "settings" in rows else ""
@@ -97,8 +97,8 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *
     for key, part in rows.groupby(["panel", "entry", "source"], sort=False):
         who = dict(zip(("panel", "entry", "source"), key, strict=True))
         for (_, group, title), some in part.groupby(["place", "group", "title"]):
-            found += [who | {"group": group, "title": title} | row for row in _use_case(some, stakes)]
-    return framed(found, COLUMNS)
+            verdicts += [who | {"group": group, "title": title} | row for row in _use_case(some, stakes)]
+    return framed(verdicts, COLUMNS)
 
 
 def _use_case(rows: pd.DataFrame, stakes: Stakes) -> list[Row]:
@@ -194,12 +194,12 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["title"] != UNGROUPED].assign(adherent=adherent)
     places = {entry: place for place, entry in enumerate(rows["entry"].unique())}
     keys = ["panel", "entry", "source", "group", "title"]
-    found = [
+    groups = [
         dict(zip(keys, key[2:], strict=True)) | _of_group(rows_of_group)
         for key, rows_of_group in rows.assign(first=rows["entry"].map(places)).groupby(["first", "place", *keys])
     ]
     columns = " ".join(f"{name}{end}" for name in SHOWN for end in ("", "_low", "_high", "_cases", "_n"))
-    return framed(found, f"{' '.join(keys)} conversations {columns}")
+    return framed(groups, f"{' '.join(keys)} conversations {columns}")
 
 
 def _of_group(group: pd.DataFrame) -> Row:

@@ -29,18 +29,18 @@ MOST_SHOWN = 3
 """Most untested differences of shares that are named, largest first."""
 
 
-def verdict_of(found: Comparison) -> str:
+def verdict_of(compared: Comparison) -> str:
     """Return who is better, and by how much, in a sentence that does not depend on the order."""
-    if not found.cases or found.word not in (SURE, ONLY_THESE):
-        return sureness(found)
-    metric, numbers, sure = found.metric, found.numbers, found.word == SURE
-    low, high, alpha = ("low", "high", found.alpha) if sure else ("these_low", "these_high", found.these_alpha)
+    if not compared.cases or compared.word not in (SURE, ONLY_THESE):
+        return sureness(compared)
+    metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
+    low, high, alpha = ("low", "high", compared.alpha) if sure else ("these_low", "these_high", compared.these_alpha)
     ends = sorted((abs(numbers[low]), abs(numbers[high])))  # both ends have one sign, since 0 is excluded
-    of = f" of {found.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
-    better, direction = (found.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
-    like, these = _how_sure(found)
-    return SAID["these" if not sure else "clear here open" if found.open_here else "clear"].format(
-        name=names_apart(*found.names)[better],
+    of = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+    better, direction = (compared.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
+    like, these = _how_sure(compared)
+    return SAID["these" if not sure else "clear here open" if compared.open_here else "clear"].format(
+        name=names_apart(*compared.names)[better],
         does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
         by=f"{unsigned(metric, numbers['difference'])}{of}",
         interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
@@ -51,40 +51,40 @@ def verdict_of(found: Comparison) -> str:
     )
 
 
-def sureness(found: Comparison) -> str:
+def sureness(compared: Comparison) -> str:
     """Return how certain a difference is, for a text that already has its size and direction."""
-    if not found.cases:
-        return SAID["not compared"].format(reason=found.reason)
-    if found.word == NOT_TESTED:
+    if not compared.cases:
+        return SAID["not compared"].format(reason=compared.reason)
+    if compared.word == NOT_TESTED:
         return NOT_TESTED
-    if found.word == NOTHING:
-        return SAID["no test"].format(reason=found.reason or SAID["no spread"])
-    if is_equal(found):
+    if compared.word == NOTHING:
+        return SAID["no test"].format(reason=compared.reason or SAID["no spread"])
+    if is_equal(compared):
         return EQUAL
-    like, these = _how_sure(found)
-    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(found.word, "sure open")
-    return SAID[name].format(noun=found.metric.scale.noun, like=like, these=these)
+    like, these = _how_sure(compared)
+    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(compared.word, "sure open")
+    return SAID[name].format(noun=compared.metric.scale.noun, like=like, these=these)
 
 
-def is_equal(found: Comparison) -> bool:
+def is_equal(compared: Comparison) -> bool:
     """Return True if two entries were tested and do not differ at all."""
-    return bool(found.tested and found.cases and abs(found.difference) < 1e-9)
+    return bool(compared.tested and compared.cases and abs(compared.difference) < 1e-9)
 
 
-def why_it_ends_there(found: Comparison) -> str:
+def why_it_ends_there(compared: Comparison) -> str:
     """Return why the interval for these cases ends at the difference; empty if it does not."""
-    numbers = found.numbers
+    numbers = compared.numbers
     ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
-    return SAID["ends here"].format(noun=found.metric.scale.noun) if ends else ""
+    return SAID["ends here"].format(noun=compared.metric.scale.noun) if ends else ""
 
 
-def _how_sure(found: Comparison) -> tuple[str, str]:
+def _how_sure(compared: Comparison) -> tuple[str, str]:
     """Return the p-values for cases like these and for these cases, or the kind of interval."""
-    if found.among:
-        return (SAID["simultaneous"].format(contrasts=counted(found.among, "contrast")),) * 2
-    kind, *values = "adjusted", found.p_adjusted, found.these_p_adjusted
+    if compared.among:
+        return (SAID["simultaneous"].format(contrasts=counted(compared.among, "contrast")),) * 2
+    kind, *values = "adjusted", compared.p_adjusted, compared.these_p_adjusted
     if all(p != p for p in values):
-        kind, *values = "plain", found.like.p, found.these_p
+        kind, *values = "plain", compared.like.p, compared.these_p
     like, these = (f"{kind} p {p_in_words(p)}" for p in values)
     return like, these
 

@@ -75,16 +75,16 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
     Each tool call has its own assistant message before its result: the record has only the order of calls, not their
     grouping into answers of the model.
     """
-    found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     for step in chat.steps():
         if isinstance(step, Message):
-            found.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
+            messages.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
             continue
         words = step.arguments if isinstance(step.arguments, str) else as_text(step.arguments)
         made = {"id": key_of(step), "type": "function", "function": {"name": step.name, "arguments": words}}
-        found.append({"role": "assistant", "content": None, "tool_calls": [made]})
-        found.append({"role": "tool", "tool_call_id": key_of(step), "content": as_text(step.result)})
-    return found
+        messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
+        messages.append({"role": "tool", "tool_call_id": key_of(step), "content": as_text(step.result)})
+    return messages
 
 
 def write_chats(run: RunFile, path: Path) -> None:

@@ -110,9 +110,9 @@ class FlatChat:
     ) -> Conversation:
         """Return the record; `speakers` are the agent's model and the customer's name."""
         model, customer = speakers
-        found = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
-        found.ended_by, found.usage, found.faults, found.reasoning = ended_by, usage or {}, faults, self.reasoning
-        return found
+        made = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
+        made.ended_by, made.usage, made.faults, made.reasoning = ended_by, usage or {}, faults, self.reasoning
+        return made
 
     @property
     def waits(self) -> bool:

@@ -74,30 +74,30 @@ def import_results(
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
-    found = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
-    found.model, found.customer, found.version = map(without_line_ends, (found.model, found.customer, found.version))
-    found.cases, found.notes = (
-        {without_line_ends(name): text for name, text in found.cases.items()},
-        [*map(without_line_ends, found.notes)],
+    batch = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
+    batch.model, batch.customer, batch.version = map(without_line_ends, (batch.model, batch.customer, batch.version))
+    batch.cases, batch.notes = (
+        {without_line_ends(name): text for name, text in batch.cases.items()},
+        [*map(without_line_ends, batch.notes)],
     )
-    for record, score in found.rows:
+    for record, score in batch.rows:
         record.case_id, record.model, record.customer = map(
             without_line_ends, (record.case_id, record.model, record.customer)
         )
         score |= {name: without_line_ends(value) for name, value in score.items() if isinstance(value, str)}
-    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
+    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in batch.rows).items() if times > 1]
     if twice:
         raise BadInput(
             f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
         )
-    if not found.trials <= MOST_TRIALS:
+    if not batch.trials <= MOST_TRIALS:
         raise BadInput(
-            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
+            f"{path} has {_brief(batch.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
             "trials of a case from 1 up"
         )
-    rows = [_as_written(c, score, path) for c, score in found.rows]
-    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": found.notes}
-    _write(found, rows, out, origin, path)
+    rows = [_as_written(c, score, path) for c, score in batch.rows]
+    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": batch.notes}
+    _write(batch, rows, out, origin, path)
     return RunFile(out)
 
 
@@ -194,12 +194,12 @@ def _record(raw: Any, where: str) -> Conversation:
 
 def _numbered(messages: list[Any]) -> list[Any]:
     """Return messages with turns; without numbers each message of the customer begins a turn."""
-    found, turn = [], 0
+    numbered, turn = [], 0
     for m in messages:
         given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
         turn = given["turn"] if isinstance(given.get("turn"), int) else turn + (given.get("side") == "customer")
-        found.append({"turn": turn, "text": ""} | given)
-    return found
+        numbered.append({"turn": turn, "text": ""} | given)
+    return numbered
 
 
 def _checked(record: bytes, where: str) -> Conversation:
@@ -213,7 +213,7 @@ def _checked(record: bytes, where: str) -> Conversation:
         "reasoning": [n for thought in c.reasoning for n in (thought.turn, thought.after)],
         "usage": [n for used in c.usage.values() for n in astuple(used)],
     }
-    large = [name for name, found in numbers.items() if any(abs(n) > LARGEST for n in found)]
+    large = [name for name, values in numbers.items() if any(abs(n) > LARGEST for n in values)]
     wrong = {
         "case_id is empty: name the case": not c.case_id,
         "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
@@ -285,23 +285,23 @@ def _dumped(value: Any, where: str) -> bytes:
 
 
 def _write(
-    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
+    batch: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
 ) -> None:
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 
     try:
         inputs = {
-            "model": part(found.model),
-            "customer": part(found.customer),
-            "store": part(found.version, origin["hash"]),
-            "prompt": part(f"policy of {found.version}", found.policy),
+            "model": part(batch.model),
+            "customer": part(batch.customer),
+            "store": part(batch.version, origin["hash"]),
+            "prompt": part(f"policy of {batch.version}", batch.policy),
         }
-        cases = {c: hashed(text) for c, text in found.cases.items()}
+        cases = {c: hashed(text) for c, text in batch.cases.items()}
     except (TypeError, RecursionError) as error:
         raise BadInput(
             f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written"
         ) from None
-    manifest = new_manifest(found.model, "imported", inputs, cases, found.trials)
+    manifest = new_manifest(batch.model, "imported", inputs, cases, batch.trials)
     manifest["sessions"] = [session(imported=origin)]
     at = now()
     with writing(out, "--out", sqlite3.Error), built_beside(out) as building:

@@ -242,10 +242,10 @@ def _number(value: Any) -> float | None:
 
 def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
     """Return tokens by side, where the models' names identify the sides."""
-    found = {}
+    usages = {}
     for name, counts in used.items():
         side = "agent" if name == agent else "customer" if name == customer else name
         calls = sum(m.side == side for m in talk.messages) + (len(talk.calls) if side == "agent" else 0)
         kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
-        found[side] = Usage(**kept, calls=calls)
-    return found
+        usages[side] = Usage(**kept, calls=calls)
+    return usages

@@ -115,20 +115,20 @@ def _sample(chat: Chat) -> dict[str, Any]:
 
 def _messages(chat: Chat) -> list[dict[str, Any]]:
     """Return the chat in Inspect's format: object arguments, tool names, and message ids."""
-    found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
         if isinstance(step, ToolCall):
-            found += _called(step, before_call.pop(step.index, []))
+            messages += _called(step, before_call.pop(step.index, []))
         elif step.side == "customer":
-            found.append({"role": "user", "content": chat.words(step)})
+            messages.append({"role": "user", "content": chat.words(step)})
         else:
             content = _content(chat.words(step), before_reply.pop(step.turn, []))
-            found.append({"role": "assistant", "content": content})
+            messages.append({"role": "assistant", "content": content})
     generated = {"source": "generate", "model": chat.record.model}
     return [
         {"id": f"m{place}", **message, **(generated if message["role"] == "assistant" else {})}
-        for place, message in enumerate(found, 1)
+        for place, message in enumerate(messages, 1)
     ]
 
 
@@ -181,7 +181,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each score over its samples, with means by bucket: different cases are not pooled."""
-    found = []
+    results = []
     for name in SCORED:
         values: dict[str, list[float]] = defaultdict(list)
         for summary in summaries:
@@ -193,5 +193,5 @@ def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scored = sum(map(len, values.values()))
         counts = {"scored_samples": scored, "unscored_samples": len(summaries) - scored}
         means = {bucket: {"name": bucket, "value": sum(ones) / len(ones)} for bucket, ones in sorted(values.items())}
-        found.append({"name": name, "scorer": name, **counts, "metrics": means})
-    return found
+        results.append({"name": name, "scorer": name, **counts, "metrics": means})
+    return results

@@ -121,10 +121,10 @@ def _action_in(text: str) -> dict[str, Any] | None:
     """Return the call that a text strategy wrote after ``Action:``."""
     _, mark, tail = text.rpartition("Action:")
     try:
-        found = orjson.loads(tail.strip()) if mark else None
+        action = orjson.loads(tail.strip()) if mark else None
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) and "name" in found else None
+    return action if isinstance(action, dict) and "name" in action else None
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
@@ -195,14 +195,14 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
 
 def _one_file(file: Path) -> dict[str, Any]:
     try:
-        found = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
+        content = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
     except OSError as error:
         raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
-    if not isinstance(found, dict) or "task_id" not in found:
+    if not isinstance(content, dict) or "task_id" not in content:
         raise BadInput(f"{file} is no simulation of tau2: restore it, or take it away")
-    return found
+    return content
 
 
 def _tau2_row(
@@ -264,7 +264,7 @@ def _out_of_scope(ended_by: str) -> list[Fault]:
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
     """Return reported tokens by side, without the greeting, which no model wrote."""
-    found = {}
+    usages = {}
     for role, side in (("assistant", "agent"), ("user", "customer")):
         used = Usage()
         for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
@@ -276,5 +276,5 @@ def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
                     else Usage(calls=1, missing=1)
                 )
         if used.calls > used.missing:
-            found[side] = used
-    return found
+            usages[side] = used
+    return usages

@@ -73,8 +73,8 @@ class Rekey(TextRekey):
     def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
         towns = {(a["country"], a["region"], a["city"]) for a in addresses} & set(self.places.towns)
         stay = {word: word for word in self.pools["keep"]}
-        found = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
-        return found | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
+        names = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
+        return names | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
 
     # ------------------------------------------------------------------ cases
 
@@ -93,11 +93,11 @@ class Rekey(TextRekey):
         if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
-            found = {}
+            by_language = {}
             for name, texts in value.items():
                 spoken = Rewording(self, name, f"{reword.case_id}_{name}")
-                found[name] = {k: self._top(v, k, own, spoken, shown) for k, v in texts.items()}
-            return found
+                by_language[name] = {k: self._top(v, k, own, spoken, shown) for k, v in texts.items()}
+            return by_language
         if key == "canaries":
             return [self._canary(canary, own, shown) for canary in value]
         return self._part(value, key, own, reword if key in ("email", "pressure") else None)
@@ -200,12 +200,12 @@ class Rewording:
         return "".join(p if place % 2 else self._pattern.sub(self._other, p) for place, p in enumerate(parts))
 
     def _other(self, match: re.Match[str]) -> str:
-        found = match.group()
-        group = self._group[found]
-        small = found[0].lower() + found[1:]
-        others = [w for w in group if w not in (found, small)]
+        word = match.group()
+        group = self._group[word]
+        small = word[0].lower() + word[1:]
+        others = [w for w in group if w not in (word, small)]
         new = self._rekey.draw(f"{self.case_id} {small}").choice(others)
-        return new[0].upper() + new[1:] if found[0].isupper() else new
+        return new[0].upper() + new[1:] if word[0].isupper() else new
 
 
 def _counterpart(old: str, before: str, after: str) -> str:

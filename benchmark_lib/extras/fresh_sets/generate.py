@@ -94,7 +94,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    rows = {table: len(found) for table, found in store.tables.items() if found}
+    rows = {table: len(content) for table, content in store.tables.items() if content}
     return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows, told_again)
 
 
@@ -186,7 +186,7 @@ def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
     The store's own file replaces an inherited prompt, weights file or article of the same id. Phrases of the same name
     are both kept, the store's own after the inherited file.
     """
-    found: dict[str, tuple[Path, Path]] = {}
+    by_key: dict[str, tuple[Path, Path]] = {}
     taken: set[Path] = set()
     for number, folder in enumerate(store.folders, 1):
         for path in sorted(p for p in folder.glob(pattern) if p.is_file()):
@@ -196,8 +196,8 @@ def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
                 place = place.with_stem(f"{place.stem}_{number}")
             taken.add(place)
             key = str(front_matter(path)[0].get("id", place)) if path.suffix == ".md" else str(place)
-            found[key] = (path, place)
-    yield from sorted(found.values(), key=lambda pair: pair[1])
+            by_key[key] = (path, place)
+    yield from sorted(by_key.values(), key=lambda pair: pair[1])
 
 
 def _rows(path: Path, rows: Any, key: str) -> None:

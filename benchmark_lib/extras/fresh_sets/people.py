@@ -51,15 +51,15 @@ def apart(
     The other values come from `fine` of the key. Each goes to one home, and a key without a free value is left out.
     """
     taken, seen = {made[key] for keys in homes.values() for key in keys}, set[V]()
-    found: dict[str, dict[K, V]] = {}
+    by_home: dict[str, dict[K, V]] = {}
     for home, keys in sorted(homes.items()):
-        own = found[home] = {}
+        own = by_home[home] = {}
         for key in sorted(key for key in keys if made[key] in seen):
             if free := [value for value in fine(key) if value not in taken]:
                 own[key] = draw(f"apart {home} {key}").choice(free)
                 taken.add(own[key])
         seen |= {made[key] for key in keys - own.keys()}
-    return found
+    return by_home
 
 
 def words_of(name: str) -> list[str]:
@@ -107,9 +107,9 @@ class Names:
         old, new = words_of(name), words_of(self.full(name))
         if len(old) != len(new):
             return {name: self.full(name)}
-        found = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
-        found |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
-        return found | {name: self.full(name)}
+        by_word = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
+        by_word |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
+        return by_word | {name: self.full(name)}
 
     def _unknown(self, word: str) -> str:
         """Return the replacement of a word that is in no pool; short words such as initials remain."""

@@ -303,11 +303,11 @@ def _raw_cases(store: Store) -> list[dict[str, Any]]:
 
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    rows_of: dict[str, dict[str, Any]] = {}
     for part in dicts(raw):
         for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
-            found |= rows
-    return found
+            rows_of |= rows
+    return rows_of
 
 
 def _fresh(old: str, random: Random, taken: set[str]) -> str:

@@ -94,20 +94,20 @@ class TextRekey:
         return "".join(parts)
 
     def _exchange(self, match: re.Match[str]) -> str:
-        found = match.group()
+        old = match.group()
         if match.lastgroup == "email":
-            return self.emails.get(found, found)
+            return self.emails.get(old, old)
         if match.lastgroup == "time":
-            return self.time(found)
+            return self.time(old)
         if match.lastgroup == "money":
-            return re.sub(NUMBER, self._amount, found)
+            return re.sub(NUMBER, self._amount, old)
         if match.lastgroup == "phone":
-            return self._phone(found)
+            return self._phone(old)
         if match.lastgroup == "day":
-            return self._day_in_words(found)
+            return self._day_in_words(old)
         if match.lastgroup == "year":
-            return str(int(found) + self.years)
-        return self.identifier(found) if match.lastgroup == "id" else self.words.get(found, found)
+            return str(int(old) + self.years)
+        return self.identifier(old) if match.lastgroup == "id" else self.words.get(old, old)
 
     def identifier(self, old: str) -> str:
         """Return the replacement of an identifier, or of one within it (such as a parcel's)."""
@@ -229,13 +229,13 @@ def _ordinal(day: int) -> str:
 
 def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
     """Return a day of a month, by default in the year nearest to `now`; None if impossible."""
-    found = []
+    days = []
     for of_year in [year] if year else range(now.year - 1, now.year + 2):
         try:
-            found.append(date(of_year, month, day))
+            days.append(date(of_year, month, day))
         except ValueError:
             continue
-    return min(found, key=lambda d: abs(d - now)) if found else None
+    return min(days, key=lambda d: abs(d - now)) if days else None
 
 
 def any_of(words: Iterable[str]) -> str:
