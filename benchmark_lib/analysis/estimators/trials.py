@@ -218,7 +218,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
 
 
 def missing_bounds(successes, trials, planned) -> MissingBounds:
-    """Bound the mean over cases without missing conversations.
+    """Bound the mean over cases that a run without missing conversations would have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which model for which reader: the candidates for best by one criterion, and how certain."""
+"""Which model for which reader: the possible best by one criterion, and how certain that is."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Answer:
 
 
 def questions(stakes: Stakes) -> tuple[Question, ...]:
-    """Return the questions of the four readers, with the values of some stakes."""
+    """Return the questions of the four readers, filled in for the given stakes."""
     money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
@@ -164,7 +164,7 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
-    """Return the conversations of models that can be recommended, and the other rows in words.
+    """Return the conversations of models that can be recommended, and in words who cannot.
 
     Only language models above the line of the board qualify: a model that resolves less than half, or a partial run,
     is safe for the wrong reason. Without `board` the function makes it.

@@ -49,7 +49,7 @@ def margins_in_words() -> str:
 
 
 def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
-    """Return how an entry is dominated by another, given both conversations; empty if it is not.
+    """Return in words how one entry is dominated by another; empty if it is not.
 
     The other entry must be surely better in a planned metric or in cost, for cases like these, and surely worse in no
     planned metric. Where it is not surely better, a loss above the margin (`MARGINS`) must be excluded on the shared
@@ -267,7 +267,7 @@ def effort_table(results: Results) -> pd.DataFrame:
 
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
-    """Return differences, costs, and the price of one more resolved case, for each step."""
+    """Return a sentence per step: what differs, what it costs, and the price of a resolved case."""
     sentences = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         of = {row["metric"]: row for row in rows.to_dict("records")}

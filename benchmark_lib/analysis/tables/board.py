@@ -56,7 +56,7 @@ def board_table(
     Parameters
     ----------
     board : DataFrame
-        Value of `leaderboard`, in its order.
+        Result of `leaderboard`, in its order.
     conversations : DataFrame, optional
         Conversations of the board; with them each cell knows which it counts.
     metrics : iterable of str, optional

@@ -55,7 +55,7 @@ class Side:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """Return name, panel and progress of a partial run."""
+        """Return name, panel, and the progress of a partial run."""
         first = self.conversations.iloc[0]
         return {"name": self.name, "panel": first["panel"], "partial": partial_words(*progress(self.conversations))}
 
@@ -147,7 +147,7 @@ class Comparison(Contrast):
 
     @property
     def all_interval(self) -> tuple[float, float]:
-        """Return the shown interval for cases like these that holds for `contrasts` at once."""
+        """Return the interval for cases like these that is valid for `contrasts` at once, as shown."""
         low, high = simultaneous([self], self.contrasts)[0].interval
         return self.scale * low, self.scale * high
 
@@ -311,5 +311,5 @@ def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Si
 
 
 def not_here(name: str, known: Iterable[str]) -> str:
-    """Return the message that refuses a name without conversations."""
+    """Return the error message for a name without conversations."""
     return f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}"

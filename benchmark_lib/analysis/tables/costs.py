@@ -30,7 +30,7 @@ K = 3
 
 
 def cost_tier(conversations: pd.DataFrame) -> str:
-    """Return the tier of one model from its conversations; NaN in ``cost_usd`` is no price."""
+    """Return one model's tier from its conversations; NaN in ``cost_usd`` is an unknown price."""
     if set(conversations["source"]) <= {"scripted", "synthetic"}:
         return NO_MODEL
     if all(map(is_played, conversations["source"])) and not conversations["cost_usd"].fillna(0).any():
@@ -65,7 +65,7 @@ def tier_order() -> tuple[str, ...]:
 
 
 def cost_table(results: Results) -> pd.DataFrame:
-    """Return costs by entry in US dollars; NaN with a reason if unknown or not defined.
+    """Return costs by entry in US dollars; NaN with a reason if unknown or undefined.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _reason(row: Row, played: bool) -> str:
 
 
 def cost_lines(row: dict[str, Any]) -> pd.DataFrame:
-    """Return one row of `cost_table` line by line, with units and denominators.
+    """Lay out one row of `cost_table` as lines with units and denominators.
 
     Returns
     -------

@@ -34,7 +34,7 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Return the unsafe acts that a named person calls debatable with a reason.
 
-    `labels` is the value of `reports.read_labels`.
+    `labels` is the result of `reports.read_labels`.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Add to the notes of a board the unsafe count without debatable acts, and the labellers.
+    """Add the unsafe count without debatable acts, and the labellers, to a board's notes.
 
-    `board` is the value of `leaderboard`; the order does not change.
+    `board` is the result of `leaderboard`; the order does not change.
     """
     mean, notes = METRICS["unsafe"].scale.mean, {}
     for row in debatable_table(results, labels).to_dict("records"):

@@ -137,7 +137,7 @@ def _of_intent(handed_over: np.ndarray, bucket: str) -> Row:
 
 @says_partial
 def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the queues that handovers of must-escalate cases chose, and how many are accepted.
+    """Return the queues used for handovers of must-escalate cases, and how many were accepted.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
     """Return the intents that most often go wrong in a panel, for description, not inference.
 
-    `intents` is the value of `intent_table`.
+    `intents` is the result of `intent_table`.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
 def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
     """Return the intents of each panel's missed handovers, and how many models miss none.
 
-    `intents` is the value of `intent_table`. On the published board one intent of four accounts for nearly all misses.
+    `intents` is the result of `intent_table`. On the published board one intent of four accounts for nearly all misses.
 
     Returns
     -------

@@ -146,7 +146,7 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the cost of another language than English: the cases, less their English twins.
+    """Return the cost of languages other than English: success less that of the English twins.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Values of a metric: one model's as an array and as an estimate, and those of every model."""
+"""Values of a metric: of one model, as array and as estimate, and of every model."""
 
 import difflib
 from collections.abc import Callable
@@ -233,7 +233,7 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
 
 
 def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = None) -> list[int]:
-    """Return the first trial whose mean is the median of the trials, or the two in the middle.
+    """Return the trial whose mean is the median over trials, or the two in the middle.
 
     Parameters
     ----------

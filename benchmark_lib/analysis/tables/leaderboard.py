@@ -136,7 +136,7 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
 
 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the board in the order of the published one.
+    """Return the board, in the same order as the published one.
 
     The order is by over-escalation, unsafe actions, escalation accuracy and name. It is no verdict: the column
     ``dominated`` shows what the data decide.
@@ -169,7 +169,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[str, str]]:
-    """Return the entries of its panel that dominate each row, above the line or too idle."""
+    """Return the entries that dominate each row, which may be idle and below the line."""
     of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
     rows, dominating = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
     weighed = [row for row in rows if row["block"] in WEIGHED]
@@ -291,7 +291,7 @@ def _notes(group: pd.DataFrame) -> Iterator[str]:
 
 
 def _about_cases(group: pd.DataFrame) -> Iterator[str]:
-    """Yield what was not scored or run, or success on foreign tasks with that of an idle agent."""
+    """Yield what was not scored or run; for foreign tasks, success and that of doing nothing."""
     imported = set(group["source"]) == {"imported"}
     if unknown := int(group["bucket"].isna().sum()):
         yield f"{counted(unknown, 'conversation')} without a score: run `deskbench score`"

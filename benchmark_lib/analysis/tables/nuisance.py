@@ -89,7 +89,7 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count the customer's messages that a judge calls inhuman (scorer ``customer_turns``).
+    """Count the customer's messages that no person would write, in the judgement of a judge.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 
 def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
-    """Test whether a trial of one entry differs; return test, trial, and a sentence or nothing."""
+    """Test whether a trial of one entry differs; return the test, the trial, and a sentence."""
     known = conversations[conversations["success"].notna()]
     if known.empty:
         return trial_shift(np.empty((0, 0))), None, ""
@@ -184,7 +184,7 @@ def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
-    """Return a sentence on the trial of one entry that differs from the others, or nothing."""
+    """Return a sentence on the trial of one entry that differs from the others; empty without."""
     return _shift_of(conversations)[2]
 
 

@@ -1,4 +1,4 @@
-"""Operator rules added to the prompt: how often, how long and at what cost they are kept."""
+"""Operator rules added to the prompt: how often they are kept, for how long, at what cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
     Parameters
     ----------
     results : Results
-        Value of `load_results`; the rules are in the run files.
+        Result of `load_results`; the rules are in the run files.
     rules : sequence of OperatorRule, optional
         Rules to check in every run, also in runs without them; by default each run's own.
 
@@ -86,7 +86,7 @@ def first_to_break(turns: pd.DataFrame) -> str | None:
 def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     """Count how often each rule is kept, by reply and throughout a conversation.
 
-    `replies` is the value of `rules_kept`.
+    `replies` is the result of `rules_kept`.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     """Return how often the rules are kept as a conversation gets longer.
 
     Long conversations differ from short ones. Each turn therefore also has the first reply of the conversations that
-    reach it: only the difference between the two is an effect of length. `replies` is the value of `rules_kept`.
+    reach it: only the difference between the two is an effect of length. `replies` is the result of `rules_kept`.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     Parameters
     ----------
     board : DataFrame
-        Value of `leaderboard`.
+        Result of `leaderboard`.
     columns : sequence of str, optional
         Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
         without the cost if no model was paid for.

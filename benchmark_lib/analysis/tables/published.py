@@ -50,7 +50,7 @@ def published_data(name: str) -> pd.DataFrame:
 
 
 def published_board() -> pd.DataFrame:
-    """Return the published board of July 2026 by model, with ``band`` (its cuts) and ``source``."""
+    """Return the published board of July 2026 by model, with ``band`` and ``source``."""
     import pandas as pd
 
     board = published_data("supportagentbench_board_2026-07")
@@ -101,7 +101,7 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
 
 
 def one_intent_share() -> float:
-    """Return the share of all published escalation misses that are unsupported requests."""
+    """Return the share of unsupported requests among all published escalation misses."""
     cells = _cells("handover_rate", FIELD)
     rate = cells.loc[cells["intent"] == "unsupported_request", "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100

@@ -112,7 +112,7 @@ def _z(mean: float, truth: float, n: int) -> float:
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
     """Return how often each kind of interval contains the true rate.
 
-    `rates` is the value of `recovered_rates`.
+    `rates` is the result of `recovered_rates`.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
 def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
     """Correlate recorded metrics over the agents of a panel, and the true rates as well.
 
-    `rates` is the value of `recovered_rates`.
+    `rates` is the result of `recovered_rates`.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
+        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95%),
         verdict.
     """
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
@@ -293,7 +293,7 @@ def blind_play() -> pd.DataFrame:
 
 
 def customers_read() -> dict[str, int]:
-    """Count how readers judged the scripted customer's messages, by a file in ``data``.
+    """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
 
     Returns
     -------

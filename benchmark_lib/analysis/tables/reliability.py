@@ -195,7 +195,7 @@ def _average(row: Row) -> str:
 
 
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Count how often two trials of a case differ, and cases with constant or mixed success.
+    """Count how often two trials of a case differ, and how many cases always or never succeed.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return missing conversations of every run, and its success if all of them failed, or not.
+    """Return the missing conversations of every run, with bounds on its success.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     Parameters
     ----------
     labels : DataFrame, optional
-        Value of `reports.read_labels`, with acts called debatable.
+        Result of `reports.read_labels`, with acts called debatable.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     Parameters
     ----------
     safety : DataFrame
-        Value of `safety_table`.
+        Result of `safety_table`.
     published : DataFrame, optional
         The published board (model, vendor, cost_tier, unsafe_actions_of_18).
 

@@ -38,7 +38,7 @@ SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accur
 
 
 def needed_shares(stakes: Stakes) -> tuple[float, float]:
-    """Return the shares of right answers among a model's own that pay alone and with approval.
+    """Return the shares of right answers that a model needs to answer alone and with approval.
 
     The comparison is a person who answers everything. Alone, a share ``r`` costs ``(1 - r) * wrong`` per conversation
     instead of ``handover``. With approval it costs ``approval + (1 - r) * handover``, because a person finds the wrong
