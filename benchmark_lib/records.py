@@ -29,6 +29,7 @@ ENDINGS = {
     ),
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
+    "stopped_at_decision": "a fork that stops after its next deciding act: how it would have ended is not known",
     "infrastructure_fault": "network or provider failed; never for or against a model",
     "lasting_fault": (
         "the provider failed or refused it in several sessions; never for or against a model, and not tried again"
@@ -38,7 +39,9 @@ ENDINGS = {
 
 OWN = "own agent"
 """Source of conversations with an agent of the user's own: no language model, even if it calls one."""
-SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
+FORK = "fork"
+"""Source of conversations that continue a recorded one; they are never counted with whole conversations."""
+SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published", FORK)
 """Sources of conversations; any other word names the person or program that took part, such as ``human:anna``."""
 
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
@@ -49,6 +52,9 @@ TRIED_AGAIN = frozenset({"infrastructure_fault"})
 LASTING = "lasting_fault"
 NOT_SCORED = TRIED_AGAIN | {LASTING}
 """Endings of trials that never enter a rate."""
+CUT = "stopped_at_decision"
+NO_OUTCOME = NOT_SCORED | {"content_filter", CUT}
+"""Endings without an outcome."""
 
 CALL_IN_TEXT = "call_in_text"
 """Fault kind of an agent that wrote a tool call into its reply, where it has no effect."""

@@ -18,7 +18,7 @@ from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import costs_of, is_estimate
 from ..project import in_project
-from ..records import NO_SCORE, SCORE_FAULT, source_of
+from ..records import FORK, NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
@@ -42,12 +42,14 @@ class Results:
     Parameters
     ----------
     runs : list of RunFile
-        The run files. Runs of a hard set among other runs appear in `hard` only.
+        The run files. Among other runs, those of a hard set appear in `hard` only, and forks in `forks`.
 
     Attributes
     ----------
     hard : Results
         The runs of hard sets.
+    forks : Results
+        The files of forks.
     entries : dict of str to str
         The name of each run in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
@@ -55,8 +57,9 @@ class Results:
     """
 
     def __init__(self, runs: list[RunFile], named: Iterable[Path] = ()):
-        core = [run for run in runs if not is_hard(run.manifest)]
-        self._every, self.runs, self._named = runs, core or runs, {*named}
+        whole = [run for run in runs if not is_fork(run.manifest)] or runs
+        core = [run for run in whole if not is_hard(run.manifest)]
+        self._every, self._whole, self.runs, self._named = runs, whole, core or whole, {*named}
 
     def __repr__(self) -> str:
         return f"Results({len(self.runs)} run{'s' * (len(self.runs) != 1)}: {', '.join(sorted(self.entries.values()))})"
@@ -64,7 +67,12 @@ class Results:
     @cached_property
     def hard(self) -> Results:
         """Return the runs of hard sets; the tables of the board never mix them with others."""
-        return Results([run for run in self._every if is_hard(run.manifest)], self._named)
+        return Results([run for run in self._whole if is_hard(run.manifest)], self._named)
+
+    @cached_property
+    def forks(self) -> Results:
+        """Return the forks of any set of cases; no table counts them with whole conversations."""
+        return Results([run for run in self._every if is_fork(run.manifest)], self._named)
 
     @cached_property
     def entries(self) -> dict[str, str]:
@@ -262,6 +270,11 @@ def _is_sound(run: RunFile) -> bool:
 def is_hard(manifest: dict[str, Any]) -> bool:
     """Return True for a run on a hard set."""
     return f":{HARD}" in store_name(manifest)
+
+
+def is_fork(manifest: dict[str, Any]) -> bool:
+    """Return True for a file of forks."""
+    return manifest["source"] == FORK
 
 
 def _runs_at(place: Any) -> Iterable[RunFile]:

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.variants import PREFIX, TABLE
-from ..records import LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
+from ..records import FORK, LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,7 @@ PANELS = {
     "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
     "published": "figures others have published, not measured here",
+    "forks": "continuations of recorded conversations, never counted with whole conversations",
 }
 """Every panel in display order, with its description."""
 
@@ -36,12 +37,13 @@ LABELS = {
     "recovery panel": "scripted",
     "imported": "imported",
     "published": "published",
+    "forks": "fork",
 }
 """Text after the name of a row that is not a language model run here."""
 
 SCRIPTED = ("scripted agents", "recovery panel")
 """Panels of scripted agents."""
-NO_MODELS = ("players", *SCRIPTED, "imported", "published")
+NO_MODELS = ("players", *SCRIPTED, "imported", "published", "forks")
 """Panels without an agent that runs here. Boards fold them below the others and give them no pages."""
 NOT_COUNTED = ("local model", *NO_MODELS[1:])
 """Panels that say nothing about the difficulty of a case."""
@@ -57,6 +59,7 @@ _BY_SOURCE = {
     "synthetic": "scripted agents",
     "published": "published",
     "imported": "imported",
+    FORK: "forks",
 }
 
 RESOLVES_ENOUGH = 0.5

@@ -7,11 +7,22 @@ from typing import Any, cast
 from ..cases import Case
 from ..endpoint.wording import call_in_text
 from ..errors import BadInput
-from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
+from ..records import CALL_IN_TEXT, CUT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text, without_keys
 from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
-from .speaker import RELAYS, AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
+from .speaker import (
+    RELAYS,
+    AgentFault,
+    BuiltIn,
+    ContentFiltered,
+    CustomerFault,
+    Cut,
+    HarnessFault,
+    Insider,
+    Reply,
+    Speaker,
+)
 from .state import ConversationState
 
 EMPTY_REPLIES = 2
@@ -204,6 +215,8 @@ def _ending_of(error: Exception, talk: ConversationState) -> str:
     if isinstance(error, AgentFault):
         talk.faults.append(Fault("agent", plain_text(error.kind), scrub(plain_text(error))[:LONGEST_DETAIL]))
         return "agent_fault"
+    if isinstance(error, Cut):
+        return CUT
     if isinstance(error, ContentFiltered):
         talk.faults.append(Fault("agent", "content_filter", str(error)))
         return "content_filter"

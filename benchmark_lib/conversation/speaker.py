@@ -68,6 +68,10 @@ class HarnessFault(Exception):
     """An isolated agent's process did not start; never scored as the agent's failure."""
 
 
+class Cut(Exception):
+    """The conversation stops here, on purpose: a fork has made its next deciding act."""
+
+
 class ContentFiltered(Exception):
     """The provider's filter stopped a reply."""
 

@@ -13,7 +13,6 @@ from ..project import code_version
 from ..records import NOT_SCORED, SCORE_FAULT, content_hash
 from ..runfile import RunFile, connect_to_write, upsert
 from ..store import Tool
-from .engine import play_one
 from .manifest import merged, played_as
 from .plan import Plan
 from .players import SIDES
@@ -42,7 +41,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         )
     wanted = {c.id: c for c in plan.cases}
     ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
-    finished = {(case_id, trial) for case_id, trial in ended if case_id in wanted and trial <= plan.trials}
+    finished = ended & {(case.id, trial) for case, trial in plan.pairs()}
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
     kept, differing = KeptCalls(run.path), []
     try:
@@ -53,7 +52,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
             complete = {side: Recorder(side, case_id, trial, None, rows) for side in SIDES}
             try:
                 as_trial = played_as(manifest, case_id, trial)
-                conversation = await play_one(plan, wanted[case_id], trial, complete, as_trial)
+                conversation = await plan.play(wanted[case_id], trial, complete, as_trial)
             except NotOnFile as missing:
                 differing.append(str(missing))
             else:

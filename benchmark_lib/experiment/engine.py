@@ -7,7 +7,6 @@ from math import inf
 from typing import Any
 
 from ..cases import Case
-from ..conversation import converse
 from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
@@ -46,7 +45,7 @@ class Engine:
         self.stopped: Stop | None = None
         self.manifest = run.manifest
         self._finished = run.finished(plan.retry_faults)
-        self._wanted = {(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases}
+        self._wanted = {(c.id, t) for c, t in plan.pairs()}
         self.total, self.done = len(self._wanted), len(self._wanted & self._finished)
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
@@ -218,10 +217,7 @@ class Engine:
             worker.cancel()
 
     def _missing(self) -> Iterator[tuple[Case, int]]:
-        for trial in range(1, self.plan.trials + 1):
-            for case in self.plan.cases:
-                if (case.id, trial) not in self._finished:
-                    yield case, trial
+        return ((case, trial) for case, trial in self.plan.pairs() if (case.id, trial) not in self._finished)
 
     async def _next(self) -> tuple[Case, int] | None:
         return next(self._again, None)
@@ -321,27 +317,9 @@ async def play_whole(
 ) -> Played:
     """Play one conversation of a plan and score it; for `as_trial` see `played_as`."""
     complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in lines.items()}
-    conversation = await play_one(plan, case, trial, complete, as_trial)
+    conversation = await plan.play(case, trial, complete, as_trial)
     if plan.players is not None:
         plan.players.chairs.ended((case.id, trial), conversation)
     record = conversation.to_json()
     scores, known = await scores_row(plan, conversation, case, record)
     return conversation_row(conversation, record), conversation.ended_by not in NOT_SCORED, scores, known
-
-
-async def play_one(
-    plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
-) -> Conversation:
-    """Play one conversation of a plan; `complete` is the model call of each side, for `as_trial` see `played_as`."""
-    agent = await plan.agent(case, trial, complete.get("agent"))
-    customer = plan.customer(case, trial, complete.get("customer"))
-    conversation = await converse(
-        *(case, plan.store, agent, customer),
-        **{name: getattr(plan, name) for name in ("seed", "model", "source", "customer_name", "schemas", "reply_s")},
-        trial=as_trial or trial,
-        max_messages=plan.messages,
-        prompt=plan.prompt_of(case),
-        own=plan.own_agent is not None,
-    )
-    conversation.trial = trial
-    return conversation

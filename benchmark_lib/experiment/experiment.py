@@ -50,7 +50,7 @@ class Experiment(Options):
         token checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
         refuse. Raise `EndpointError` if an endpoint accepts no connection within five seconds, or refuses that call.
         """
-        plan = prepare(self, keyless=dry)
+        plan = self.plan(keyless=dry)
         finished = finished_on(plan)
         if not dry:
             if plan.path.parent.is_dir():
@@ -61,8 +61,15 @@ class Experiment(Options):
                 if lacking(plan) and (greet or model.endpoint.keyless):
                     asyncio.run(model.endpoint.greet())
             check_budget(plan)
-        self.foreseen = asyncio.run(forecast(plan, finished))
+        self.foreseen = asyncio.run(self._foresee(plan, finished))
         return self.foreseen
+
+    def plan(self, keyless: bool = False) -> Plan:
+        """Read and check everything the options name, see `prepare`."""
+        return prepare(self, keyless)
+
+    async def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
+        return await forecast(plan, finished)
 
     @property
     def calls_models(self) -> bool:
@@ -71,7 +78,7 @@ class Experiment(Options):
 
     def on_file(self) -> int:
         """Return how many conversations of this experiment are finished on its run file."""
-        return len(finished_on(prepare(self, keyless=True)))
+        return len(finished_on(self.plan(keyless=True)))
 
     async def run(self) -> RunFile:
         """Play the missing conversations and return the run file.
@@ -86,7 +93,7 @@ class Experiment(Options):
             When the file can no longer be written (disk full); every acknowledged row is on it.
         """
         self.stopped = None
-        plan = prepare(self)
+        plan = self.plan()
         if self.foreseen is not None:
             plan.session["forecast"] = self.foreseen.as_data()
         if self.replay:

@@ -9,6 +9,7 @@ range.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
@@ -194,8 +195,8 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         Cases and trials that are on file.
     """
     done = set(finished)
-    missing = {case.id: sum((case.id, t) not in done for t in range(1, plan.trials + 1)) for case in plan.cases}
-    to_play = sum(missing.values())
+    missing = Counter(case.id for case, trial in plan.pairs() if (case.id, trial) not in done)
+    to_play = missing.total()
     at_once = max(1, min(plan.concurrency, to_play))
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     known = on_file(plan) if to_play else {}
@@ -224,7 +225,7 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         longest = _times(longest, totals["calls"].likely / as_guessed)
     return Forecast(
         conversations=to_play,
-        on_file=len(done & {(c.id, t) for c in plan.cases for t in range(1, plan.trials + 1)}),
+        on_file=len(done & {(case.id, trial) for case, trial in plan.pairs()}),
         calls=totals["calls"],
         prompt_tokens=totals["prompt"],
         completion_tokens=totals["completion"],
@@ -285,7 +286,7 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
 def lacking(plan: Plan) -> bool:
     """Return whether a conversation of a plan is still to be played."""
     finished = finished_on(plan)
-    return any((case.id, trial) not in finished for case in plan.cases for trial in range(1, plan.trials + 1))
+    return any((case.id, trial) not in finished for case, trial in plan.pairs())
 
 
 def forecast_against_real(run: RunFile) -> list[str]:

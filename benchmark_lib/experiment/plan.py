@@ -5,6 +5,7 @@ import inspect
 import math
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,33 @@ class Plan:
     def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """Return the customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
+
+    def pairs(self) -> Iterator[tuple[Case, int]]:
+        """Yield the conversations of the plan, case and trial, in the order of play."""
+        return ((case, trial) for trial in range(1, self.trials + 1) for case in self.cases)
+
+    async def play(
+        self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
+    ) -> Conversation:
+        """Play one conversation; `complete` is the model call of each side, for `as_trial` see `played_as`."""
+        agent = await self.agent(case, trial, complete.get("agent"))
+        customer = self.customer(case, trial, complete.get("customer"))
+        conversation = await self.converse(case, agent, customer, as_trial or trial)
+        conversation.trial = trial
+        return conversation
+
+    async def converse(self, case: Case, agent: Speaker, customer: Speaker, trial: int) -> Conversation:
+        """Let an agent and a customer play a case with the settings of the plan."""
+        return await converse(
+            *(case, self.store, agent, customer),
+            **{
+                name: getattr(self, name) for name in ("seed", "model", "source", "customer_name", "schemas", "reply_s")
+            },
+            trial=trial,
+            max_messages=self.messages,
+            prompt=self.prompt_of(case),
+            own=self.own_agent is not None,
+        )
 
     async def rehearse(self) -> None:
         """Play and score one case of each language with a scripted agent, and discard the result.

@@ -34,14 +34,13 @@ def end_lasting(plan: Plan, run: RunFile) -> None:
     lasting = {(case_id, trial) for (case_id, trial, kind), count in failed.items() if count >= TRIES.get(kind, inf)}
     endings = run.endings() if lasting else {}
     rows = []
-    for case in plan.cases:
-        for trial in range(1, plan.trials + 1):
-            if (case.id, trial) in lasting and endings.get((case.id, trial)) in TRIED_AGAIN:
-                record = run.record(case.id, trial)
-                record.ended_by = LASTING
-                data = record.to_json()
-                row = (case.id, trial, LASTING, content_hash(data), data, now())
-                rows.append((row, scores_as_json(plan.score, record, case)[0]))
+    for case, trial in plan.pairs():
+        if (case.id, trial) in lasting and endings.get((case.id, trial)) in TRIED_AGAIN:
+            record = run.record(case.id, trial)
+            record.ended_by = LASTING
+            data = record.to_json()
+            row = (case.id, trial, LASTING, content_hash(data), data, now())
+            rows.append((row, scores_as_json(plan.score, record, case)[0]))
     if not rows:
         return
     with closing(connect_to_write(run.path)) as db:

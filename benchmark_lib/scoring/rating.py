@@ -7,7 +7,7 @@ therefore accompanies resolution and enters no other metric.
 from typing import Any
 
 from ..cases import Case
-from ..records import NOT_SCORED, Conversation
+from ..records import NO_OUTCOME, Conversation
 
 GOT = {
     "all": (5.0, "got what it wanted"),
@@ -39,7 +39,7 @@ def rating(conversation: Conversation, case: Case, found: dict[str, Any]) -> dic
         it within 1 and 5; ``customer_rating_given``, the rating of a model customer, None for a scripted customer.
     """
     given = conversation.rating
-    if conversation.ended_by in NOT_SCORED or conversation.ended_by in ("content_filter", "customer_fault"):
+    if conversation.ended_by in NO_OUTCOME or conversation.ended_by == "customer_fault":
         return {"customer_rating": None, "customer_rating_given": given, "rating_parts": []}
     stars, words = GOT[_got(conversation, case, found)]
     parts = [(words, stars), *_time(case, found), *_manner(conversation, found)]

@@ -8,7 +8,7 @@ from ..cases.facts import told_of
 from ..extension import offers
 from ..language.parser import parser_of
 from ..language.said import says_done
-from ..records import NOT_SCORED, TAMPERED, Conversation
+from ..records import CUT, NO_OUTCOME, NOT_SCORED, TAMPERED, Conversation
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
@@ -280,8 +280,9 @@ def score(
             claims |= check(c, case, store)
         found.update(claims)
         found.update(rating(c, case, found))
-    if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":
-        found.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)))
+    if c.ended_by in NO_OUTCOME:
+        known = {"unsafe": found["unsafe"]} if c.ended_by == CUT else {}
+        found.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)) | known)
     return cast(Score, found)
 
 

@@ -1,0 +1,190 @@
+"""Restore a recorded conversation before one turn of the agent, and let it go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ...conversation.agent_view import AgentView
+from ...conversation.model_agent import ModelAgent, letter
+from ...conversation.own_code import reply_of
+from ...conversation.speaker import Cut, Insider, Reply, Speaker
+from ...conversation.state import ConversationState
+from ...endpoint import Completion
+from ...endpoint.reply import RequestedCall
+from ...errors import BadInput
+from ...experiment.recorder import NotOnFile, Recorder
+from ...records import Conversation, ToolCall, as_dict
+from ...store import Desk
+from .points import deciding_act
+
+Edit = Callable[[Reply], Reply]
+"""A change of the customer message that the fork answers."""
+
+
+class NotRestored(BadInput):
+    """A recorded conversation does not come out as recorded, so nothing is bought for its forks."""
+
+
+@dataclass
+class Branch:
+    """One fork of a recorded conversation.
+
+    Attributes
+    ----------
+    record : Conversation
+        The parent.
+    turn : int
+        The turn that the live agent answers first.
+    stop : bool
+        Stop after the next deciding act.
+    edit : callable or None
+        A change of the message to be answered.
+    rehearsal : bool
+        Stop at the fork, without the live agent.
+    live : bool
+        True from the fork on.
+    """
+
+    record: Conversation
+    turn: int
+    stop: bool = False
+    edit: Edit | None = None
+    rehearsal: bool = False
+    live: bool = False
+    desk: Desk | None = field(default=None, repr=False)
+    _before: int = 0
+
+    def check(self, talk: ConversationState, said: Reply) -> None:
+        """Compare messages, acts, calls and results with the record; raise `NotRestored` where they differ."""
+        then = [m for m in self.record.messages if m.turn < self.turn]
+        calls = [c for c in self.record.tool_calls if c.turn < self.turn]
+        same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
+        asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
+        if not (same and asked.text.endswith(said.text)):
+            raise NotRestored(self.refusal("its messages, calls or results come out otherwise today"))
+        self.desk, self._before = talk.desk, len(calls)
+
+    def refusal(self, why: str) -> str:
+        """Return the sentence for a turn that cannot be restored."""
+        where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
+        return f"{where} cannot be restored ({why}): fork it with the version that recorded it, or leave it out"
+
+    def stop_if_decided(self) -> None:
+        """Raise `Cut` once the live agent has made a deciding act, if the fork stops there."""
+        if self.stop and self.live and self.desk and deciding_act(_so_far(self.record, self.desk), self._before):
+            raise Cut
+
+
+@dataclass
+class Calls:
+    """Model calls of one side: those of the parent before the fork, and the fork's own after it."""
+
+    branch: Branch
+    before: Recorder
+    after: Recorder | None
+
+    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
+        """Return the recorded completion, or from the fork on that of the live model."""
+        if self.branch.live and self.after is not None:
+            self.branch.stop_if_decided()
+            return await self.after(messages, tools, **body)
+        try:
+            return await self.before(messages, tools, **body)
+        except NotOnFile as missing:
+            raise NotRestored(self.branch.refusal(str(missing))) from None
+
+
+class ForkedAgent(Insider):
+    """The agent of the record until the fork, and the live one from there.
+
+    Parameters
+    ----------
+    spoken : Spoken, optional
+        Speaks the record; without it the live agent itself plays the first turns again, from its own calls on file.
+    prompt : str, optional
+        A prompt in place of the recorded one, from the fork on.
+    """
+
+    def __init__(self, branch: Branch, live: Speaker, spoken: Spoken | None = None, prompt: str | None = None):
+        super().__init__()
+        self.branch, self.live, self.spoken, self.prompt = branch, live, spoken, prompt
+
+    async def reply(self, talk: AgentView) -> Any:
+        """Return the recorded reply before the fork, and the live agent's from there."""
+        if self.spoken is not None and talk.turn < self.branch.turn:
+            return await self.spoken.reply(talk)
+        if talk.turn == self.branch.turn:
+            self._begin(talk)
+        if self.branch.live and self.prompt is not None:
+            talk.prompt = self.prompt
+        if isinstance(self.live, Insider):
+            self.live.acts = self.acts
+        return await reply_of(self.live, talk)
+
+    def _begin(self, talk: AgentView) -> None:
+        self.branch.live = True
+        if self.branch.rehearsal:
+            raise Cut
+        if isinstance(self.live, ModelAgent):
+            if self.spoken is not None:
+                self.live.history = [{"role": "system", "content": talk.prompt}, *self.spoken.history]
+            if self.prompt is not None and self.live.history:
+                self.live.history[0] = {"role": "system", "content": self.prompt}
+
+    async def close(self) -> None:
+        """Close the live agent."""
+        if isinstance(self.live, Insider | ModelAgent):
+            await self.live.close()
+
+
+class Spoken:
+    """An agent that says and does what a record says, and keeps it as the history that a model continues."""
+
+    def __init__(self, record: Conversation):
+        self.record, self.history = record, list[dict[str, Any]]()
+
+    async def reply(self, talk: AgentView) -> str:
+        """Make the recorded calls of this turn again, and return the recorded reply."""
+        self.history.append({"role": "user", "content": letter(talk)})
+        for call in self.record.tool_calls:
+            if call.turn == talk.turn and call.side == "agent":
+                made = await talk.call_aside(call.name, call.arguments)
+                name = f"call_{call.index}"
+                asked = RequestedCall(name, call.name, call.arguments).as_sent()
+                self.history.append({"role": "assistant", "content": None, "tool_calls": [asked]})
+                result = orjson.dumps(made.result).decode()
+                self.history.append({"role": "tool", "tool_call_id": name, "content": result})
+        text = next((m.text for m in self.record.messages if m.turn == talk.turn and m.side == "agent"), "")
+        self.history.append({"role": "assistant", "content": text})
+        return text
+
+
+class ForkedCustomer:
+    """The customer of the record, checked at the fork; its message there may be changed."""
+
+    def __init__(self, branch: Branch, inner: Speaker):
+        self.branch, self.inner = branch, inner
+        self.has_the_last_word = getattr(inner, "has_the_last_word", False)
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """Return the next message; raise `NotRestored` at the fork if the conversation is not the recorded one."""
+        self.branch.stop_if_decided()
+        said = await reply_of(self.inner, talk)
+        said = said if isinstance(said, Reply) else Reply(str(said or ""))
+        if talk.turn == self.branch.turn:
+            self.branch.check(talk, said)
+            said = self.branch.edit(said) if self.branch.edit else said
+        return said
+
+
+def _plain(things: list[Any]) -> bytes:
+    return orjson.dumps([as_dict(thing) for thing in things], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def _so_far(record: Conversation, desk: Desk) -> Conversation:
+    calls: list[ToolCall] = desk.calls
+    return Conversation(record.case_id, record.trial, record.model, record.source, record.customer, tool_calls=calls)

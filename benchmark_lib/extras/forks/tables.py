@@ -1,0 +1,288 @@
+"""Tables of forks: each point, each kind of trap, what a change does, where a decision fell, what money buys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...analysis.entries import entry_names
+from ...analysis.estimators.estimate import Estimate
+from ...analysis.estimators.intervals import proportion_interval
+from ...analysis.tables.rows import ITEM, framed, interval
+from ...errors import BadInput
+from ...experiment.manifest import hashed
+from ...records import NOT_SCORED
+from .estimates import branch_weighted_rate, effect, rate_over_prefixes
+from .points import Point, deciding_act, parsed, place_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+SETTING = ["entry", "of", "prefix", "change"]
+"""What forks have in common that may be counted together."""
+POINT = ["case_id", "parent_trial", "turn"]
+NO_ACT = "no act"
+OUTCOMES = ("bad", "success", "unsafe")
+"""Outcomes of a fork; ``bad`` is unsafe in a trap, and no success in other cases."""
+
+
+def forks(results: Results) -> pd.DataFrame:
+    """Return one row per fork.
+
+    Returns
+    -------
+    DataFrame
+        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix
+        (own or shared), change, point, parent_trial, turn, n (of the point), act (the next write, handover or close, or
+        ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the world ended are left out.
+    """
+    import pandas as pd
+
+    these = results.forks
+    names, rows = _entries(these), []
+    for run in these.runs:
+        manifest, fork = run.manifest, run.manifest["fork"]
+        for record in run.records():
+            if record.ended_by in NOT_SCORED:
+                continue
+            place, n = place_of(record.trial)
+            point = Point(record.case_id, *manifest["points"][record.case_id][place])
+            before = sum(call.turn < point.turn for call in record.tool_calls)
+            act = deciding_act(record, before)
+            about = (fork["of"], fork["prefix"], fork["change"], str(point), point.trial, point.turn, n)
+            rows.append((run.run_id, record.case_id, record.trial, *about, act.name if act else NO_ACT))
+    made = framed(rows, f"{' '.join(ITEM)} of prefix change point parent_trial turn n act")
+    found = these.conversations.merge(made, on=ITEM)
+    found["entry"] = found["run_id"].map(names)
+    trap = found["bucket"] == "adversarial"
+    success, unsafe = (pd.to_numeric(found[name], errors="coerce").astype(float) for name in ("success", "unsafe"))
+    return found.assign(success=success, unsafe=unsafe, bad=np.where(trap, unsafe, 1 - success))
+
+
+def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
+    """Return how often each point ended in an outcome.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results with files of forks, or the rows of `forks`.
+    outcome : {"bad", "success", "unsafe"}
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, change and point: entry, of, prefix, change, case_id, parent_trial, turn, bucket, forks (with
+        a value), count, share, low, high (Wilson; ten of ten gives .72 to 1), acts (with their counts), reason.
+    """
+    rows = []
+    for key, mine in _by(_rows(results, outcome), [*SETTING, *POINT]):
+        known = mine[outcome].dropna()
+        found = proportion_interval(int(known.sum()), len(known))
+        acts = ", ".join(f"{name} {count}" for name, count in Counter(mine["act"]).most_common())
+        rows.append({**key, "bucket": mine["bucket"].iloc[0], "forks": len(known), "count": int(known.sum())})
+        rows[-1] |= {**interval(found, "share"), "acts": acts, "reason": found.reason}
+    return framed(rows, f"{' '.join(SETTING + POINT)} bucket forks count share low high acts reason")
+
+
+def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = "intent") -> pd.DataFrame:
+    """Return the rate of an outcome by kind of case, each prefix one cluster.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, change and value of `by`: its prefixes, forks, count, share, low, high, reason; see
+        `rate_over_prefixes`.
+    """
+    rows = []
+    for key, mine in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
+        counts, sizes = _counts(mine, outcome)
+        found = rate_over_prefixes(counts, sizes)
+        rows.append({**key, "prefixes": int((sizes > 0).sum()), "forks": int(sizes.sum()), "count": int(counts.sum())})
+        rows[-1] |= {**interval(found, "share"), "reason": found.reason}
+    return framed(rows, f"{' '.join(SETTING)} bucket {by} prefixes forks count share low high reason")
+
+
+def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
+    """Return each model's overall rate, its forks in place of single outcomes, beside that of its whole conversations.
+
+    Parameters
+    ----------
+    results : Results
+        The runs, and the files of forks of their own prefixes without a change. A conversation forked at several turns
+        counts by its first point.
+
+    Returns
+    -------
+    DataFrame
+        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
+        not forked), share with low and high (see `branch_weighted_rate`), reason.
+    """
+    import pandas as pd
+
+    made = forks(results)
+    made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
+    first = made[made["turn"] == made.groupby(["of", "case_id", "parent_trial"])["turn"].transform("min")]
+    shares = first.groupby(["of", "case_id", "parent_trial"])[outcome].mean()
+    rows = []
+    whole = pd.concat([results.conversations, results.hard.conversations])
+    for (run_id, entry, bucket), mine in whole.groupby(["run_id", "entry", "bucket"], sort=False):
+        if run_id not in set(made["of"]) or mine.empty:
+            continue
+        column = "unsafe" if bucket == "adversarial" or outcome == "unsafe" else "success"
+        single = pd.to_numeric(mine[column], errors="coerce").astype(float)
+        single = 1 - single if column != outcome and column == "success" else single
+        keys = [(run_id, case, trial) for case, trial in zip(mine["case_id"], mine["trial"], strict=True)]
+        of_forks = np.array([shares.get(key, np.nan) for key in keys])
+        found = branch_weighted_rate(np.where(np.isnan(of_forks), single, of_forks), mine["case_id"])
+        before = branch_weighted_rate(single, mine["case_id"])
+        rows.append({"entry": entry, "bucket": bucket, "conversations": len(mine)})
+        rows[-1] |= {"forked": int((~np.isnan(of_forks)).sum()), **interval(before, "whole", "whole_")}
+        rows[-1] |= {**interval(found, "share"), "reason": found.reason}
+    return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high reason")
+
+
+def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
+    """Return what each change does to an outcome, at the points that were forked with it and without it.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and change: points, forks, plain and changed (mean shares over points), effect, low, high,
+        reason; see `effect`.
+    """
+    import pandas as pd
+
+    rows, made = [], _rows(results, outcome)
+    for key, mine in _by(made[made["change"] != ""], SETTING):
+        same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
+        arms = {"changed": mine, "plain": made[same & (made["change"] == "")]}
+        both = pd.concat([_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()], axis=1).dropna()
+        columns = ("count_changed", "size_changed", "count_plain", "size_plain")
+        found = effect(*(both[name].to_numpy() for name in columns))
+        row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
+        for name in ("plain", "changed"):
+            row[name] = (both[f"count_{name}"] / both[f"size_{name}"]).mean()
+        rows.append(row | interval(found, "effect") | {"reason": found.reason})
+    return framed(rows, f"{' '.join(SETTING)} points forks plain changed effect low high reason")
+
+
+def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str = "bad") -> pd.DataFrame:
+    """Return the chance of an outcome turn by turn through one conversation, and the turn at which it fell.
+
+    Parameters
+    ----------
+    conversation : str
+        ``CASE:TRIAL`` of a run that was forked with ``--along``.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and turn: forks, count, share, low, high, jump (the next turn's share minus this one's),
+        jump_low and jump_high (Newcombe), fell_here (the largest jump whose interval excludes 0), reason. The last turn
+        has no jump: what follows it is the recorded act itself.
+    """
+    case_id, trial, _ = parsed(conversation, 2)
+    table = fork_table(results, outcome)
+    table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
+    if table.empty:
+        raise BadInput(f"{conversation} was not forked: fork it with `deskbench fork RUN --along {conversation}`")
+    rows = []
+    for _, mine in table.sort_values("turn").groupby(SETTING, sort=False):
+        listed = mine.to_dict("records")
+        steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in zip(listed, listed[1:])]
+        surest = max(steps, key=lambda step: np.nan_to_num(step.estimate), default=None)
+        for row, step in zip(listed, [*steps, Estimate(estimate=np.nan)], strict=True):
+            here = step is surest and step.low > 0
+            rows.append(row | interval(step, "jump", "jump_") | {"fell_here": here})
+    return framed(rows, "entry of kind turn forks count share low high jump jump_low jump_high fell_here reason")
+
+
+def fork_gain(results: Results, outcome: str = "bad") -> pd.DataFrame:
+    """Return how well forks know each deciding act, beside what the same calls buy in whole conversations.
+
+    Whole conversations inform about a decision only where they come to it: as often as the trials of the case did.
+
+    Returns
+    -------
+    DataFrame
+        One row per deciding act forked without a change from the model's own conversation: entry, case_id,
+        parent_trial, turn, forks, calls (model calls of the forks), width (of the interval), trials (whole
+        conversations for as many calls), reaching (those that come to the act), whole_width (Wilson's at the same
+        share), times (as many forks as reaching conversations), reason.
+    """
+    rows = []
+    for run in results.forks.runs:
+        parent = next((r for r in (*results.runs, *results.hard.runs) if r.run_id == _of(run)), None)
+        if parent is None:
+            continue
+        calls = {key: len(found) for key, found in run.calls_by_conversation().items()}
+        each = [len(found) for found in parent.calls_by_conversation().values()]
+        mine = _rows(results, outcome)
+        mine = mine[(mine["run_id"] == run.run_id) & (mine["change"] == "")]
+        acts = {(r.case_id, r.trial): deciding_act(r) for r in parent.records()}
+        for key, point in _by(mine, POINT):
+            spent = sum(calls.get((c, t), 0) for c, t in zip(point["case_id"], point["trial"], strict=True))
+            act = acts.get((key["case_id"], key["parent_trial"]))
+            if act is None or act.turn != key["turn"]:
+                continue
+            same = [other.name if other else "" for (case, _), other in acts.items() if case == key["case_id"]]
+            reach = same.count(act.name) / len(same)
+            rows.append({"entry": point["entry"].iloc[0], **key, **_gain(point[outcome].dropna(), spent, each, reach)})
+    return framed(rows, f"entry {' '.join(POINT)} forks calls width trials reaching whole_width times reason")
+
+
+def _gain(values: pd.Series, spent: int, each: list[int], reach: float) -> dict[str, Any]:
+    known = proportion_interval(int(values.sum()), len(values))
+    row: dict[str, Any] = {"forks": len(values), "calls": spent, "width": known.high - known.low}
+    trials = spent / np.mean(each) if each and spent else np.nan
+    reaching = trials * reach
+    row |= {"trials": trials, "reaching": reaching, "whole_width": np.nan, "times": np.nan, "reason": ""}
+    if not reaching >= 1:
+        why = "no model call is on file" if not spent else "so many calls reach this point in no whole conversation"
+        return row | {"reason": why}
+    whole = proportion_interval(round(known.estimate * round(reaching)), round(reaching))
+    return row | {"whole_width": whole.high - whole.low, "times": len(values) / reaching}
+
+
+def _of(run: Any) -> str:
+    return str(run.manifest["fork"]["of"])
+
+
+def _entries(results: Results) -> dict[str, str]:
+    """Return the name of the model and setting of each file of forks, whatever was forked."""
+    bare: dict[str, dict[str, Any]] = {}
+    of = {}
+    for run in results.runs:
+        manifest = run.manifest
+        inputs = {name: part for name, part in manifest["inputs"].items() if name != "fork"}
+        of[run.run_id] = hashed([manifest["model"], inputs])
+        bare.setdefault(of[run.run_id], {**manifest, "inputs": inputs, "cases": {}, "planned": {}})
+    names = entry_names(bare.values())
+    return {run_id: names[bare[key]["run_id"]] for run_id, key in of.items()}
+
+
+def _rows(results: Results | pd.DataFrame, outcome: str) -> pd.DataFrame:
+    if outcome not in OUTCOMES:
+        raise BadInput(f"outcome is {outcome!r}: choose one of {', '.join(OUTCOMES)}")
+    return forks(results) if hasattr(results, "runs") else results
+
+
+def _by(rows: pd.DataFrame, names: list[str]) -> Iterable[tuple[dict[str, Any], pd.DataFrame]]:
+    for key, mine in rows.groupby(names, sort=False):
+        yield dict(zip(names, key, strict=True)), mine
+
+
+def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:
+    """Return the forks with the outcome (count) and with a value (size) of each point."""
+    known = rows.dropna(subset=[outcome])
+    return known.groupby(POINT)[outcome].agg(count="sum", size="size")
+
+
+def _counts(rows: pd.DataFrame, outcome: str) -> tuple[np.ndarray, np.ndarray]:
+    shares = _shares(rows, outcome)
+    return shares["count"].to_numpy(int), shares["size"].to_numpy(int)
