@@ -1,7 +1,4 @@
-"""The columns of every frame, each declared once with its type, unit and description.
-
-The frames and the data dictionary are built from these declarations.
-"""
+"""The columns of frames and data dictionary, declared once with type, unit and description."""
 
 from typing import Annotated, TypedDict
 

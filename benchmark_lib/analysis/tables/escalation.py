@@ -84,10 +84,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 
 def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
-    """Estimate the share of handovers that were needed (traps aside), and count the handovers.
-
-    The interval resamples cases.
-    """
+    """Estimate the share of handovers needed (traps aside, cases resampled); count handovers."""
     estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = group[group["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]

@@ -198,10 +198,7 @@ def _of(row: dict[str, Any], arm: str) -> str:
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
-    """Choose the entry to look at first: models before players before scripted agents.
-
-    Among these, the entry with the most cases comes first.
-    """
+    """Choose the entry to look at first: a model, player or scripted agent, with the most cases."""
     whole = table[table["family"] == ALL]
     if whole.empty:
         return None

@@ -327,10 +327,7 @@ def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
-    """Choose the correlation for a plan: the median of `repeat_table` over language models.
-
-    Without a language model it is `USUAL_REPEATS`.
-    """
+    """Choose the correlation for a plan: the median over language models, or `USUAL_REPEATS`."""
     known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
     return float(known.median()) if len(known) else USUAL_REPEATS
 

@@ -132,10 +132,7 @@ def signed_interval(metric: Metric, low: float, high: float) -> str:
 
 
 def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
-    """Return a difference with its interval: ``+39.4 points (+30.1 to +48.7 points)``.
-
-    A level other than 95% precedes the interval.
-    """
+    """Return a difference with its interval: ``+39.4 points (+30.1 to +48.7 points)``."""
     shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
     ends = signed_interval(metric, low, high)
     return f"{shown} ({at}{ends})" if ends else shown
