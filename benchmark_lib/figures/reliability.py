@@ -181,7 +181,7 @@ def textbook_decay(
     ax = axes_for(ax, width=width, height=4.2)
     curves = table[table["rate"].round(6) == round(rate, 6)]
     if curves.empty:
-        return nothing(ax, f"The table holds no rate of {rate:g}.")
+        return nothing(ax, f"The table has no rate of {rate:g}.")
     last, handles = int(curves["k"].max()), []
     for (mix, rows), color in zip(curves.groupby("mix", sort=False), SHADES, strict=False):
         look: dict[str, Any] = dict(color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
@@ -204,7 +204,7 @@ def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = 
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
-        return nothing(ax, "This table holds no plans.")
+        return nothing(ax, "This table has no plans.")
     handles = []
     for color, (units, plans) in zip(LINES, table.groupby("units"), strict=False):
         for estimand, line in (("these", "-"), ("like these", "--")):

@@ -39,7 +39,7 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
     if method not in _PROPORTION_METHODS:
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
     if not 0 <= count <= n:
-        raise BadInput(f"count is {count} of {n}: it must lie between 0 and n.")
+        raise BadInput(f"count is {count} of {n}: it must be between 0 and n.")
     common: dict[str, Any] = dict(
         n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence
     )

@@ -62,7 +62,7 @@ def power(
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
     if not all(0 <= share <= 1 for share in (rate_a, rate_b, coupling, icc)):
-        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must be from 0 to 1.")
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
     stream = generator(rng)

@@ -201,7 +201,7 @@ def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[flo
     if np.ptp(pairs.a - pairs.b) == 0:
         return "the two are alike on every case, so there is no difference to find"
     if np.isnan(powers).any():
-        return "the difference is the same in every cluster of cases, so the chance cannot be told"
+        return "the difference is the same in every cluster of cases, so the chance is unknown"
     little, gain = "more trials tell almost nothing", powers[-1] - powers[0]
     if repeats > MOSTLY_REPEATS:
         return f"{little} (two trials of a case agree with a correlation of {repeats:.2f}): only more cases do"

@@ -312,4 +312,4 @@ def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Si
 
 def not_here(name: str, known: Iterable[str]) -> str:
     """Return the error message for a name without conversations."""
-    return f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}"
+    return f"there are no conversations of {name!r}: choose from {', '.join(sorted(known)[:12])}"

@@ -137,7 +137,7 @@ def compare_pairs(
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         if shared < FEWEST_SHARED and sides[0].played != sides[1].played:
             raise BadInput(
-                f"{a} and {b} have only one case in common, which is too little: let both play more of the same cases"
+                f"{a} and {b} have only one case in common, which is too few: run both on more of the same cases"
             )
     return parts
 

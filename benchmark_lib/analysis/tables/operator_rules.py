@@ -115,7 +115,7 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
 
 def _rate(part: pd.DataFrame) -> Estimate:
     if part.empty:
-        return Estimate(estimate=nan, n=0, reason="no reply of which it can be told")
+        return Estimate(estimate=nan, n=0, reason="no reply for which this is decidable")
     by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
     clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
     return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))

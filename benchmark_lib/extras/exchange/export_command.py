@@ -50,8 +50,6 @@ def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
     from ...reports.explorer import read_labels
 
     if not in_project(path).is_file():
-        raise BadInput(
-            f"there is no file of labels {path}: name the CSV file that the list in JupyterLab or the site wrote"
-        )
+        raise BadInput(f"there is no file of labels {path}: name the CSV file that JupyterLab or the site wrote")
     labels = read_labels(in_project(path))
     return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

@@ -63,7 +63,7 @@ def import_results(
     path, out = Path(path), Path(out)
     format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
     if format is None:
-        raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
+        raise BadInput(f"the name of {path} does not identify its format: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     require_absent(out)
@@ -158,7 +158,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
-        raise BadInput(f"{path} holds no record: there is nothing to import")
+        raise BadInput(f"{path} has no records: there is nothing to import")
     if len(models) > 1 and model not in models:
         raise BadInput(
             f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model "
@@ -167,7 +167,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
     model = model or models[0]
     if not model:
-        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+        raise BadInput(f"{path} does not name the model: add --model NAME")
     for c, _ in rows:
         c.model = model
     version = path.name + (f" ({domain})" if domain else "")
@@ -180,13 +180,13 @@ def _json(data: bytes, where: Any) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{where} is no JSON ({error}): give the file as it was written") from None
+        raise BadInput(f"{where} is not JSON ({error}): give the original file") from None
 
 
 def _record(raw: Any, where: str) -> Conversation:
     """Return one record, reading its parts by name: fields of other versions are ignored."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
-        raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
+        raise BadInput(f"{where} is not a record with case_id, trial, messages: import the records.jsonl of an export")
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("customer", "")}
     made = {"model": "", "customer": "unknown"} | given | {"source": "imported", "messages": _numbered(raw["messages"])}
     return _checked(_dumped(made, where), where)
@@ -217,11 +217,11 @@ def _checked(record: bytes, where: str) -> Conversation:
     wrong = {
         "case_id is empty: name the case": not c.case_id,
         "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
-        f"a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(c.ended_by)}": c.ended_by not in ("", *ENDINGS),
-        "a message is of the customer or the agent: correct its side": {m.side for m in c.messages} - SIDES,
+        f"ended_by is {_brief(c.ended_by)}: choose one of {', '.join(ENDINGS)}": c.ended_by not in ("", *ENDINGS),
+        "the side of a message is neither customer nor agent: correct it": {m.side for m in c.messages} - SIDES,
         f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
         "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
-        f"{', '.join(large)}: a number is above {LARGEST:,}, which no reader keeps whole; correct it": bool(large),
+        f"{', '.join(large)}: a number is above {LARGEST:,}, which other programs round: correct it": bool(large),
     }
     if problem := next((why for why, holds in wrong.items() if holds), None):
         raise BadInput(f"{where}: {problem}")
@@ -281,7 +281,7 @@ def _dumped(value: Any, where: str) -> bytes:
     try:
         return value.to_json() if isinstance(value, Conversation) else orjson.dumps(value)
     except (TypeError, RecursionError) as error:
-        raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
+        raise BadInput(f"{where} cannot be stored ({error}): make it less deeply nested") from None
 
 
 def _write(
@@ -299,7 +299,7 @@ def _write(
         cases = {c: hashed(text) for c, text in batch.cases.items()}
     except (TypeError, RecursionError) as error:
         raise BadInput(
-            f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written"
+            f"{path}: the text of a case or the policy cannot be stored ({error}): give the original file"
         ) from None
     manifest = new_manifest(batch.model, "imported", inputs, cases, batch.trials)
     manifest["sessions"] = [session(imported=origin)]

@@ -52,8 +52,8 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     if not isinstance(about, dict) or "dataset" not in about:
         raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
     if not samples:
-        why = "each was invalidated" if log[1] else "it was stopped before the first, or written with --no-log-samples"
-        raise BadInput(f"{path} holds no sample: {why}")
+        why = "each was invalidated" if log[1] else "it stopped before the first, or was written with --no-log-samples"
+        raise BadInput(f"{path} has no samples: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
     rows = [_row(sample, header, agent, domain, ours) for sample in samples]
@@ -82,7 +82,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     """Return the header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
-            raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
+            raise BadInput(f"{path} is truncated: copy it again from the log folder of Inspect")
         if _brackets(data) > MOST_BRACKETS:
             raise _too_large(path)
         try:
@@ -102,7 +102,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     except BadInput:
         raise
     except Exception as error:  # each kind of compression has its own errors
-        raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
+        raise BadInput(f"{path} is damaged ({error}): copy it again from the log folder of Inspect") from None
 
 
 def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:

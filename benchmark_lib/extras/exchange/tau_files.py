@@ -42,28 +42,26 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
     `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
     """
     if not isinstance(entries, list) or not entries:
-        raise BadInput(
-            f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format"
-        )
+        raise BadInput(f"{path} is not a trajectory file of tau-bench, a JSON array of entries: give another --format")
     for number, entry in enumerate(entries):
         missing = [
             k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
         ]
         if missing:
             raise BadInput(
-                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: "
+                f"{path}: entry {number} has no {missing[0]!r}, so this is not a trajectory file of tau-bench: "
                 "give another --format"
             )
     named = TAU_BENCH_NAME.match(path.stem)
     model = model or (named["model"] if named else None)
     if not model:
-        raise BadInput(f"{path}: neither the file nor its name says which model this is: add --model NAME")
+        raise BadInput(f"{path}: neither the file nor its name contains the model: add --model NAME")
     policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
     domain = domain or next(
         (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
     )
     if not domain:
-        raise BadInput(f"{path}: the policy in it does not say which domain this is: add --domain NAME")
+        raise BadInput(f"{path}: its policy does not name the domain: add --domain NAME")
     customer = named["customer"] if named else "unknown"
     rows = [_tau_bench_row(entry, model, customer, domain) for entry in entries]
     cases = {c.case_id: (e["info"].get("task") or {}) for (c, _), e in zip(rows, entries, strict=True)}
@@ -144,7 +142,7 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     info = content["info"] or {}
     model = model or (info.get("agent_info") or {}).get("llm")
     if not model:
-        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+        raise BadInput(f"{path} does not name the model: add --model NAME")
     environment = info.get("environment_info") or {}
     domain = domain or environment.get("domain_name") or "unknown"
     customer = (info.get("user_info") or {}).get("llm") or "unknown"
@@ -158,7 +156,7 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
         rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
     if not rows:
         why = f": {notes[0]}" if notes else ": there is nothing to import"
-        raise BadInput(f"{path} holds no simulation{why}")
+        raise BadInput(f"{path} has no simulations{why}")
     cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
         c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
     }
@@ -197,11 +195,11 @@ def _one_file(file: Path) -> dict[str, Any]:
     try:
         content = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+        raise BadInput(f"{file} is not JSON ({error}): restore or remove it") from None
     except OSError as error:
-        raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
+        raise BadInput(f"{file} cannot be read ({error.strerror}): restore or remove it") from None
     if not isinstance(content, dict) or "task_id" not in content:
-        raise BadInput(f"{file} is no simulation of tau2: restore it, or take it away")
+        raise BadInput(f"{file} is not a simulation of tau2: restore or remove it")
     return content
 
 

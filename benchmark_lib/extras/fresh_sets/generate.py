@@ -64,9 +64,9 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
     out = Path(out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
+        raise BadInput(f"--out {out}: already exists; name a new or empty folder")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
-        raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
+        raise BadInput(f"--out {out}: is inside its source store; name a folder elsewhere")
     kind = store.kind.rekey
     if kind is None and store.kind.name in offered("rekeys"):
         kind = offer("rekeys", store.kind.name)
@@ -91,7 +91,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         told_again = _write_wordings(rekey, part)
         part.replace(out.resolve())
     except OSError as error:
-        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
+        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name another folder") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     rows = {table: len(content) for table, content in store.tables.items() if content}

@@ -215,7 +215,7 @@ class RetailRekey(Rekey):
                 return weeks
         raise BadInput(
             f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit "
-            "on its side; add years"
+            "on the same side of its clock; add years"
         )
 
     def _ids(self) -> dict[str, str]:
