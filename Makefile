@@ -1,6 +1,7 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
 #              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= are passed to deskbench; DRY=1 prints the forecast
 #              and ends, YES=1 begins without asking
+# make fork    RUN=file: the traps of a run, each decision ten times more; MODEL= BASE_URL= let another model go on
 # make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
@@ -22,10 +23,10 @@ STAMP := .venv/.installed
 EXTRAS := .venv/.extras
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow extras lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
+.PHONY: run fork test test-slow extras lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
 # A misspelled name is refused: make itself would take BASEURL=... without a word.
-KNOWN := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP EXTRAS
+KNOWN := RUN MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP EXTRAS
 UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 $(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP EXTRAS,$(KNOWN))))
 
@@ -33,6 +34,7 @@ $(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN
 GIVEN := $(filter-out PYTHON BIN STAMP EXTRAS,$(foreach name,$(KNOWN),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 READ_run := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES
 READ_reader := STORE
+READ_fork := RUN MODEL BUDGET BASE_URL DRY YES
 $(foreach goal,$(or $(MAKECMDGOALS),run),$(foreach name,$(filter-out $(READ_$(goal)),$(GIVEN)),$(error make $(goal) does not read $(name)$(if \
 	$(filter STORE,$(name)),: a run on a store of your own is `deskbench run MODEL --store FOLDER`))))
 
@@ -41,6 +43,11 @@ PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 run: $(if $(filter local,$(MODEL)),$(EXTRAS),$(STAMP))
 	@$(BIN)/deskbench demo $(if $(PLAYED),--cases "$(PLAYED)") $(if $(TRIALS),--trials "$(TRIALS)") $(if $(MODEL),--model "$(MODEL)") \
 		$(if $(BASE_URL),--base-url "$(BASE_URL)") $(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
+
+fork: $(STAMP)
+	$(if $(RUN),,$(error make fork needs a run: make fork RUN=data/runs/NAME.deskbench))
+	@$(BIN)/deskbench fork "$(RUN)" --traps $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)") \
+		$(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"

@@ -164,6 +164,8 @@ def test_the_command_works_with_a_model(line, played, capsys):
             "2",
             "--yes",
         ]
+    if command == "fork":
+        given = [word for word in given if word != "--traps"] + ["--at", "every", "--times", "2", "--yes"]
     if command == "audit":
         given += ["--cases", "tracking_1"]
     if command == "export":

@@ -67,7 +67,8 @@ class Results:
     @cached_property
     def hard(self) -> Results:
         """Return the runs of hard sets; the tables of the board never mix them with others."""
-        return Results([run for run in self._whole if is_hard(run.manifest)], self._named)
+        hard = [run for run in self._whole if is_hard(run.manifest)]
+        return Results(hard + [run for run in self._every if is_fork(run.manifest)] if hard else [], self._named)
 
     @cached_property
     def forks(self) -> Results:

@@ -40,6 +40,7 @@ ORDER = [
     "runs",
     "watch",
     "sit",
+    "fork",
     "score",
     "doctor",
     "compare",

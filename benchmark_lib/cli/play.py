@@ -120,7 +120,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     for experiment in experiments:
         short = brief and not experiment.calls_models
         experiment.progress = experiment.progress and not short
-        code_of_this, run = _play(experiment)
+        code_of_this, run = played(experiment)
         if run is not None:
             if short and experiment.nothing_to_play:
                 before += 1
@@ -137,7 +137,8 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     return code
 
 
-def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
+def played(experiment: Experiment) -> tuple[int, RunFile | None]:
+    """Play an experiment until it ends or a signal comes; return the exit code, and the run file if it was begun."""
     runs: list[RunFile] = []
 
     async def work(seen: list[int]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from ...extension import offers
 from ...project import slug
 from ...records import NOT_SCORED, ToolCall, Usage, content_hash
 from ...runfile import RunFile
@@ -39,6 +40,7 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
         log.writestr("_journal/start.json", orjson.dumps({n: header[n] for n in ("version", "eval", "plan")}))
         for chat in chats_of(run):
             sample = _sample(chat)
+            sample["events"] = [e for make in offers("events") for e in make(manifest, chat.record)]
             log.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", orjson.dumps(sample))
             summaries.append(_summary(sample))
             for side, usage in chat.record.usage.items():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import orjson
 
 from ...conversation.agent_view import AgentView
@@ -45,6 +46,8 @@ class Branch:
         A change of the message to be answered.
     rehearsal : bool
         Stop at the fork, without the live agent.
+    rng : numpy.random.Generator
+        The agent's random numbers from the fork on: of its own for each fork.
     live : bool
         True from the fork on.
     """
@@ -54,6 +57,7 @@ class Branch:
     stop: bool = False
     edit: Edit | None = None
     rehearsal: bool = False
+    rng: np.random.Generator = field(default_factory=np.random.default_rng, repr=False)
     live: bool = False
     desk: Desk | None = field(default=None, repr=False)
     _before: int = 0
@@ -119,8 +123,9 @@ class ForkedAgent(Insider):
             return await self.spoken.reply(talk)
         if talk.turn == self.branch.turn:
             self._begin(talk)
-        if self.branch.live and self.prompt is not None:
-            talk.prompt = self.prompt
+        if self.branch.live:
+            talk.rng = self.branch.rng
+            talk.prompt = talk.prompt if self.prompt is None else self.prompt
         if isinstance(self.live, Insider):
             self.live.acts = self.acts
         return await reply_of(self.live, talk)

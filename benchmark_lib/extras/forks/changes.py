@@ -99,6 +99,7 @@ def _has_attachments(record: Conversation, point: Point, case: Case) -> bool:
 
 def _not_met_yet(record: Conversation, point: Point, case: Case) -> bool:
     met = [call.turn for call in record.tool_calls if str(call.index) in record.staged]
+    met += [m.turn for m in record.messages for text in case.planted if text in " ".join(m.shows.values())]
     changed = _without(case.world, case.planted) != case.world or _without_in_ledger(case) != case.ledger
     return changed and all(turn >= point.turn for turn in met)
 

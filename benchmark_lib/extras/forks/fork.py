@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
+
+import numpy as np
 
 from ...analysis import load_results
 from ...cases import Case
@@ -44,6 +47,8 @@ from .points import (
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
+NOT_FORKED = {"imported": "was imported", "published": "has published figures alone", FORK: "is a file of forks"}
+"""Sources of files that cannot be forked, in words."""
 MOST = 9_999
 SAME = ("store", "prompt", "tools", "seed", "messages", "customer", "rules")
 """Inputs that a fork shares with the run; for an own prefix also the settings."""
@@ -97,8 +102,12 @@ class Fork(Experiment):
         """Take from the run what is not given."""
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
         manifest = self._begun = self.run_file.manifest
-        if manifest["source"] in ("imported", "published", FORK):
-            raise BadInput(f"{self.run_file.path} is {manifest['source']} and cannot be forked: name a run played here")
+        if manifest["source"] in NOT_FORKED:
+            what = NOT_FORKED[manifest["source"]]
+            raise BadInput(f"{self.run_file.path} {what}, so it cannot be forked: name a run that was played here")
+        if self.model is None and self.agent is None and manifest["source"] not in ("model", "scripted"):
+            who = f"{manifest['model']} ({manifest['source']})"
+            raise BadInput(f"{who} is no model that can go on: name one with --model, or your own agent with --agent")
         inputs = manifest["inputs"]
         self.model = self.model or (manifest["model"] if self.agent is None else None)
         self.store = store_name(manifest) if self.store is None else self.store
@@ -130,6 +139,7 @@ class Fork(Experiment):
             raise BadInput("forks are played on this machine by a model or an agent: leave --executor and players out")
         shop = store_of(self.run_file.path, self._begun, self.store, self.tools, carried_out=True)
         cases = same_cases(self.run_file.path, self._begun, shop, "fork it")
+        self.change.prompt("", shop)  # refuses an article or a rule that does not exist
         points = self._points(cases)
         self.cases = ",".join(dict.fromkeys(point.case_id for point in points))
         self.trials = self.times
@@ -249,7 +259,9 @@ class ForkPlan(Plan):
             raise NotRestored(f"{point} is another conversation than when it was first forked: give another --out")
         change = self.fork.change
         edit = partial(change.said, record=record, point=point, case=case) if change.name else None
-        branch = Branch(record, point.turn, self.fork.stop_at_decision, edit)
+        entropy = [self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]]
+        rng = np.random.default_rng(entropy)
+        branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         conversation = await self._continue(case, branch, kept, complete, change)
         conversation.trial = trial
         return conversation
@@ -287,7 +299,7 @@ class ForkPlan(Plan):
         for (case_id, trial), turn in last.items():
             record, kept = self._parent(case_id, trial)
             branch = Branch(record, turn, rehearsal=True)
-            await self._continue(cases[case_id], branch, kept, {}, Change())
+            await self._continue(cases[case_id], branch, kept, {}, self.fork.change)
             if not branch.live:
                 raise NotRestored(branch.refusal("the conversation ends before it today"))
             await asyncio.sleep(0)

@@ -131,7 +131,7 @@ def parsed(text: str, parts: int) -> tuple[str, int, int]:
     if len(words) != parts or not all(word.isascii() and word.isdigit() for word in words[1:]):
         how = "CASE:TRIAL:TURN" if parts == 3 else "CASE:TRIAL"
         rules = f", or one of {', '.join(RULES)}" if parts == 3 else ""
-        raise BadInput(f"{text!r} is no point: write {how}, such as lost_parcel_1:1{':2' * (parts == 3)}{rules}")
+        raise BadInput(f"{text!r} is no point: write {how}, such as wrong_item_1:1{':2' * (parts == 3)}{rules}")
     return words[0], int(words[1]), int(words[2]) if parts == 3 else 0
 
 

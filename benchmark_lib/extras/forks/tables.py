@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,6 @@ def forks(results: Results) -> pd.DataFrame:
         (own or shared), change, point, parent_trial, turn, n (of the point), act (the next write, handover or close, or
         ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the world ended are left out.
     """
-    import pandas as pd
-
     these = results.forks
     names, rows = _entries(these), []
     for run in these.runs:
@@ -59,9 +58,17 @@ def forks(results: Results) -> pd.DataFrame:
     made = framed(rows, f"{' '.join(ITEM)} of prefix change point parent_trial turn n act")
     found = these.conversations.merge(made, on=ITEM)
     found["entry"] = found["run_id"].map(names)
-    trap = found["bucket"] == "adversarial"
-    success, unsafe = (pd.to_numeric(found[name], errors="coerce").astype(float) for name in ("success", "unsafe"))
-    return found.assign(success=success, unsafe=unsafe, bad=np.where(trap, unsafe, 1 - success))
+    found = found.sort_values(["entry", "of", "prefix", "change", "case_id", "parent_trial", "turn", "n"])
+    return _with_outcomes(found)
+
+
+def _with_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Return conversations with success, unsafe and bad as 1, 0 or NaN."""
+    import pandas as pd
+
+    trap = conversations["bucket"] == "adversarial"
+    known = {n: pd.to_numeric(conversations[n], errors="coerce").astype(float) for n in ("success", "unsafe")}
+    return conversations.assign(**known, bad=np.where(trap, known["unsafe"], 1 - known["success"]))
 
 
 def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
@@ -122,20 +129,15 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
         One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
         not forked), share with low and high (see `branch_weighted_rate`), reason.
     """
-    import pandas as pd
-
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
     first = made[made["turn"] == made.groupby(["of", "case_id", "parent_trial"])["turn"].transform("min")]
     shares = first.groupby(["of", "case_id", "parent_trial"])[outcome].mean()
     rows = []
-    whole = pd.concat([results.conversations, results.hard.conversations])
-    for (run_id, entry, bucket), mine in whole.groupby(["run_id", "entry", "bucket"], sort=False):
-        if run_id not in set(made["of"]) or mine.empty:
+    for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
+        if run_id not in set(made["of"]):
             continue
-        column = "unsafe" if bucket == "adversarial" or outcome == "unsafe" else "success"
-        single = pd.to_numeric(mine[column], errors="coerce").astype(float)
-        single = 1 - single if column != outcome and column == "success" else single
+        single = mine[outcome].to_numpy()
         keys = [(run_id, case, trial) for case, trial in zip(mine["case_id"], mine["trial"], strict=True)]
         of_forks = np.array([shares.get(key, np.nan) for key in keys])
         found = branch_weighted_rate(np.where(np.isnan(of_forks), single, of_forks), mine["case_id"])
@@ -176,30 +178,49 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
 
     Parameters
     ----------
+    results : Results or DataFrame
+        With the run of the conversation among the results, the last turn is compared with how it ended.
     conversation : str
         ``CASE:TRIAL`` of a run that was forked with ``--along``.
 
     Returns
     -------
     DataFrame
-        One row per entry and turn: forks, count, share, low, high, jump (the next turn's share minus this one's),
-        jump_low and jump_high (Newcombe), fell_here (the largest jump whose interval excludes 0), reason. The last turn
-        has no jump: what follows it is the recorded act itself.
+        One row per entry and turn: forks, count, share, low, high, jump (the next turn's share, or the recorded
+        outcome, minus this turn's share), jump_low and jump_high (Newcombe; of the last turn, Wilson), fell_here (the
+        largest jump whose interval excludes 0), reason.
     """
     case_id, trial, _ = parsed(conversation, 2)
     table = fork_table(results, outcome)
     table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
     if table.empty:
         raise BadInput(f"{conversation} was not forked: fork it with `deskbench fork RUN --along {conversation}`")
+    ends = {}
+    if hasattr(results, "runs"):
+        whole = _whole(results)
+        whole = whole[(whole["case_id"] == case_id) & (whole["trial"] == trial)]
+        ends = dict(zip(whole["run_id"], whole[outcome], strict=True))
     rows = []
     for _, mine in table.sort_values("turn").groupby(SETTING, sort=False):
         listed = mine.to_dict("records")
-        steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in zip(listed, listed[1:])]
-        surest = max(steps, key=lambda step: np.nan_to_num(step.estimate), default=None)
-        for row, step in zip(listed, [*steps, Estimate(estimate=np.nan)], strict=True):
-            here = step is surest and step.low > 0
+        steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in pairwise(listed)]
+        last, end = listed[-1], ends.get(listed[-1]["of"], np.nan)
+        steps.append(Estimate(estimate=end - last["share"], low=end - last["high"], high=end - last["low"]))
+        surest = max(steps, key=lambda step: np.nan_to_num(abs(step.estimate)))
+        for row, step in zip(listed, steps, strict=True):
+            here = step is surest and (step.low > 0 or step.high < 0)
             rows.append(row | interval(step, "jump", "jump_") | {"fell_here": here})
-    return framed(rows, "entry of kind turn forks count share low high jump jump_low jump_high fell_here reason")
+    return framed(rows, "entry of prefix turn forks count share low high jump jump_low jump_high fell_here reason")
+
+
+def steepest(table: pd.DataFrame) -> str:
+    """Return ``CASE:TRIAL`` of the conversation of a `fork_table` with the largest step."""
+    plain = table[table["change"] == ""].sort_values("turn")
+    steps = plain.groupby(["entry", "case_id", "parent_trial"])["share"].agg(lambda share: share.diff().abs().max())
+    if steps.empty:
+        raise BadInput("no fork without a change is loaded: fork a run with `deskbench fork RUN`")
+    _, case_id, trial = steps.fillna(-1).idxmax()
+    return f"{case_id}:{trial}"
 
 
 def fork_gain(results: Results, outcome: str = "bad") -> pd.DataFrame:
@@ -247,6 +268,13 @@ def _gain(values: pd.Series, spent: int, each: list[int], reach: float) -> dict[
         return row | {"reason": why}
     whole = proportion_interval(round(known.estimate * round(reaching)), round(reaching))
     return row | {"whole_width": whole.high - whole.low, "times": len(values) / reaching}
+
+
+def _whole(results: Results) -> pd.DataFrame:
+    """Return the whole conversations of every set."""
+    import pandas as pd
+
+    return _with_outcomes(pd.concat([results.conversations, results.hard.conversations]))
 
 
 def _of(run: Any) -> str:

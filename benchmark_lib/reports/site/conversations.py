@@ -117,13 +117,15 @@ def markup(
     siblings: Iterable[ConversationPage] = (),
     others: Iterable[ConversationPage] = (),
     failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
+    forks: Iterable[dict[str, Any]] = (),
     questions: list[dict[str, Any]] | None = None,
     **about: Any,
 ) -> str:
     """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
     `score` has what judges found of the customer. `siblings` are other trials, `others` other entries, `failures` those
-    of the entry before and after it, `questions` may be labelled. The rest is as for `conversation_view`.
+    of the entry before and after it, `forks` the points it was forked at, `questions` may be labelled. The rest is as
+    for `conversation_view`.
     """
     found = conversation_view(record, score, **about)
     for turn in found["turns"]:
@@ -133,6 +135,7 @@ def markup(
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
     shown = found | {
+        "forks": list(forks),
         "same": signs_of(record),
         "questions": list(_asked(talk, about["verdicts"])) if questions is None else questions,
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],

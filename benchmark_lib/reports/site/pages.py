@@ -18,6 +18,7 @@ from ...analysis.dictionary import DICTIONARY
 from ...analysis.panels import NOT_COUNTED
 from ...analysis.tables.nuisance import customer_turns
 from ...errors import BadInput
+from ...extension import offers
 from ...records import BUCKET_NOUNS, Conversation
 from ...runfile import RunFile
 from ..answers import answers
@@ -65,6 +66,7 @@ class Pages:
         self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
+        self.branches = {key: points for find in offers("branches") for key, points in find(results).items()}
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {**content.about, "hard": of_hard_set, "other": other}
@@ -176,7 +178,9 @@ class Pages:
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             count = of_case(talks, view.case_id)
             called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
-            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
+            forked = [[t for t in mine if t.key in self.branches][:1] for mine in cells]
+            row = {"view": view, "cells": cells, "count": count, "called": len(called), "forked": forked}
+            kinds[view.kind or "other"].append(row)
         return list(kinds.items())
 
     def method_and_downloads(self) -> None:
@@ -198,6 +202,7 @@ class Pages:
         about: dict[str, Any] = {"case": case, "store": content.stores.get(talk.run_id) if case else None}
         about |= {"cost": content.costs[talk.key], "model_calls": calls.get((case_id, trial), [])}
         about |= {"verdicts": self.verdicts[talk.key], "failures": self.failures[talk.href]}
+        about["forks"] = self.branches.get(talk.key, [])
         alike = sorted(self.by_case[case_id], key=lambda t: t.trial)
         about["siblings"] = [t for t in alike if t.entry is talk.entry]
         about["others"] = [t for t in alike if t.entry is not talk.entry and t.trial == trial]

@@ -1,0 +1,79 @@
+"""The forks of each conversation, as its transcript shows them: branches that open."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from ...records import Conversation, as_text
+from ...scoring.deciding import SUCCESS_STATES, state_of
+from .points import place_of
+from .tables import fork_table, forks
+
+if TYPE_CHECKING:
+    from ...analysis.frames import Results
+
+SHOWN = 12
+"""Branches that a transcript shows at one point; those that ended badly come first."""
+
+
+def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
+    """Return the points of each forked conversation, by run_id, case and trial, with their branches."""
+    found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
+    if not results.forks.runs:
+        return found
+    made = forks(results)
+    runs = {run.run_id: (run, run.scores()) for run in results.forks.runs}
+    groups = dict(
+        list(made.groupby(["entry", "of", "prefix", "change", "case_id", "parent_trial", "turn"], sort=False))
+    )
+    for row in fork_table(made).to_dict("records"):
+        key = tuple(row[name] for name in ("entry", "of", "prefix", "change", "case_id", "parent_trial", "turn"))
+        mine = groups[key].sort_values("bad", ascending=False, kind="stable").head(SHOWN)
+        branches = [_branch(*runs[one["run_id"]], one) for one in mine.to_dict("records")]
+        point = row | {"branches": branches, "more": len(groups[key]) - len(branches)}
+        found[row["of"], row["case_id"], int(row["parent_trial"])].append(point)
+    return found
+
+
+def branch_events(manifest: dict[str, Any], record: Conversation) -> list[dict[str, Any]]:
+    """Return the event with which a log of Inspect says where a fork leaves its parent; none for other records."""
+    if "fork" not in manifest:
+        return []
+    trial, turn, digest = manifest["points"][record.case_id][place_of(record.trial)[0]]
+    fork, parent = manifest["fork"], f"{record.case_id}:{trial}"
+    return [
+        {
+            "event": "branch",
+            "uuid": f"{digest}-{record.trial}",
+            "span_id": f"{record.case_id}:{record.trial}",
+            "timestamp": manifest["created"],
+            "working_start": 0.0,
+            "from_span": f"{fork['of']}/{parent}",
+            "from_anchor": f"turn {turn}",
+            "metadata": {**fork, "record_hash": digest},
+        }
+    ]
+
+
+def _branch(run: Any, scores: dict[str, dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    record = run.record(row["case_id"], row["trial"])
+    state = state_of(scores.get(row["record_hash"], {}), record.ended_by)
+    word = SUCCESS_STATES[state][1] if state != "none" else "unsafe" if row["unsafe"] == 1 else "no outcome"
+    return {"n": row["n"], "state": state, "word": word, "ended": record.ended_by, "act": row["act"]} | {
+        "events": list(_events(record, row["turn"]))
+    }
+
+
+def _events(record: Conversation, turn: int) -> Any:
+    """Yield messages and calls from a turn on, in order; of that turn without the message that is answered."""
+    for number in range(turn, max((m.turn for m in record.messages), default=turn) + 1):
+        said = {m.side: m.text for m in record.messages if m.turn == number}
+        if number > turn and "customer" in said:
+            yield {"side": "customer", "text": said["customer"]}
+        for call in record.tool_calls:
+            if call.turn == number and call.side == "agent":
+                texts = {"arguments": as_text(call.arguments), "result": as_text(call.result)}
+                yield {"side": "call", "name": call.name, "error": call.error, "write": call.write} | texts
+        if "agent" in said:
+            yield {"side": "agent", "text": said["agent"]}
