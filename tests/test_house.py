@@ -37,7 +37,7 @@ BUDGETS = {
     "extras/audit": 1_500,
     "extras/claims": 1_990,
     "extras/exchange": 1_500,
-    "extras/fresh_sets": 1_370,
+    "extras/fresh_sets": 1_360,
     "extras/isolation": 880,
     "extras/judges": 2_220,
     "extras/local": 670,

@@ -274,11 +274,11 @@ def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[Run
     copies: set[str] = set()
     for same in alike.values():
         largest = sorted(same, key=lambda r: (r.run_id != keep, -len(r.endings())))
-        held: list[set[tuple[Any, ...]]] = []
+        kept: list[set[tuple[Any, ...]]] = []
         for run in largest:
             cases = manifests[run.run_id]["cases"]
             trials = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
-            if run.run_id != keep and any(trials <= other for other in held):
+            if run.run_id != keep and any(trials <= other for other in kept):
                 copies.add(run.run_id)
-            held.append(trials)
+            kept.append(trials)
     return [run for run in runs if run.run_id not in copies]

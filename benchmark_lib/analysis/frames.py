@@ -233,10 +233,10 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     BadInput
         If a path has no run file.
     """
-    there = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
+    present = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
     named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
-    runs = [run for place in (*needed, *there) for run in _runs_at(place)]
+    runs = [run for place in (*needed, *present) for run in _runs_at(place)]
     if not runs and needed:
         raise BadInput(
             f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`"

@@ -70,9 +70,9 @@ def names_of(ax: Axes, entries: Iterable[Any]) -> list[str]:
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
     """Note below a figure which entries of a table are not in it, and why."""
     figure_notes(ax).partial |= partial_in(table)
-    gone = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
-    if len(gone) and len(shown):
-        note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
+    absent = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
+    if len(absent) and len(shown):
+        note_below(ax, f"Not drawn: {listed(names_of(ax, absent))} ({why})")
 
 
 def partial_below(rows: pd.DataFrame) -> pd.DataFrame:

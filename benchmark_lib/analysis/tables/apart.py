@@ -255,10 +255,10 @@ def effort_table(results: Results) -> pd.DataFrame:
         Rows of `comparison_table` in the planned metrics and in cost, with B the higher value, and the columns model,
         setting, entry_a, value_a, entry_b, value_b. Empty if no two runs differ in one setting only.
     """
-    parts, there = [], set(results.conversations["run_id"])
+    parts, run_ids = [], set(results.conversations["run_id"])
     models = {run.run_id: run.manifest["model"] for run in results.runs}
     for setting, (run_a, value_a), (run_b, value_b) in steps(run.manifest for run in results.runs):
-        if {run_a, run_b} <= there:
+        if {run_a, run_b} <= run_ids:
             entry_a, entry_b = results.entries[run_a], results.entries[run_b]
             table = comparison_table(results, entry_a, entry_b, (*PLANNED, COST))
             step = (models[run_a], setting, entry_a, value_a, entry_b, value_b)

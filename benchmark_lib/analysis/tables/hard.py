@@ -62,15 +62,15 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
         ``failures``, the most frequent failures with counts. NaN if an arm was not run.
     """
     known = families_of(results)
-    aside = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
+    easy_ones = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         group = of_hard_sets(group)
         parts = {family: group[group["family"] == family] for family in family_order(group, known)}
-        if any(family not in aside for family in parts):
-            parts[ALL] = group[~group["family"].isin(aside)]
+        if any(family not in easy_ones for family in parts):
+            parts[ALL] = group[~group["family"].isin(easy_ones)]
         for family, part in parts.items():
-            yield {"family": family, "easy": family in aside, **_numbers(part)}
+            yield {"family": family, "easy": family in easy_ones, **_numbers(part)}
 
     table = summarise(results, of_entry, COLUMNS, "entry model source panel")
     return table.sort_values(["entry", "source"], kind="stable", ignore_index=True)
@@ -162,8 +162,8 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         spoken = group["language"].where(group["language"] != ENGLISH, "broken English")
         for language, part in group[group["arm"] == HARD].groupby(spoken, sort=True):
             values = _by_case(part, HARD)
-            there, english = _matched(values, clean)
-            gap = paired_difference(there["value"], english["value"], clusters=there["pair"])
+            spoken_values, english = _matched(values, clean)
+            gap = paired_difference(spoken_values["value"], english["value"], clusters=spoken_values["pair"])
             cost = (gap.estimate, gap.low, gap.high, gap.p)
             rows.append((entry, source, language, values["value"].mean(), len(values), *cost))
     return framed(rows, "entry source language success cases gap gap_low gap_high p")
@@ -209,6 +209,6 @@ def most_telling(table: pd.DataFrame) -> str | None:
 
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
     """Sort families: known ones in their order, then by name, then the row over all."""
-    there = set(frame["family"]) - {ALL}
-    first = [name for name in known if name in there]
-    return [*first, *sorted(there - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]
+    families = set(frame["family"]) - {ALL}
+    first = [name for name in known if name in families]
+    return [*first, *sorted(families - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]

@@ -219,10 +219,10 @@ def _numbers(name: str, head: Headline) -> dict[str, float]:
 
 def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[Row]:
     # a run without conversations must not disappear silently
-    there, rows = set(conversations["run_id"]), []
+    known, rows = set(conversations["run_id"]), []
     numbers = (*metric_columns(), "unsafe_worst", *(f"p_{band}" for band in BANDS))
     for run in getattr(results, "runs", ()):
-        if run.run_id in there:
+        if run.run_id in known:
             continue
         m, source = run.manifest, source_of(run.manifest)
         row = {"panel": panel_of(m["model"], source), "entry": results.entries[run.run_id]}

@@ -89,8 +89,8 @@ def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     """Return how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
-    held = rows.groupby("entry")["case_id"].nunique()
-    return f"models have {held.min()} to {held.max()} cases each" if held.nunique() > 1 else ""
+    counts = rows.groupby("entry")["case_id"].nunique()
+    return f"models have {counts.min()} to {counts.max()} cases each" if counts.nunique() > 1 else ""
 
 
 @says_partial
@@ -205,10 +205,10 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
         head, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
         cost = nan if unpriced else 1000 * group["cost_usd"].mean()
         why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else head.reason
-        held, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
-        part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
+        own, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
+        part = f"cost and value cover {own} of the {of} cases of its panel" if own < of else ""
         value = (head.mean.estimate, head.mean.low, head.mean.high)
-        rows.append((panel, entry, metric, cost, *value, False, held, of, sentence(why, part)))
+        rows.append((panel, entry, metric, cost, *value, False, own, of, sentence(why, part)))
     table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
     for _, part in table.groupby("panel"):

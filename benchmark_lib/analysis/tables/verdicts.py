@@ -187,10 +187,10 @@ def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
     if len(idle) != 1:
         return SAID["neither resolves"].format(shares=shares) if idle else ""
     first = planned[0][f"name_{idle[0]}"]
-    less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
-    led = [row["title"].lower() for row in less if row["better"] == first]
-    template = SAID["its lead" if led else "one resolves little"]
-    return template.format(name=names[idle[0]], shares=shares, titles=in_words(led))
+    avoided = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
+    titles = [row["title"].lower() for row in avoided if row["better"] == first]
+    template = SAID["its lead" if titles else "one resolves little"]
+    return template.format(name=names[idle[0]], shares=shares, titles=in_words(titles))
 
 
 def _shared(row: dict[str, Any], names: dict[str, str]) -> str:

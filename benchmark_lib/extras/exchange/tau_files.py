@@ -240,7 +240,6 @@ def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
 
 
 def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
-    """Return the ending of a simulation, and its faults."""
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
     if simulation.get("skipped"):
         return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]

@@ -89,7 +89,6 @@ class Rekey(TextRekey):
         return {"id": raw["id"], **{k: self._top(v, k, own, reword, shown) for k, v in raw.items() if k != "id"}}
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
-        """Return a part of a case, or of its added rows."""
         if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
@@ -193,7 +192,7 @@ class Rewording:
         self._rekey, self.case_id = rekey, case_id
 
     def __call__(self, text: str) -> str:
-        """Return the reworded text; placeholders stay."""
+        """Return the reworded text, with unchanged placeholders."""
         if self._pattern is None:
             return text
         parts = PLACEHOLDER.split(text)

@@ -44,7 +44,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _say(made: FreshSet) -> None:
-    """Print the hash of a set and what to do with it."""
     lines = [
         f"sha256 {made.sha256}",
         "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",

@@ -107,7 +107,6 @@ def folder_hash(path: Path) -> str:
 
 
 def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
-    """Return the pools of the store, merged with those of the store that it extends."""
     paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
     if not paths:
         raise BadInput(

@@ -241,7 +241,6 @@ class Places:
 
 
 def _town(text: str) -> Town:
-    """Parse a town of the pools: its name, its region and the start of its postcodes."""
     name, _, rest = text.partition(", ")
     region, postcode = rest.rsplit(" ", 1)
     return name, region, postcode

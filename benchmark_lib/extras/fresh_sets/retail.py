@@ -148,7 +148,6 @@ class RetailRekey(Rekey):
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
 
     def _people(self, raw: dict[str, Any]) -> set[str]:
-        """Return the full names of a case: customers, addresses, sender, and added rows."""
         customers = [row for row in self._rows_of(raw) if "lines" not in row]
         literal = [d for d in dicts(raw) if self._is_literal(d) or "email" in d or "customer_id" in d]
         named = [*customers, *(a for c in customers for a in c["addresses"]), *literal]
