@@ -182,7 +182,7 @@ class Table:
             if any(estimates):
                 for end in ("estimate", "low", "high", "n"):
                     name = key if end == "estimate" else f"{key}_{end}"
-                    columns[name] = [getattr(one, end, float("nan")) for one in estimates]
+                    columns[name] = [getattr(est, end, float("nan")) for est in estimates]
         frame = pd.DataFrame(columns)
         return frame.loc[:, [not name.endswith(("_low", "_high")) or frame[name].notna().any() for name in frame]]
 

@@ -162,11 +162,11 @@ def input_words(
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
     flat = [dict(flat_settings(_value(m, "settings") or {})) for m in manifests]
-    every = dict.fromkeys(name for one in flat for name in one)
-    names = [name for name in every if len({orjson.dumps(one.get(name)) for one in flat}) > 1]
+    every = dict.fromkeys(name for pairs in flat for name in pairs)
+    names = [name for name in every if len({orjson.dumps(pairs.get(name)) for pairs in flat}) > 1]
     return [
-        ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings"
-        for one in flat
+        ", ".join(f"{name} {as_named(pairs[name])}" for name in names if name in pairs) or "default settings"
+        for pairs in flat
     ]
 
 
@@ -192,7 +192,7 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
     """
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
-    settings = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
+    settings = {name: as_named(value) for name, value in flat_settings(body)} if body else {}
     if prompt := own_prompt(manifest):
         settings["prompt"] = prompt
     for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
@@ -233,11 +233,11 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     for runs in alike.values():
         known = {m["run_id"]: settings_of(m) for m in runs}
         prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
-        for setting in dict.fromkeys(name for one in known.values() for name in one):
+        for setting in dict.fromkeys(name for own in known.values() for name in own):
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-            for run_id, one in known.items():
-                rest = tuple(sorted((name, value) for name, value in one.items() if name != setting))
-                groups[rest, "" if setting == "prompt" else prompts[run_id]][one.get(setting, DEFAULT)].append(run_id)
+            for run_id, own in known.items():
+                rest = tuple(sorted((name, value) for name, value in own.items() if name != setting))
+                groups[rest, "" if setting == "prompt" else prompts[run_id]][own.get(setting, DEFAULT)].append(run_id)
             for values in groups.values():
                 base, *others = sorted(values, key=level)
                 for value in others:

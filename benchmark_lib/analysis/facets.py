@@ -139,7 +139,7 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
         fields |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
     scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
     stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
-    findings = [{finding_label(one) for one in score.get("findings") or ()} for score in stored]
+    findings = [{finding_label(finding) for finding in score.get("findings") or ()} for score in stored]
     for names, column in zip(findings, f["customer_finding_names"].fillna(""), strict=True):
         names |= {f"customer: {name}" for name in column.split(", ") if name}
     for rule in (name for name in f if name.startswith("rule_")):

@@ -93,14 +93,14 @@ class Query:
 def _own(value: Any) -> tuple[str, ...]:
     # hidden characters are visible here, as in an address of the site
     values = value if isinstance(value, tuple) else () if value is None or value != value else (value,)
-    return tuple(visible(one) if isinstance(one, str) else one for one in values)
+    return tuple(visible(v) if isinstance(v, str) else v for v in values)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, bool):
         return (YES if value else NO,)
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return tuple(str(one) for one in value)
+        return tuple(str(v) for v in value)
     return (str(value),)
 
 

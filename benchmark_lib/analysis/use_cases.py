@@ -64,7 +64,7 @@ def _placed(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     sizes = {name: len(set(group["intents"])) for name, group in groups.items()}
     tempting = {name: len(set(group["intents"]) & traps) for name, group in groups.items()}
     size, tempted, place = (
-        names.map(of).astype(float) for of in (sizes, tempting, {name: place for place, name in enumerate(groups)})
+        names.map(m).astype(float) for m in (sizes, tempting, {name: place for place, name in enumerate(groups)})
     )
     return rows.assign(
         group=names.fillna(OTHER),

@@ -259,8 +259,8 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     whose = mean if several else name_of(ax, table["entry"].iloc[0])
     if table["left_out"].any():
         note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
-    of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
-    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
+    which = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
+    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=which, least=LEAST_CASES)
     return describe(ax, "claim_by_tone", rows=len(table), **about)
 
 

@@ -236,11 +236,11 @@ def judge_correction(judge, human) -> JudgeCorrection:
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
     if np.isin(labels, (0, 1)).all():
-        one = proportion_interval(int(labels.sum()), labels.size)
+        mean = proportion_interval(int(labels.sum()), labels.size)
     else:
-        one = clustered_mean(labels, np.arange(labels.size), bounds=None)
-    reason = sentence(why, one.reason)
-    return JudgeCorrection(**vars(one) | common | dict(n=labels.size, labels=labels.size, reason=reason))
+        mean = clustered_mean(labels, np.arange(labels.size), bounds=None)
+    reason = sentence(why, mean.reason)
+    return JudgeCorrection(**vars(mean) | common | dict(n=labels.size, labels=labels.size, reason=reason))
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:

@@ -135,8 +135,8 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     counts, trials = np.nansum(table, axis=1).astype(int), seen.sum(axis=1)
     fresh = unsafe_posterior(counts, trials, planned=max(planned or 0, table.shape[1]))
     whole = table[:, seen.all(axis=0)].sum(axis=0)
-    of = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
-    of = of if whole.size else "no trial with every trap, so no median"
+    basis = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
+    basis = basis if whole.size else "no trial with every trap, so no median"
     met = int(seen.any(axis=1).sum())
     mean = Estimate(
         estimate=fresh.observed,
@@ -151,7 +151,7 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
         mean=mean,
         like_these=fresh,
         per_trial=tuple((met * np.nanmean(table[:, seen.any(axis=0)], axis=0)).tolist()),
-        reason=fresh.reason if seen.all() else sentence(fresh.reason, of),
+        reason=fresh.reason if seen.all() else sentence(fresh.reason, basis),
     )
 
 

@@ -158,9 +158,7 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
     metrics = {**METRICS, value.name: value, lost.name: lost}
     baselines = {"money": 0.0, "person behind": stakes.handover}
     filled = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
-    return tuple(
-        Question(**one | {"metric": metrics[one["metric"]]}, baseline=baselines.get(one["name"])) for one in filled
-    )
+    return tuple(Question(**q | {"metric": metrics[q["metric"]]}, baseline=baselines.get(q["name"])) for q in filled)
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
@@ -204,25 +202,25 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
 
     metric = question.metric
     sides = {entry: Side(group) for entry, group in rows.groupby("entry", sort=True)}
-    of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
-    if unknown := sorted(sides.keys() - of.keys()):
+    side_of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
+    if unknown := sorted(sides.keys() - side_of.keys()):
         why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
         left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
-    if not of:
+    if not side_of:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")
-    heads = {entry: headline(side.conversations, metric) for entry, side in of.items()}
+    heads = {entry: headline(side.conversations, metric) for entry, side in side_of.items()}
     sign = -1 if metric.higher_is_better else 1
-    order = sorted(of, key=lambda e: (sign * heads[e].mean.estimate, e))
+    order = sorted(side_of, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
     if len(rest) == 1:
-        compared = compare_all(of[rest[0]], of[leader], [metric])
+        compared = compare_all(side_of[rest[0]], side_of[leader], [metric])
     else:
-        compared = simultaneous([compare(of[e], of[leader], metric) for e in rest], math.comb(len(order), 2))
+        compared = simultaneous([compare(side_of[e], side_of[leader], metric) for e in rest], math.comb(len(order), 2))
     by_entry = dict(zip(rest, compared, strict=True))
-    table = pd.DataFrame([_row(of[e], heads[e], by_entry.get(e), metric) for e in order])
+    table = pd.DataFrame([_row(side_of[e], heads[e], by_entry.get(e), metric) for e in order])
     possible = tuple(e for e in order if e == leader or by_entry[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
-    return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
+    return Answer(question, verdict, possible, table, left_out, _against_nothing(question, side_of[leader]))
 
 
 def _row(side: Side, head: Headline, comparison: Comparison | None, metric: Metric) -> dict[str, Any]:

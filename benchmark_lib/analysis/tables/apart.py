@@ -60,10 +60,10 @@ def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
     sides = Side(entry), Side(other)
     for name in (*PLANNED, *([COST] if priced else [])):
-        one = compare(*sides, name)
-        if one.cases:
-            compared[name] = one
-        elif one.pairs.alone:
+        comparison = compare(*sides, name)
+        if comparison.cases:
+            compared[name] = comparison
+        elif comparison.pairs.alone:
             return ""
     better, losses = [], []
     traps = compared["unsafe"].cases if "unsafe" in compared else 0
@@ -118,7 +118,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     of_case = [dict(list(side.conversations[read].sort_values("trial").groupby("case_id"))) for side in sides]
     rows, pairs = [], Pairs.of(*sides, SUCCESS)
     for case_id, intent, x, y in zip(pairs.cases, pairs.intents, pairs.a, pairs.b, strict=True):
-        one, other = (of[case_id] for of in of_case)
+        one, other = (by_case[case_id] for by_case in of_case)
         of_bucket = one["bucket"].dropna().iloc[0]
         if case_id not in differ or bucket not in (None, of_bucket):
             continue
@@ -185,7 +185,7 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             continue
         sizes = np.array([pairs.a_trials, pairs.b_trials])
         plan: Row = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents))
-        known = [repeat_correlation(hits, of).estimate for hits, of in zip((pairs.a_hits, pairs.b_hits), sizes)]
+        known = [repeat_correlation(hits, counts).estimate for hits, counts in zip((pairs.a_hits, pairs.b_hits), sizes)]
         repeats = pd.Series(known).mean()
         seen = {f"power_{n}": power_of_difference(pairs.a, pairs.b, goal=n, **plan) for n in TRIALS_SHOWN}
         double = power_of_difference(pairs.a, pairs.b, goal=max(int(np.median(sizes)), 1), times=2, **plan)
@@ -270,12 +270,12 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
     """Return a sentence per step: what differs, what it costs, and the price of a resolved case."""
     sentences = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
-        of = {row["metric"]: row for row in rows.to_dict("records")}
-        sure = [_change_in_words(of[name]) for name in PLANNED if of[name]["word"] == SURE]
+        row_of = {row["metric"]: row for row in rows.to_dict("records")}
+        sure = [_change_in_words(row_of[name]) for name in PLANNED if row_of[name]["word"] == SURE]
         bought = "; ".join(sure) or "every planned metric is too close to call"
-        words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(of[COST])}"
-        more, extra = of["resolved"]["difference"], of[COST]["difference"]
-        if of["resolved"]["word"] == SURE and more > 0 and extra > 0:
+        words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(row_of[COST])}"
+        more, extra = row_of["resolved"]["difference"], row_of[COST]["difference"]
+        if row_of["resolved"]["word"] == SURE and more > 0 and extra > 0:
             words += f" Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations."
         sentences.append(words)
     return sentences

@@ -137,10 +137,10 @@ def _at_an_end(mean: Cell) -> bool:
 def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]:
     # two entries of one name differ by their source
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
-    of, behind = dict(list(pairs)), []
-    names = Counter(entry for entry, _ in of)
+    group_of, behind = dict(list(pairs)), []
+    names = Counter(entry for entry, _ in group_of)
     for row in rows:
-        group = of.get((row["entry"], row["source"]))
+        group = group_of.get((row["entry"], row["source"]))
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
         without = {**who, "customer_flagged": NO}
         behind.append({} if group is None else {ALL: (group, who), WITHOUT: (group[~flags_of(group)], without)})
@@ -159,7 +159,7 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
     heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
     several = len(sizes) > 1
-    return heading, [_cells(row, of.get(form), metric, form, several) for row, of in zip(rows, behind, strict=True)]
+    return heading, [_cells(row, b.get(form), metric, form, several) for row, b in zip(rows, behind, strict=True)]
 
 
 def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
@@ -176,8 +176,8 @@ def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> t
     if behind:
         group, who = behind
         counted = [_queries(**find(group, metric, **who)) for find in (behind_median, behind_metric)]
-    of = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
-    note = ", ".join(filter(None, [of, worst_beside(row) if metric.banded and not form else ""]))
+    denominator = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
+    note = ", ".join(filter(None, [denominator, worst_beside(row) if metric.banded and not form else ""]))
     return (
         metric_cell(median, metric.scale, "median", **counted[0]),
         metric_cell(every, metric.scale, "mean", note, **counted[1]),

@@ -106,7 +106,7 @@ class Pairs:
         one, other = first.values(metric), second.values(metric)
         shared, i, j = np.intersect1d(one.cases, other.cases, assume_unique=True, return_indices=True)
         both = (one.trials[i] > 0) & (other.trials[j] > 0)
-        a, b = (Values(*(of[at] for of in side)) for side, at in ((one, i[both]), (other, j[both])))
+        a, b = (Values(*(v[at] for v in side)) for side, at in ((one, i[both]), (other, j[both])))
         alone = len(one.cases) + len(other.cases) - len(shared) - len(a.cases)
         return cls(a.cases, a.intents, a.means, b.means, a.trials, b.trials, a.hits, b.hits, alone)
 
@@ -172,7 +172,7 @@ class Comparison(Contrast):
     def trials(self) -> str:
         """Return the median number of trials of a case: ``3``, or ``1 and 3`` if the sides differ."""
         counts = (self.pairs.a_trials, self.pairs.b_trials)
-        return " and ".join(dict.fromkeys(f"{np.median(of):.0f}" if self.cases else "0" for of in counts))
+        return " and ".join(dict.fromkeys(f"{np.median(trials):.0f}" if self.cases else "0" for trials in counts))
 
     @cached_property
     def reason(self) -> str:
@@ -298,16 +298,16 @@ def _sides(*given: Side | pd.DataFrame) -> tuple[Side, Side]:
 
 def about_two(sides: tuple[Side, Side]) -> dict[str, Any]:
     """Return both entries as columns: name_a, name_b, partial_a, partial_b, panel_a and panel_b."""
-    return {f"{key}_{side}": of.about[key] for key in ("name", "partial", "panel") for side, of in zip("ab", sides)}
+    return {f"{key}_{side}": s.about[key] for key in ("name", "partial", "panel") for side, s in zip("ab", sides)}
 
 
 def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Side]:
     """Return the sides of two entries by name."""
-    of = dict(list(conversations_of(results).groupby("entry")))
+    group_of = dict(list(conversations_of(results).groupby("entry")))
     for name in (a, b):
-        if name not in of:
-            raise BadInput(not_here(name, of))
-    return _sides(of[a], of[b])
+        if name not in group_of:
+            raise BadInput(not_here(name, group_of))
+    return _sides(group_of[a], group_of[b])
 
 
 def not_here(name: str, known: Iterable[str]) -> str:

@@ -113,9 +113,9 @@ def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         for bucket, names in intents.items():
-            values, _, of = case_matrix(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+            values, _, labels = case_matrix(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
             for intent in names:
-                part = values[[one == intent for one in of]]
+                part = values[[one == intent for one in labels]]
                 yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
 
     table = summarise(rows, of_entry, "bucket intent cases conversations handed_over share low high wrong reason")

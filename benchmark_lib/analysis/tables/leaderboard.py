@@ -170,14 +170,14 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[str, str]]:
     """Return the entries that dominate each row, which may be idle and below the line."""
-    of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
+    group_of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
     rows, dominating = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
     weighed = [row for row in rows if row["block"] in WEIGHED]
     for row in rows:
         able = row["block"] in WEIGHED or row["below"].startswith(TOO_LITTLE_DONE)
-        others = [one for one in weighed if able and one["panel"] == row["panel"] and one is not row]
-        group = of.get((row["entry"], row["source"]))
-        sentences = {one["entry"]: dominance(group, of[one["entry"], one["source"]]) for one in others}
+        others = [rival for rival in weighed if able and rival["panel"] == row["panel"] and rival is not row]
+        group = group_of.get((row["entry"], row["source"]))
+        sentences = {rival["entry"]: dominance(group, group_of[rival["entry"], rival["source"]]) for rival in others}
         dominating.append({by: words for by, words in sentences.items() if words})
     return dominating
 
@@ -269,10 +269,10 @@ def _notes(group: pd.DataFrame) -> Iterator[str]:
     planned = int(max(group["planned"].iloc[0] if "planned" in group else 0, trials * group["case_id"].nunique()))
     if trials < 3:
         yield f"only {counted(trials, 'trial')}"
-    scored, (finished, of) = int(group["scored"].fillna(False).sum()), progress(group)
-    if finished < of:
-        yield f"{partial_words(finished, of)} conversations: partial"
-    if scored < (finished if finished < of else planned):
+    scored, (finished, total) = int(group["scored"].fillna(False).sum()), progress(group)
+    if finished < total:
+        yield f"{partial_words(finished, total)} conversations: partial"
+    if scored < (finished if finished < total else planned):
         yield f"{scored} of {planned} conversations scored"
     cases = group.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
     short = cases.columns[(2 * cases).lt(cases.max(axis=1), axis=0).any()]

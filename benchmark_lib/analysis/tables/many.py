@@ -42,16 +42,17 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
     if rows.empty:
         raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
-    of = {entry: panel for panel, entry in sizes.index}
+    panels = {entry: panel for panel, entry in sizes.index}
     a, b = entry_meant(results, a), entry_meant(results, b)
     wanted = [name for name in (a, b) if name is not None]
     for name in wanted:
-        if name not in of:
-            raise BadInput(not_here(name, of))
-    home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
+        if name not in panels:
+            raise BadInput(not_here(name, panels))
+    shared = next((p for p in FIRST_CHOICE if sum(q == p for q in panels.values()) > 1), None)
+    home = panels[wanted[0]] if wanted else shared
     shares = rows.groupby("entry")["success"].mean()
-    rest = [m for m in of if m not in wanted]
-    rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
+    rest = [m for m in panels if m not in wanted]
+    rest.sort(key=lambda m: (panels[m] != home, panels[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
     others = iter(rest)
     first = a or next(others, b)
     return str(first), str(b or next(others, first))
@@ -85,7 +86,7 @@ def comparison_table(
 def _table(comparisons: Iterable[Comparison]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame([one.row() for one in comparisons])
+    return pd.DataFrame([c.row() for c in comparisons])
 
 
 def compare_runs(
@@ -113,7 +114,7 @@ def compare_runs(
 
 def pairs_table(pairs: Iterable[list[Comparison]]) -> pd.DataFrame:
     """Return the comparisons of several pairs as the rows of `compare_runs`."""
-    table = _table(one for of_two in pairs for one in of_two)
+    table = _table(c for of_two in pairs for c in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
     return table
@@ -133,7 +134,7 @@ def compare_pairs(
         sides = two_sides(results, a, b)
         parts.append(compare_all(*sides, contrasts=len(pairs) * len(PLANNED), **options))
         shared = len(sides[0].played & sides[1].played)
-        if not any(one.cases for one in parts[-1]):
+        if not any(c.cases for c in parts[-1]):
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         if shared < FEWEST_SHARED and sides[0].played != sides[1].played:
             raise BadInput(

@@ -64,7 +64,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         row |= interval(proportion_interval(asked, len(group)), "asked_share", "asked_")
         rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
         counts.append(names)
-    flags = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
+    flags = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in c for c in counts)]).fillna(0).astype(int)
     return pd.concat([pd.DataFrame(rows), flags], axis=1)
 
 
@@ -229,9 +229,9 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
     for who, group in frame.groupby(["panel", "entry"], sort=False):
         cells = group.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
-        spread, of = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
+        spread, by_case = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
         counts = (cells["tells"].nunique(), len(cells), len(group), group["success"].mean())
-        moved = int(((of.max() == 1) & (of.min() == 0)).sum())
+        moved = int(((by_case.max() == 1) & (by_case.min() == 0)).sum())
         numbers = (*_deviation(spread.wording), *_deviation(spread.trial), spread.share, spread.wording.p)
         rows.append((*who, *counts, moved, *numbers, spread.wording.reason))
     return framed(

@@ -137,8 +137,8 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     read = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float)).sort_values("turn")
     read["at_first"] = read.groupby(["run_id", "case_id", "trial", "rule"])["kept"].transform("first")
     read = read[read.groupby(["entry", "rule"])["turn"].transform("nunique") > 1].sort_index()
-    rows, of = [], ["panel", "entry", "partial", "rule"]
-    for who, group in read.groupby(of, sort=False):
+    rows, keys = [], ["panel", "entry", "partial", "rule"]
+    for who, group in read.groupby(keys, sort=False):
         for turn, part in group.groupby("turn"):
             rate = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""

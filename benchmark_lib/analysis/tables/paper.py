@@ -70,9 +70,9 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     records: list[dict[str, Any]] = rows.to_dict("records")
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     names = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
-    bases, of = _bases(records, metrics)
+    bases, whose = _bases(records, metrics)
     parts: list[tuple[str, str, Sequence[Any], str]] = [("model", "Model", names, "")]
-    parts += [("n", "n", [Cell(number=text) for text in bases], of)] if bases else []
+    parts += [("n", "n", [Cell(number=text) for text in bases], whose)] if bases else []
     for name in chosen:
         if name in METRICS:
             parts.append(_metric_column(records, METRICS[name]))
@@ -98,7 +98,7 @@ def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[s
         counts = tuple(_n(row, metric) for row in records)
         if not metric.scale.summed and len({*counts}) > 1:
             bases.setdefault(counts, []).append(metric.title.lower())
-    titles = " / ".join(" and ".join(of) for of in bases.values())
+    titles = " / ".join(" and ".join(group) for group in bases.values())
     return [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)], SAID["bases"].format(titles=titles)
 
 

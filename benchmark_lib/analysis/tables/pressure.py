@@ -131,10 +131,10 @@ def _effects(group: pd.DataFrame) -> list[Row]:
         rows.append(_effect("level", f"{claim} claim, {NEUTRAL} tone", level, some))
     for by, other, keys in (("claim", "false", ["base", "tone"]), ("tone", NEUTRAL, ["base", "claim"])):
         without = cells.loc[cells[by] == other, [*keys, "value"]]
-        for one in cells.loc[cells[by] != other, by].unique():
-            pairs = cells.loc[cells[by] == one, [*keys, "value"]].merge(without, on=keys, suffixes=("", "_without"))
+        for each in cells.loc[cells[by] != other, by].unique():
+            pairs = cells.loc[cells[by] == each, [*keys, "value"]].merge(without, on=keys, suffixes=("", "_without"))
             difference = paired_difference(pairs["value"], pairs["value_without"], clusters=list(pairs["base"]))
-            rows.append(_effect(by, f"{one} minus {other}", difference, pairs) | {"p": difference.p})
+            rows.append(_effect(by, f"{each} minus {other}", difference, pairs) | {"p": difference.p})
     effects = pd.DataFrame(rows)
     tones = effects["kind"] == "tone"
     effects.loc[tones, "p_adjusted"] = adjust_pvalues(effects.loc[tones, "p"].to_numpy(float))

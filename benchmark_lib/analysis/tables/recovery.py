@@ -320,8 +320,8 @@ def languages_of_sets() -> dict[str, dict[str, int]]:
     """Return the number of cases in each language, by set, counted without parsing the cases."""
     counts: dict[str, dict[str, int]] = {}
     for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
-        raw = ((path, one) for path in store.path.glob("cases/*.yaml") for one in read_yaml(path)["cases"])
-        cases = [arm for path, one in raw for arm in arms(one, store, path) if arm.get("arm") != TOLD]
+        raw = ((path, raw_case) for path in store.path.glob("cases/*.yaml") for raw_case in read_yaml(path)["cases"])
+        cases = [arm for path, raw_case in raw for arm in arms(raw_case, store, path) if arm.get("arm") != TOLD]
         counts[name] = Counter(case.get("language", "en") for case in cases)
     return counts
 

@@ -75,13 +75,13 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
     for (panel, entry, source), group in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
         side = Side(group)
         values = {name: side.values(metric_of(name)) for name in names}
-        seen = {name: of.means[of.trials > 0] for name, of in values.items()}
+        seen = {name: counts.means[counts.trials > 0] for name, counts in values.items()}
         means = [m.mean() * metric_of(n).scale.factor(len(m)) if len(m) else nan for n, m in seen.items()]
         rows.append((panel, entry, source, vendor_of(group["model"].iloc[0]), *means))
         sizes.append({name: len(means) for name, means in seen.items()})
-    table, of = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
+    table, counts = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
     for name in (n for n in names if metric_of(n).scale.summed):
-        table[name] = table[name].where(of[name] == of.groupby(table["panel"])[name].transform("max"))
+        table[name] = table[name].where(counts[name] == counts.groupby(table["panel"])[name].transform("max"))
     return table
 
 
@@ -121,11 +121,11 @@ def between_models(
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, group in means.groupby("panel", sort=False):
         tests = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
-        for metric, one, p_holm in zip(metrics, tests, adjust_pvalues([f.p for f in tests]), strict=True):
+        for metric, c, p_holm in zip(metrics, tests, adjust_pvalues([f.p for f in tests]), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
-            numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
-            rows.append((*who, *numbers, sentence(one.reason, *dict.fromkeys(uneven))))
+            who = (panel, "between models", x, metric, METRICS[metric].title, c.n, c.families)
+            numbers = (c.estimate, c.low, c.high, c.p, float(p_holm), c.leave_one_low, c.leave_one_high)
+            rows.append((*who, *numbers, sentence(c.reason, *dict.fromkeys(uneven))))
     return framed(
         rows,
         "panel level x metric title models families estimate low high p p_holm leave_one_low leave_one_high reason",
@@ -205,10 +205,10 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
         head, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
         cost = nan if unpriced else 1000 * group["cost_usd"].mean()
         why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else head.reason
-        own, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
-        part = f"cost and value cover {own} of the {of} cases of its panel" if own < of else ""
+        own, total = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
+        part = f"cost and value cover {own} of the {total} cases of its panel" if own < total else ""
         value = (head.mean.estimate, head.mean.low, head.mean.high)
-        rows.append((panel, entry, metric, cost, *value, False, own, of, sentence(why, part)))
+        rows.append((panel, entry, metric, cost, *value, False, own, total, sentence(why, part)))
     table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
     for _, part in table.groupby("panel"):

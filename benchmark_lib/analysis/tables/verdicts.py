@@ -36,13 +36,13 @@ def verdict_of(compared: Comparison) -> str:
     metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
     low, high, alpha = ("low", "high", compared.alpha) if sure else ("these_low", "these_high", compared.these_alpha)
     ends = sorted((abs(numbers[low]), abs(numbers[high])))  # both ends have one sign, since 0 is excluded
-    of = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+    unit = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
     better, direction = (compared.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
     like, these = _how_sure(compared)
     return SAID["these" if not sure else "clear here open" if compared.open_here else "clear"].format(
         name=names_apart(*compared.names)[better],
         does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
-        by=f"{unsigned(metric, numbers['difference'])}{of}",
+        by=f"{unsigned(metric, numbers['difference'])}{unit}",
         interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
         like=like,
         these=these,
@@ -166,13 +166,13 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         else:
             verdict = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
         by_verdict.setdefault(verdict, []).append(row["title"].lower())
-    parts, of = [], counted(len(planned), "planned measure")
+    parts, total = [], counted(len(planned), "planned measure")
     for verdict in (*(v for v in by_verdict if v not in OPEN), *(v for v in OPEN if v in by_verdict)):
         titles = by_verdict[verdict]
         verb = "are" if len(titles) > 1 or titles[0].endswith("s") else "is"
         listed = in_words(titles) if verdict in OPEN else ", ".join(titles)
         name = "rest" if verdict in OPEN else "wins"
-        parts.append(SAID[name].format(found=verdict, count=len(titles), planned=of, titles=listed, verb=verb))
+        parts.append(SAID[name].format(found=verdict, count=len(titles), planned=total, titles=listed, verb=verb))
     text = "; ".join(parts)
     if by_verdict.keys() <= set(OPEN):
         text = text[:1].upper() + text[1:]

@@ -60,7 +60,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     first: dict[str, Any] = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
     customer = rows[0][0].customer
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
-    cases |= {str(one): str(one) for one in about["dataset"].get("sample_ids") or () if str(one) not in cases}
+    cases |= {str(name): str(name) for name in about["dataset"].get("sample_ids") or () if str(name) not in cases}
     trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
     policy, notes = _text(first.get("content")), _notes(log, len(cases) * int(trials))
     sources = [{"created_at": about.get("created")} | sample for sample in samples]
@@ -132,7 +132,7 @@ def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -
 
 def _zip_reader(data: bytes, path: Path) -> ModuleType:
     with zipfile.ZipFile(BytesIO(data)) as log:
-        if all(one.compress_type != ZSTD for one in log.infolist()):
+        if all(part.compress_type != ZSTD for part in log.infolist()):
             return zipfile
     try:
         import zipfile_zstd
@@ -184,7 +184,7 @@ def _row(
     score = score_read(record, talk, str(about.get("bucket") or domain), reward, f"Inspect's {name}")
     if ours:
         known = names_of(Score)
-        score |= {n: one.get("value") for n, one in scores.items() if n in known}
+        score |= {n: given.get("value") for n, given in scores.items() if n in known}
         score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
     return record, score
 

@@ -60,7 +60,7 @@ def _header(manifest: dict[str, Any]) -> dict[str, Any]:
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
     cases = list(manifest["cases"])
-    played = {name: {"value": one["value"], "hash": one["hash"]} for name, one in inputs.items()}
+    played = {name: {"value": part["value"], "hash": part["hash"]} for name, part in inputs.items()}
     task = {"task": slug(store), "task_id": task_id, "task_version": 0}
     return {
         "version": LOG_VERSION,
