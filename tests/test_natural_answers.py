@@ -199,19 +199,22 @@ def test_of_two_pictures_one_of_which_will_do_the_item_is_shown(store, cases, wo
 
 
 POSTCODE = {
-    "en": ("Could you send me the postcode of the delivery address, please?", ["address_change_1", "angry_damaged_3"]),
-    "de": ("Wie lautet bitte die Postleitzahl der Lieferadresse?", ["damaged_item_5", "return_request_4"]),
-    "es": ("¿Podría indicarme el código postal de la entrega, por favor?", ["address_change_3", "promo_not_applied_5"]),
-    "fr": ("Pourriez-vous m'indiquer le code postal de livraison ?", ["size_exchange_5", "wismo_travel_4"]),
+    "en": "Could you send me the postcode of the delivery address, please?",
+    "de": "Wie lautet bitte die Postleitzahl der Lieferadresse?",
+    "es": "¿Podría indicarme el código postal de la entrega, por favor?",
+    "fr": "Pourriez-vous m'indiquer le code postal de livraison ?",
 }
-BARE = {"en": "address_change_2", "de": "color_edit_5", "es": "return_used_5", "fr": "cancel_before_ship_2"}
 
 
 @pytest.mark.parametrize("language", POSTCODE)
-def test_a_number_alone_stands_in_a_clause_as_often_as_not(store, cases, language):
-    asked, in_clauses = POSTCODE[language]
-    for case in (*in_clauses, BARE[language]):
-        (said, *_), _ = answer(cases[case], store, asked)
-        code = cases[case].ledger["postcode"].value
-        assert did(said) == [("gave", "postcode")] and said.acts[0].detail == code
-        assert code in said.text and (said.text.rstrip(".") == code) is (case == BARE[language]), said.text
+def test_customers_give_a_number_in_words_of_their_own(store, cases, language):
+    forms = []
+    for case in cases.values():
+        known = case.ledger.get("postcode")
+        if case.language != language or not known or not known.value or known.say or known.when != "asked":
+            continue
+        (said, *_), _ = answer(case, store, POSTCODE[language])
+        if did(said) == [("gave", "postcode")]:
+            assert known.value in said.text and said.acts[0].detail == known.value
+            forms.append(said.text.replace(known.value, "...").casefold())
+    assert len({*forms}) >= min(4, len(forms)), forms

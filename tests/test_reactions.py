@@ -3,7 +3,9 @@
 import pytest
 from test_customer import answer, did
 
+from benchmark_lib.language.cues import cue_of_several
 from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.sentences import plain
 from benchmark_lib.language.words import LANGUAGES, said_by_customers
 
 
@@ -279,3 +281,45 @@ def test_once_the_desk_has_come_back_to_it_the_right_offer_gets_its_yes(store, c
 def test_a_wish_that_is_done_a_claim_a_no_and_an_offer_are_nothing_to_undo(store, cases, words):
     said, _ = answer(cases["angry_damaged_1"], store, words)
     assert not reacts(said[0], "unasked")
+
+
+LATE = {
+    "gift_deadline_3": "It would be with you by Wednesday, July 14. Which colour is it to be, and what is the order number?",
+    "gift_deadline_5": "El paquete llegaría el 8 de julio. ¿Cuál es el número de pedido?",
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_day_after_the_deadline_is_noticed_once(store, cases, name):
+    said, _ = answer(cases[name], store, *[LATE[name]] * 3)
+    assert sum(reacts(message, "too_late") for message in said) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "It would be with you by Friday, July 9. What is the order number?",
+        "You could return it until August 20. What is the order number?",
+        "What is the order number, and when was it that you ordered?",
+    ],
+)
+def test_no_other_day_is_taken_for_a_late_one(store, cases, words):
+    said, _ = answer(cases["gift_deadline_3"], store, words)
+    assert not any(reacts(message, "too_late") for message in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "met", "open_still"),
+    [
+        ("angry_damaged_6", "I'd send you a new one free of charge. Is that all right?", "I'd send you a new one. Is that all right?"),
+        ("missing_item_4", "Ich schicke Ihnen die fehlenden Teile kostenlos nach. Einverstanden?", "Ich schicke Ihnen die fehlenden Teile nach. Einverstanden?"),
+        ("angry_damaged_4", "Je vous envoie un remplacement sans frais. D'accord ?", "Je vous envoie un remplacement. D'accord ?"),
+        ("damaged_item_3", "Le envío un reemplazo, sin coste para usted. ¿De acuerdo?", "Le envío un reemplazo. ¿De acuerdo?"),
+    ],
+)  # fmt: skip
+def test_a_yes_makes_no_condition_of_what_was_just_promised(store, cases, name, met, open_still):
+    conditional = [yes for yes in cases[name].agrees if cue_of_several("on_condition").search(plain(yes))]
+    assert conditional
+    for words, conditions in ((met, False), (open_still, True)):
+        said, _ = answer(cases[name], store, *[words] * 3)
+        assert any(yes in message.text for yes in conditional for message in said) is conditions

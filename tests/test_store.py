@@ -235,12 +235,7 @@ def test_a_scan_names_place_and_region(store):
 
 
 def test_a_customer_has_four_lines_of_each_kind_in_every_language(store):
-    english = store.phrases["en"]
     for language, book in store.phrases.items():
+        assert all(len({*book["slots"][slot]["answer"]}) >= 6 for slot in ("order_id", "email", "name", "postcode"))
         assert all(len(slot["lack"]) >= 4 for slot in book["slots"].values()), language
         assert all(len(lines) >= 4 for lines in book["customer"].values()), language
-        moods = book["moods"]
-        assert moods.keys() == english["moods"].keys() and moods["half_yes"].keys() == english["actions"].keys()
-        of_actions = [*moods["half_yes"].values(), *moods["asks_first"].values()]
-        assert all(len(lines) >= 4 for lines in [*of_actions, *(moods[m] for m in ("corrects", "forgot", "partly"))])
-        assert all("{value}" in line and "{wrong}" in line for line in moods["corrects"])

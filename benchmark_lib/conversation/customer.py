@@ -110,6 +110,8 @@ class ScriptedCustomer(Consenting):
             self._go_on(now, talk, said)
         elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
             self._push(now, said)
+        if self._is_too_late(now.words) and not {a.kind for a in said.acts} & {"followed_up", "left", "pushed"}:
+            said.add(self._of("reactions", "too_late"), first=True)
         self._put_in_a_clause(said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
         return Reply(words, said.acts, said.attachments)
@@ -120,7 +122,7 @@ class ScriptedCustomer(Consenting):
         Once the customer pushes, another reason for the same refusal is not news. For an unresolvable case, everything
         before the first push is.
         """
-        words = (talk.last("agent") or talk.messages[-1]).text
+        words = self.words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
         menu = heard.confirm and is_menu(words, self.parser, self.case.several)

@@ -1,8 +1,13 @@
 """Follow-ups of a customer: raise later requests, as far as they are still open."""
 
+from datetime import date
+
 from ..cases import Call, Case, Fact
+from ..language.cues import cue_of_several, holds
 from ..language.heard import LIKELY, SURE
-from ..language.sentences import sentences
+from ..language.sentences import plain, sentences
+from ..language.values import values_in
+from ..language.words import LANGUAGES
 from ..records import Act
 from ..store.every_desk import HANDOVER
 from .customer_progress import CustomerProgress
@@ -112,13 +117,31 @@ class FollowingUp(Voice):
 
     def _own_yes(self, tool: str) -> str:
         """Return a yes of the case's own, as long as there is one, then a yes that names the act."""
-        own = self.case.agrees if tool in self.case.agreeable else []
+        own = [] if tool not in self.case.agreeable else [yes for yes in self.case.agrees if not self._is_met(yes)]
         return self._phrase("agree", own) if self.used.get("agree", 0) < len(own) else self._plain_yes(tool)
+
+    def _is_met(self, yes: str) -> bool:
+        """Return whether the agent has just said that what a yes makes its condition costs nothing."""
+        conditional = cue_of_several("on_condition").search(plain(yes))
+        return bool(conditional and cue_of_several("costs_nothing").search(plain(self.words)))
+
+    def _is_too_late(self, words: str) -> bool:
+        """Return whether an agent first names a day of arrival after the only day that the customer has given."""
+        known, today = self.case.ledger.get("date"), self.store.now.date()
+        if known is None or "date" not in self.given or "too_late" in self.used:
+            return False
+        due = [day for day in _days_in(f"{known.value} {known.say}", today) if day >= today]
+        arrives = [s for s in sentences(words) if holds("contradicts", "date arrival", s.plain, LANGUAGES)]
+        return len(set(due)) == 1 and any(max(_days_in(s.text, today), default=due[0]) > due[0] for s in arrives)
 
     def _plain_yes(self, tool: str) -> str:
         """Return a yes that names the act."""
         agree = self.phrases["actions"].get(tool, {}).get("agree") or self.phrases["customer"]["agree"]
         return self._phrase(f"agree_{tool}", agree)
+
+
+def _days_in(text: str, today: date) -> list[date]:
+    return [date.fromisoformat(value.value) for value in values_in(text, today.year) if value.kind == "date"]
 
 
 def calls_after(place: int, case: Case) -> list[Call]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..cases import Call, Case
-from ..language.cues import alternatives_in, cue_of_several
+from ..language.cues import alternatives_in, cue_of_several, holds
 from ..language.heard import ASKS, LIKELY, POSSIBLE, SURE
 from ..language.parser import PLAIN, MessageParser
 from ..language.sentences import plain, sentences
@@ -106,14 +106,15 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     """
     said = sentences(words)
     listed: set[str] = set()
-    menu = False
+    menu, least, languages = False, MENU, tuple(parser.languages(said))
     for sentence, heard, named in zip(said, parser.hear(said), parser.tools_named(said), strict=True):
         tools = ({tool for tool, chance in heard.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
         if heard.acts["no"] >= max(SURE, heard.acts["offer"]):
             continue
         listed |= tools if sentence.item else set()
         either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
-        menu |= (heard.either and either) or (len(listed) >= MENU and not several)
+        least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
+        menu |= (heard.either and either) or (len(listed) >= least and not several)
         if heard.asks_for_a_yes and len(named) == 1 and not heard.either:
             menu = False  # "Of the three, I would send a new one. Shall I send it?"
     return menu

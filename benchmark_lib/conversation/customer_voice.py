@@ -27,6 +27,7 @@ class Voice:
         self.used: dict[str, int] = {}
         self.said: set[str] = set()
         self.told: set[str] = set()
+        self.words = ""
         self.seen: set[Any] = set()
         self.offered: set[str] = set()
         self.unasked: set[str] = set()
@@ -46,7 +47,7 @@ class Voice:
     def _put_in_a_clause(self, said: Draft) -> None:
         """Put a number that would be the whole message into a short clause."""
         number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
-        if number and [part.rstrip(".") for part in said.parts] == [number]:
+        if number and [part.strip("\n.") for part in said.parts] == [number]:
             said.parts = [filled(self._of("reactions", "only_this"), number)]
 
     def _answer(self, slot: str, said: Draft) -> None:
@@ -64,6 +65,7 @@ class Voice:
             if times and any(a.kind == "attached" for a in said.acts):
                 return None
             said.attachments.append(known.attach)
+        apart = "\n\n" if known.say and not times and slot not in (*self.kind.proofs, *self.kind.of_proofs) else ""
         if known.say and not times:
             words = known.say
         elif known.attach and times:
@@ -75,7 +77,7 @@ class Voice:
         if words in self.told and slot not in self._proofs and " " in words:
             words = self._customers("given")
         self.told.add(words)
-        return said.add(words, Act("gave", slot, known.value))
+        return said.add(apart + words, Act("gave", slot, known.value))
 
     def _own_wish(self) -> str:
         known = self.case.ledger.get("goal")
@@ -122,9 +124,9 @@ class Voice:
         self.used[kind] = self.used.get(kind, 0) + 1
 
     def _phrase(self, kind: str, options: list[str]) -> str:
-        """Return the next wording of a kind, in the customer's letter case; the case's id sets the first wording."""
+        """Return the next wording of a kind, in the customer's letter case; kind and case set the first."""
         used = self.used.get(kind, 0)
         self.used[kind] = used + 1
-        start = sum(map(ord, self.case.id))
+        start = sum(map(ord, kind + self.case.id))
         words = options[(start + used) % len(options)]
         return words if self._capitals else words[0].lower() + words[1:]

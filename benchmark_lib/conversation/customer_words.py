@@ -54,7 +54,10 @@ def filled(wording: str, value: str) -> str:
 
 
 def written(parts: list[str], last: bool = True) -> str:
-    """Join the parts of a message, each closed by a mark or by kisses; leave the last part unchanged unless `last`."""
-    said = [p.strip() for p in parts if p.strip()]
+    """Join the parts of a message, each closed by a mark or by kisses; leave the last part unchanged unless `last`.
+
+    A part that begins with two line breaks begins a paragraph.
+    """
+    said = [p.rstrip() for p in parts if p.strip()]
     closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in said]
-    return " ".join(closed if last else [*closed[:-1], *said[-1:]])
+    return " ".join(closed if last else [*closed[:-1], *said[-1:]]).replace(" \n", "\n").strip()

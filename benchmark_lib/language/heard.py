@@ -113,6 +113,8 @@ class ParsedSentence:
     """True if it asks whether something works, or whether that is all."""
     reported: dict[str, float] = field(default_factory=dict)
     """Probability of each tool that it may report, for detectors."""
+    planned: bool = False
+    """True if it is a step of a plan: a yes covers all of its steps."""
 
     @property
     def asks_for_a_yes(self) -> bool:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .sentences import BULLET, LONGEST_SENTENCE, fold, parts
+from .cues import holds, mark_of
+from .heard import SURE, ParsedSentence
+from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 
 LONGEST_HEADING = 100
@@ -73,6 +75,29 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
         for folded in [line.folded] if whole and not any(map(right.search, cut)) else cut:
             number = (_NUMBER.findall(folded) or [number])[-1]
             yield line._replace(folded=folded, number=number)
+
+
+def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tuple[str, ...]) -> dict[int, str]:
+    """Return the act of each list item without a verb of its own, by place: an offer or a report.
+
+    A list is a plan if it is no menu and its lead-in or the sentence after it asks for a bare yes.
+    """
+    found: dict[int, str] = {}
+    items: list[int] = []
+    lead, told, asked = "", False, False
+    for place, (sentence, one) in enumerate(zip(said, heard, strict=True)):
+        bare = one.asks_for_a_yes and not (one.either or one.chooses or one.about("ask"))
+        if not sentence.item:
+            found |= dict.fromkeys(items if bare else (), "offer")
+            items = [] if bare or mark_of(sentence.plain) == ":" else items
+            lead, told, asked = sentence.plain, holds("lists", "reported", sentence.plain, languages), bare
+        elif not (holds("lists", "menus", lead, languages) or holds("lists", "stated", sentence.plain, languages)):
+            if told:
+                found[place] = "done"
+            elif one.acts["no"] < SURE and mark_of(sentence.plain) != "?":
+                found |= {place: "offer"} if asked else {}
+                items.append(place)
+    return found
 
 
 def cell_heads(place: Placed, at: int) -> str:

@@ -25,6 +25,7 @@ from .cues import (
 )
 from .detection import nearest_languages
 from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale
+from .layout import listed_acts
 from .linear import KNOWN, LinearReader, add, choices, features, likelier, likeliest, of_patterns
 from .phrase_book import PhraseBook
 from .reasons import reasons_in
@@ -118,14 +119,19 @@ class MessageParser:
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
         """Parse each sentence of a message."""
         languages = tuple(self.languages(said))
-        before = zip(marks_before(said), under_needs(said, languages))
-        return [
-            self._heard(s.plain, s.item, mark, languages, needed)
-            for s, (mark, needed) in zip(said, before, strict=True)
+        around = [
+            (s.plain, s.item, mark, languages, needed)
+            for s, mark, needed in zip(said, marks_before(said), under_needs(said, languages), strict=True)
         ]
+        heard = [self._heard(*each) for each in around]
+        for place, act in listed_acts(said, heard, languages).items():
+            read = self._heard(*around[place], act)
+            if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
+                heard[place] = replace(read, planned=act == "offer")
+        return heard
 
     def _hear(
-        self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False
+        self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""
     ) -> ParsedSentence:
         books = [self._book(language) for language in languages]
         if self.reader is None:
@@ -136,6 +142,7 @@ class MessageParser:
         chances, cuts = self.reader.probabilities(seen), self.reader.cuts
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
         acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
+        acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
         if untrained := {} if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, plain):
             acts["ask"] = 1.0
         found = self._topics_in(plain, books, acts, seen)
@@ -273,12 +280,13 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     """Combine the parsed sentences into a parsed message."""
     parsed = ParsedMessage()
     offers: list[list[str]] = []
-    wanted = False
+    wanted = steps = False
     spoken: dict[str, float] = {}
     for one in heard:
         asks = one.acts["ask"] >= ASKS
         yes = one.asks_for_a_yes
-        offers.append(one.about("offer"))
+        steps = one.planned or (steps and one.item)
+        offers.append(one.about("offer") + (offers[-1] if steps and offers else []))
         parsed.offer |= one.acts["offer"] >= SURE
         add(parsed.offered, offers[-1])
         if yes:

@@ -180,6 +180,8 @@ class RunFile:
             (case_id, trial, side) for case_id, trial, side in self.rows("calls", ("case_id", "trial", "side"))
         )
         inputs = self.manifest["inputs"]
+        if "fork" in inputs:  # the calls before a fork are on file where it comes from
+            return
         models = {"agent"} if self.manifest["source"] == "model" and not inputs.get("agent", {}).get("value") else set()
         models |= {side for *_, side in there}
         for record in self.records():

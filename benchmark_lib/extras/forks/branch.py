@@ -18,12 +18,7 @@ from ...endpoint import Completion
 from ...endpoint.reply import RequestedCall
 from ...errors import BadInput
 from ...experiment.recorder import NotOnFile, Recorder
-from ...records import Conversation, ToolCall, as_dict
-from ...store import Desk
-from .points import deciding_act
-
-Edit = Callable[[Reply], Reply]
-"""A change of the customer message that the fork answers."""
+from ...records import Conversation, as_dict
 
 
 class NotRestored(BadInput):
@@ -32,54 +27,41 @@ class NotRestored(BadInput):
 
 @dataclass
 class Branch:
-    """One fork of a recorded conversation.
+    """One fork of a record before the agent's `turn`: `live` from there on, unless it is a `rehearsal`.
 
-    Attributes
-    ----------
-    record : Conversation
-        The parent.
-    turn : int
-        The turn that the live agent answers first.
-    stop : bool
-        Stop after the next deciding act.
-    edit : callable or None
-        A change of the message to be answered.
-    rehearsal : bool
-        Stop at the fork, without the live agent.
-    rng : numpy.random.Generator
-        The agent's random numbers from the fork on: of its own for each fork.
-    live : bool
-        True from the fork on.
+    `stop` ends it after the next deciding act, `edit` changes the message to be answered, `rng` has the agent's random
+    numbers from there on.
     """
 
     record: Conversation
     turn: int
     stop: bool = False
-    edit: Edit | None = None
+    edit: Callable[[Reply], Reply] | None = None
     rehearsal: bool = False
     rng: np.random.Generator = field(default_factory=np.random.default_rng, repr=False)
     live: bool = False
-    desk: Desk | None = field(default=None, repr=False)
-    _before: int = 0
+    made: list[Any] = field(default_factory=list)
 
     def check(self, talk: ConversationState, said: Reply) -> None:
         """Compare messages, acts, calls and results with the record; raise `NotRestored` where they differ."""
         then = [m for m in self.record.messages if m.turn < self.turn]
         calls = [c for c in self.record.tool_calls if c.turn < self.turn]
-        same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
+        same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
         if not (same and asked.text.endswith(said.text)):
-            raise NotRestored(self.refusal("its messages, calls or results come out otherwise today"))
-        self.desk, self._before = talk.desk, len(calls)
+            raise self.not_restored("its messages, calls or results come out otherwise today")
+        self.made = talk.desk.calls
 
-    def refusal(self, why: str) -> str:
-        """Return the sentence for a turn that cannot be restored."""
+    def not_restored(self, why: str) -> NotRestored:
+        """Return the refusal of a turn that cannot be restored."""
         where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
-        return f"{where} cannot be restored ({why}): fork it with the version that recorded it, or leave it out"
+        mend = "fork it with the version that recorded it, or leave it out"
+        return NotRestored(f"{where} cannot be restored ({why}): {mend}")
 
     def stop_if_decided(self) -> None:
         """Raise `Cut` once the live agent has made a deciding act, if the fork stops there."""
-        if self.stop and self.live and self.desk and deciding_act(_so_far(self.record, self.desk), self._before):
+        new = [c for c in self.made if c.turn >= self.turn] if self.stop and self.live else []
+        if any(c.side == "agent" and c.write and not c.error for c in new):
             raise Cut
 
 
@@ -99,18 +81,14 @@ class Calls:
         try:
             return await self.before(messages, tools, **body)
         except NotOnFile as missing:
-            raise NotRestored(self.branch.refusal(str(missing))) from None
+            raise self.branch.not_restored(str(missing)) from None
 
 
 class ForkedAgent(Insider):
     """The agent of the record until the fork, and the live one from there.
 
-    Parameters
-    ----------
-    spoken : Spoken, optional
-        Speaks the record; without it the live agent itself plays the first turns again, from its own calls on file.
-    prompt : str, optional
-        A prompt in place of the recorded one, from the fork on.
+    `spoken` speaks the record; without it the live agent itself plays the first turns again, from its calls on file. A
+    `prompt` replaces the recorded one from the fork on.
     """
 
     def __init__(self, branch: Branch, live: Speaker, spoken: Spoken | None = None, prompt: str | None = None):
@@ -135,10 +113,9 @@ class ForkedAgent(Insider):
         if self.branch.rehearsal:
             raise Cut
         if isinstance(self.live, ModelAgent):
-            if self.spoken is not None:
-                self.live.history = [{"role": "system", "content": talk.prompt}, *self.spoken.history]
-            if self.prompt is not None and self.live.history:
-                self.live.history[0] = {"role": "system", "content": self.prompt}
+            prompt = {"role": "system", "content": talk.prompt if self.prompt is None else self.prompt}
+            history = self.live.history[1:] if self.spoken is None else self.spoken.history
+            self.live.history = [prompt, *history]
 
     async def close(self) -> None:
         """Close the live agent."""
@@ -155,15 +132,12 @@ class Spoken:
     async def reply(self, talk: AgentView) -> str:
         """Make the recorded calls of this turn again, and return the recorded reply."""
         self.history.append({"role": "user", "content": letter(talk)})
-        for call in self.record.tool_calls:
-            if call.turn == talk.turn and call.side == "agent":
-                made = await talk.call_aside(call.name, call.arguments)
-                name = f"call_{call.index}"
-                asked = RequestedCall(name, call.name, call.arguments).as_sent()
-                self.history.append({"role": "assistant", "content": None, "tool_calls": [asked]})
-                result = orjson.dumps(made.result).decode()
-                self.history.append({"role": "tool", "tool_call_id": name, "content": result})
-        text = next((m.text for m in self.record.messages if m.turn == talk.turn and m.side == "agent"), "")
+        for call in (c for c in self.record.tool_calls if c.turn == talk.turn and c.side == "agent"):
+            made = await talk.call_aside(call.name, call.arguments)
+            asked = RequestedCall(f"call_{call.index}", call.name, call.arguments).as_sent()
+            answer = {"role": "tool", "tool_call_id": asked["id"], "content": orjson.dumps(made.result).decode()}
+            self.history += [{"role": "assistant", "content": None, "tool_calls": [asked]}, answer]
+        text = next((m.text for m in self.record.replies() if m.turn == talk.turn), "")
         self.history.append({"role": "assistant", "content": text})
         return text
 
@@ -188,8 +162,3 @@ class ForkedCustomer:
 
 def _plain(things: list[Any]) -> bytes:
     return orjson.dumps([as_dict(thing) for thing in things], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-
-
-def _so_far(record: Conversation, desk: Desk) -> Conversation:
-    calls: list[ToolCall] = desk.calls
-    return Conversation(record.case_id, record.trial, record.model, record.source, record.customer, tool_calls=calls)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...records import Conversation, as_text
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from .points import place_of
-from .tables import fork_table, forks
+from .tables import POINT, SETTING, fork_table, forks
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
@@ -24,11 +24,10 @@ def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, A
         return found
     made = forks(results)
     runs = {run.run_id: (run, run.scores()) for run in results.forks.runs}
-    groups = dict(
-        list(made.groupby(["entry", "of", "prefix", "change", "case_id", "parent_trial", "turn"], sort=False))
-    )
+    names = [*SETTING, *POINT]
+    groups = dict(list(made.groupby(names, sort=False)))
     for row in fork_table(made).to_dict("records"):
-        key = tuple(row[name] for name in ("entry", "of", "prefix", "change", "case_id", "parent_trial", "turn"))
+        key = tuple(row[name] for name in names)
         mine = groups[key].sort_values("bad", ascending=False, kind="stable").head(SHOWN)
         branches = [_branch(*runs[one["run_id"]], one) for one in mine.to_dict("records")]
         point = row | {"branches": branches, "more": len(groups[key]) - len(branches)}

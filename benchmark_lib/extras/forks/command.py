@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ...cli.codes import FINISHED, note
-from ...cli.options import ENDPOINT, PROMPT, TOOLS
-from ...cli.play import BEFORE, agreed, played
+from ...cli.codes import note
+from ...cli.play import agreed, played
+from ...cli.run import ARGUMENTS as OF_RUNS
 from ...commands import command
 from ...errors import BadInput
-from .changes import KINDS
+from .changes import WRITTEN
 
 if TYPE_CHECKING:
     from ...runfile import RunFile
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 SHOWN = 24
 """Points in the terminal's table."""
-LEFT_TO_THE_COMMAND = ("command", "execute", "dry_run", "ask_above", "yes", "run", "traps")
+NOT_OF_THE_FORK = ("command", "execute", "dry_run", "ask_above", "yes", "run", "traps", "stop_at")
+AS_FOR_RUNS = (
+    *("--base-url URL", "--agent MODULE:OBJECT", "--prompt FILE", "--rules RULES", "--tools MODULE:NAME"),
+    *("--settings FILE", "--concurrency N", "--timeout S", "--dry-run", "--ask-above USD", "--yes", "--budget-usd X"),
+    "--retry-faults",
+)
 ARGUMENTS = {
     "RUN": "the run file whose conversations are continued",
     "--times N": ("forks at each point (default: 10)", 10),
@@ -36,20 +41,10 @@ ARGUMENTS = {
     "--with-twins": "also fork the same turns of the clean twins",
     "--model MODEL": "let another model continue the same conversations (default: the run's own)",
     "--shared": "let the run's own model continue as other models do, without its own hidden context",
-    "--agent MODULE:OBJECT": "let your own agent continue",
     "--stop-at POINT": {"help": "decision: end each fork after its next deciding act", "choices": ["decision"]},
-    "--what-if CHANGE": "change one thing at the fork: "
-    + ", ".join(f"{kind}=..." if valued else kind for kind, (valued, *_) in KINDS.items()),
-    **ENDPOINT,
-    **PROMPT,
-    **TOOLS,
+    "--what-if CHANGE": f"change one thing at the fork: {WRITTEN}",
     "--store DIR": "the store the run was played on (default: the one it names)",
-    "--rules RULES": "the operator's rules the run was played with",
-    "--settings FILE": "YAML file with model settings by role; those the run was played with",
-    "--concurrency N": ("maximum number of forks at once (default: 50)", 50),
-    "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),
-    **BEFORE,
-    "--budget-usd X": ("stop before the forks cost more than this", float),
+    **{name: OF_RUNS[name] for name in AS_FOR_RUNS},
     "--out FILE": "the file of the forks (default: in data/forks, named after the options)",
     "--replay": "play finished forks again from their own calls, without an endpoint, and compare every record",
 }
@@ -59,20 +54,17 @@ def execute(options: argparse.Namespace) -> int:
     """Play the forks and print what they show."""
     from .fork import Fork
 
-    given = {k: v for k, v in vars(options).items() if k not in LEFT_TO_THE_COMMAND}
-    if options.traps:
-        given["where"] = f"{options.where} bucket=adversarial".strip()
+    given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_FORK}
+    given["where"] += " bucket=adversarial" * options.traps
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
-    del given["stop_at"]
     if options.dry_run and options.replay:
         raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
     fork = Fork(parent=options.run, **given)
     code = None if options.replay else agreed([fork], options)
-    if code is not None:
-        return code
-    code, run = played(fork)
-    if run is not None:
-        _say(fork, run)
+    if code is None:
+        code, run = played(fork)
+        if run is not None:
+            _say(fork, run)
     return code
 
 
@@ -82,22 +74,18 @@ def _say(fork: Fork, run: RunFile) -> None:
     from ...reports.views import readable
     from .tables import fork_table
 
-    for text in fork.left_out:
-        note(text)
-    table = fork_table(load_results(run))
+    if fork.left_out:
+        note(fork.left_out)
     if fork.replay:
         print(f"{fork.replayed} forks played again, each came out byte for byte")
+    table = fork_table(load_results(run))
     print(f"{fork.kind} of {fork.model}, {len(table)} points, {int(table['forks'].sum())} forks with a value")
     shown = readable(table.head(SHOWN), "forks").reset_index(drop=True)
     print(*columns([[*shown], *shown.to_numpy().tolist()], width=screen_width()), sep="\n")
-    if len(table) > SHOWN:
-        print(f"... and {len(table) - SHOWN} points more")
-    print(f"file of the forks: {run.path}")
+    more = [f"... and {len(table) - SHOWN} points more"] if len(table) > SHOWN else []
+    print(*more, f"file of the forks: {run.path}", sep="\n")
     if fork.stopped:
         note(f"what is finished is saved; {fork.stopped.sentence}")
     else:
         given = orjson.dumps([str(run.path)]).decode()
         print(f"next:\n  tables and figures: {command('notebook', '23_forks', '-p', f'forks={given}')}")
-
-
-__all__ = ["ARGUMENTS", "FINISHED", "execute"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from ...analysis.estimators.comparisons import paired_difference
-from ...analysis.estimators.estimate import FEW_CLUSTERS, TAILS, Estimate, counted, sentence
+from ...analysis.estimators.estimate import FEW_CLUSTERS, TAILS, Estimate
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...errors import BadInput
 
@@ -30,18 +31,19 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
         The mean over prefixes with the interval of `clustered_rate` (a beta-binomial over prefixes); of one prefix, the
         share of its forks with Wilson's interval. `n` counts forks.
     """
-    counts, sizes = _counts(counts, sizes)
-    if counts.size == 1:
-        found = proportion_interval(int(counts[0]), int(sizes[0]))
-        return _with(found, sizes, "chance of the outcome after this prefix", found.reason)
-    values = np.repeat(counts / np.maximum(sizes, 1), sizes)
-    found = clustered_rate(_single(counts, sizes), np.repeat(np.arange(counts.size), sizes))
-    mean = float((counts / sizes).mean()) if counts.size else nan
+    counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
+    if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
+        raise BadInput("counts and sizes differ: give each prefix its forks with the outcome and all with a value")
+    counts, sizes = counts[sizes > 0], sizes[sizes > 0]
+    if counts.size <= 1:
+        found = proportion_interval(int(counts.sum()), int(sizes.sum()))
+        return replace(found, estimand="chance of the outcome after this prefix")
+    single = np.concatenate([np.arange(n) < k for k, n in zip(counts, sizes, strict=True)])
+    found = clustered_rate(single, np.repeat(np.arange(counts.size), sizes))
+    mean = float((counts / sizes).mean())
+    words = "mean chance of the outcome after prefixes like these"
     low, high = min(found.low, mean), max(found.high, mean)
-    return Estimate(
-        estimate=mean, low=low, high=high, se=found.se, n=values.size, method=found.method, reason=found.reason,
-        estimand="mean chance of the outcome after prefixes like these",
-    )  # fmt: skip
+    return replace(found, estimate=mean, low=low, high=high, estimand=words)
 
 
 def branch_weighted_rate(rates, cases) -> Estimate:
@@ -70,26 +72,20 @@ def branch_weighted_rate(rates, cases) -> Estimate:
     from statsmodels.stats.proportion import proportion_confint
 
     rates, cases = np.asarray(rates, dtype=float), np.asarray(cases, dtype=object)
-    kept = ~np.isnan(rates)
-    rates, cases = rates[kept], cases[kept]
-    words: dict[str, Any] = dict(
-        estimand="expected rate on these cases", method="splitting, Wilson at the effective number"
-    )
+    rates, cases = rates[~np.isnan(rates)], cases[~np.isnan(rates)]
+    words: dict[str, Any] = dict(estimand="expected rate on these cases", method="splitting, Wilson at the effective n")
     if not rates.size:
         return Estimate(estimate=nan, reason="no conversation has a value", **words)
     groups = [rates[cases == case] for case in dict.fromkeys(cases)]
-    mean = float(np.mean([group.mean() for group in groups]))
+    mean, effective = float(np.mean([group.mean() for group in groups])), float(rates.size)
     spread = np.array([group.var(ddof=1) / group.size for group in groups if group.size > 1])
     variance = float(spread.mean()) / len(groups) if spread.size else 0.0
-    effective = float(rates.size)
     if variance > 0:
         df = sum(group.size - 1 for group in groups)
         effective = max(effective, mean * (1 - mean) / variance * (norm.ppf(TAILS[1]) / t.ppf(TAILS[1], df)) ** 2)
     low, high = proportion_confint(mean * effective, effective, method="wilson")
-    return Estimate(
-        estimate=mean, low=max(float(low), 0.0), high=min(float(high), 1.0), se=variance**0.5, n=rates.size,
-        reason="" if spread.size else ALONE, **words,
-    )  # fmt: skip
+    ends = {"low": max(float(low), 0.0), "high": min(float(high), 1.0), "se": variance**0.5}
+    return Estimate(estimate=mean, **ends, n=rates.size, reason="" if spread.size else ALONE, **words)
 
 
 def effect(changed, sizes, plain, plain_sizes) -> Estimate:
@@ -106,46 +102,15 @@ def effect(changed, sizes, plain, plain_sizes) -> Estimate:
         The mean over points of the difference. From six points on, Student's t over points (points like these); below,
         Newcombe's interval over all forks (these points). `n` counts points.
     """
-    changed, sizes = np.asarray(changed, dtype=float), np.asarray(sizes, dtype=float)
-    plain, plain_sizes = np.asarray(plain, dtype=float), np.asarray(plain_sizes, dtype=float)
-    kept = (sizes > 0) & (plain_sizes > 0)
-    changed, sizes, plain, plain_sizes = (values[kept] for values in (changed, sizes, plain, plain_sizes))
-    if not kept.any():
+    rows = np.array([changed, sizes, plain, plain_sizes], dtype=float)
+    changed, sizes, plain, plain_sizes = rows[:, (rows[1] > 0) & (rows[3] > 0)]
+    if not sizes.size:
         return Estimate(estimate=nan, reason="no point has forks with and without the change")
-    a, b = changed / sizes, plain / plain_sizes
-    if kept.sum() >= FEW_CLUSTERS:
-        found = paired_difference(a, b)
-        return Estimate(
-            estimate=found.estimate, low=found.low, high=found.high, se=found.se, p=found.p, n=found.n,
-            method=f"t over {counted(found.n, 'point')}", reason=found.reason,
-            estimand="mean effect at points like these",
-        )  # fmt: skip
+    if sizes.size >= FEW_CLUSTERS:
+        return replace(paired_difference(changed / sizes, plain / plain_sizes), estimand="mean effect at such points")
     from statsmodels.stats.proportion import confint_proportions_2indep
 
-    low, high = confint_proportions_2indep(
-        changed.sum(), sizes.sum(), plain.sum(), plain_sizes.sum(), method="newcomb", compare="diff"
-    )
-    return Estimate(
-        estimate=float((a - b).mean()), low=float(low), high=float(high), n=int(kept.sum()),
-        method="Newcombe over forks", estimand="mean effect at these points",
-    )  # fmt: skip
-
-
-def _counts(counts, sizes) -> tuple[np.ndarray, np.ndarray]:
-    counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
-    if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise BadInput(
-            "counts and sizes differ: give each prefix its forks with the outcome and its forks with a value"
-        )
-    return counts[sizes > 0], sizes[sizes > 0]
-
-
-def _single(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.arange(n) < k for k, n in zip(counts, sizes, strict=True)] or [[]]).astype(float)
-
-
-def _with(found: Estimate, sizes: np.ndarray, estimand: str, reason: str) -> Estimate:
-    return Estimate(
-        estimate=found.estimate, low=found.low, high=found.high, se=found.se, n=int(sizes.sum()), method=found.method,
-        estimand=estimand, reason=sentence(reason),
-    )  # fmt: skip
+    totals = (changed.sum(), sizes.sum(), plain.sum(), plain_sizes.sum())
+    low, high = map(float, confint_proportions_2indep(*totals, method="newcomb", compare="diff"))
+    mean, words = float((changed / sizes - plain / plain_sizes).mean()), "mean effect at these points"
+    return Estimate(estimate=mean, low=low, high=high, n=sizes.size, method="Newcombe over forks", estimand=words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,6 @@ from ...analysis import load_results
 from ...cases import Case
 from ...cases.played import same_cases, store_name, store_of
 from ...conversation import make_agent, make_customer
-from ...conversation.speaker import Speaker
 from ...errors import BadInput
 from ...experiment import Experiment
 from ...experiment.forecast import Forecast, Range, forecast
@@ -26,34 +24,19 @@ from ...experiment.manifest import addresses, default_name, differences, part, p
 from ...experiment.plan import Plan, prepare
 from ...experiment.recorder import KeptCall, KeptCalls, Recorder
 from ...project import project_folder
-from ...records import FORK, Conversation, Usage, content_hash
+from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile
-from .branch import Branch, Calls, ForkedAgent, ForkedCustomer, NotRestored, Spoken
-from .changes import Change
-from .points import (
-    EVERY,
-    RULES,
-    Point,
-    along,
-    by_rule,
-    finished,
-    named,
-    number_of,
-    numbered,
-    pivots,
-    place_of,
-    twins,
-)
+from .branch import Branch, Calls, ForkedAgent, ForkedCustomer, Spoken
+from .changes import WhatIf
+from .points import ForkPoint, along, chosen, finished, number_of, numbered, pivots, place_of, twins
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
 NOT_FORKED = {"imported": "was imported", "published": "has published figures alone", FORK: "is a file of forks"}
 """Sources of files that cannot be forked, in words."""
 MOST = 9_999
-SAME = ("store", "prompt", "tools", "seed", "messages", "customer", "rules")
-"""Inputs that a fork shares with the run; for an own prefix also the settings."""
-COSTLIER = 2.0
-"""Factor between the likely and the highest end of a forecast, and between the lowest and the likely one."""
+SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
+"""Inputs that a fork shares with the run; an own prefix also shares the settings."""
 
 
 @dataclass(kw_only=True)
@@ -81,7 +64,7 @@ class Fork(Experiment):
     stop_at_decision : bool
         End each fork after its next write, handover or close.
     what_if : str, optional
-        One change, see `Change`; the same command without it gives the forks to compare with.
+        One change, as in ``docs/forks.md``; the same command without it gives the forks to compare with.
     """
 
     model: str | None = None
@@ -96,25 +79,24 @@ class Fork(Experiment):
     shared: bool = False
     stop_at_decision: bool = False
     what_if: str | None = None
-    left_out: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    left_out: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Take from the run what is not given."""
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
-        manifest = self._begun = self.run_file.manifest
-        if manifest["source"] in NOT_FORKED:
-            what = NOT_FORKED[manifest["source"]]
-            raise BadInput(f"{self.run_file.path} {what}, so it cannot be forked: name a run that was played here")
-        if self.model is None and self.agent is None and manifest["source"] not in ("model", "scripted"):
-            who = f"{manifest['model']} ({manifest['source']})"
+        begun = self.begun = self.run_file.manifest
+        if begun["source"] in NOT_FORKED:
+            what = f"{self.run_file.path} {NOT_FORKED[begun['source']]}"
+            raise BadInput(f"{what}, so it cannot be forked: name a run that was played here")
+        if self.model is None and self.agent is None and begun["source"] not in ("model", "scripted"):
+            who = f"{begun['model']} ({begun['source']})"
             raise BadInput(f"{who} is no model that can go on: name one with --model, or your own agent with --agent")
-        inputs = manifest["inputs"]
-        self.model = self.model or (manifest["model"] if self.agent is None else None)
-        self.store = store_name(manifest) if self.store is None else self.store
-        self.seed, self.messages = inputs["seed"]["value"], inputs["messages"]["value"]
-        self.customer = inputs["customer"]["value"]
-        known = addresses(manifest)
-        if self.model == manifest["model"]:
+        self.model = self.model or (begun["model"] if self.agent is None else None)
+        self.store = store_name(begun) if self.store is None else self.store
+        for name in ("seed", "messages", "customer"):
+            setattr(self, name, begun["inputs"][name]["value"])
+        known = addresses(begun)
+        if self.model == begun["model"]:
             self.base_url = self.base_url or next(reversed(known.get("agent", [])), None)
         self.customer_base_url = self.customer_base_url or next(reversed(known.get("customer", [])), None)
         super().__post_init__()
@@ -122,14 +104,20 @@ class Fork(Experiment):
     @cached_property
     def kind(self) -> str:
         """Return whose conversation is continued: `OWN_PREFIX` or `SHARED_PREFIX`."""
-        same = self.agent is None and self.model == self._begun["model"]
-        own = same and self._begun["source"] in ("model", "scripted") and not self._begun["inputs"]["agent"]["value"]
+        same = self.agent is None and self.model == self.begun["model"]
+        own = same and self.begun["source"] in ("model", "scripted") and not self.begun["inputs"]["agent"]["value"]
         return OWN_PREFIX if own and not self.shared else SHARED_PREFIX
 
     @cached_property
-    def change(self) -> Change:
+    def change(self) -> WhatIf:
         """Return the change of `what_if`."""
-        return Change.of(self.what_if)
+        return WhatIf.of(self.what_if)
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """Return what all forks of a file share: run, prefix, change, and where they stop."""
+        stop = STOPS if self.stop_at_decision else ""
+        return {"of": self.begun["run_id"], "prefix": self.kind, "change": str(self.change), "stop": stop}
 
     def plan(self, keyless: bool = False) -> ForkPlan:
         """Choose the points and check everything the options name; raise `BadInput` for the first mistake."""
@@ -137,85 +125,65 @@ class Fork(Experiment):
             raise BadInput(f"times must be a whole number from 1 to {MOST:,}, not {self.times!r}: change --times")
         if self.executor is not None or self.players is not None:
             raise BadInput("forks are played on this machine by a model or an agent: leave --executor and players out")
-        shop = store_of(self.run_file.path, self._begun, self.store, self.tools, carried_out=True)
-        cases = same_cases(self.run_file.path, self._begun, shop, "fork it")
+        shop = store_of(self.run_file.path, self.begun, self.store, self.tools, carried_out=True)
         self.change.prompt("", shop)  # refuses an article or a rule that does not exist
-        points = self._points(cases)
-        self.cases = ",".join(dict.fromkeys(point.case_id for point in points))
-        self.trials = self.times
-        self.out = self._path() if self.out is None else self.out
+        points = self._points(same_cases(self.run_file.path, self.begun, shop, "fork it"))
+        self.cases, self.trials = ",".join(dict.fromkeys(point.case_id for point in points)), self.times
+        if self.out is None:
+            given = [self.words, self.base_url, str(self.settings), str(self.agent)]
+            self.out = project_folder() / "data" / "forks" / default_name(f"forks-{self.model or self.agent}", given)
         plan = prepare(self, keyless)
         self._check_inputs(plan)
-        return ForkPlan(
-            **{**vars(plan), "source": FORK, "manifest": self._manifest(plan, points)},
-            fork=self,
-            points=points,
-        )
+        made = {**vars(plan), "source": FORK, "manifest": self._manifest(plan, points)}
+        return ForkPlan(**made, fork=self, points=points)
 
-    def _points(self, cases: dict[str, Case]) -> list[Point]:
+    def _points(self, cases: dict[str, Case]) -> list[ForkPoint]:
         records = finished(self.run_file.records())
-        some = self._asked(records)
-        given = [self.at] if isinstance(self.at, str) else [*self.at]
+        some = list(records.values())
+        if self.where:
+            rows = load_results(self.run_file).where(self.where)
+            some = [records[key] for key in zip(rows["case_id"], rows["trial"], strict=True) if key in records]
         if self.along is not None:
             points = along(self.along, records)
         elif self.pivots is not None:
             points = pivots(some, finished(RunFile(self.pivots).records()))
         else:
-            points = [p for one in given for p in (by_rule(some, one) if one in RULES else [named(one, records)])]
-        points += twins(points, records, cases) if self.with_twins else []
-        points = list(dict.fromkeys(points))
+            points = chosen([self.at] if isinstance(self.at, str) else self.at, some, records)
+        points = list(dict.fromkeys(points + (twins(points, records, cases) if self.with_twins else [])))
         kept = [p for p in points if self.change.fits(records[p.case_id, p.trial], p, cases[p.case_id])]
         if len(kept) < len(points):
-            self.left_out = [
-                f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
-            ]
+            self.left_out = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
         if not kept:
-            raise BadInput(
-                f"{self.run_file.path} has no turn to fork by these options: name one with --at CASE:TRIAL:TURN, or "
-                f"take --at {EVERY}"
-            )
+            mend = "name one with --at CASE:TRIAL:TURN, or take --at every"
+            raise BadInput(f"{self.run_file.path} has no turn to fork by these options: {mend}")
         return kept
-
-    def _asked(self, records: dict[tuple[str, int], Conversation]) -> list[Conversation]:
-        if not self.where:
-            return list(records.values())
-        rows = load_results(self.run_file).where(self.where)
-        wanted = set(zip(rows["case_id"], rows["trial"], strict=True))
-        return [record for key, record in records.items() if key in wanted]
-
-    def _path(self) -> Path:
-        words = [self._begun["run_id"], self.kind, str(self.change), self.stop_at_decision, self.base_url]
-        words += [str(self.settings), str(self.agent)]
-        name = default_name(f"forks-{self.model or self.agent}", words)
-        return project_folder() / "data" / "forks" / name
 
     def _check_inputs(self, plan: Plan) -> None:
         """Refuse a run that was made with other inputs than the fork would be."""
-        names = {*SAME, *(["settings"] if self.kind == OWN_PREFIX else [])}
+        names = SAME | ({"settings"} if self.kind == OWN_PREFIX else set())
         old, new = (
-            {**manifest, "cases": {}, "inputs": {n: p for n, p in manifest["inputs"].items() if n in names}}
-            for manifest in (self._begun, plan.manifest)
+            {"cases": {}, "inputs": {name: given for name, given in m["inputs"].items() if name in names}}
+            for m in (self.begun, plan.manifest)
         )
-        if found := differences(old, new):
-            raise BadInput(
-                f"{self.run_file.path} was played with other inputs, so its turns cannot be restored: "
-                f"{'; '.join(found)}: fork it with those inputs"
-            )
+        if found := "; ".join(differences(old, new)):
+            what = f"{self.run_file.path} was played with other inputs, so its turns cannot be restored"
+            raise BadInput(f"{what}: {found}: fork it with those inputs")
 
-    def _manifest(self, plan: Plan, points: list[Point]) -> dict[str, Any]:
+    def _manifest(self, plan: Plan, points: list[ForkPoint]) -> dict[str, Any]:
         before = RunFile(plan.path).manifest.get("points", {}) if plan.path.exists() else {}
-        every = numbered(points, before)
-        fork = {"of": self._begun["run_id"], "prefix": self.kind, "change": str(self.change)}
-        fork |= {"stop": "decision" if self.stop_at_decision else ""}
-        words = ", ".join(filter(None, [f"{self.kind} of {fork['of']}", fork["change"], fork["stop"] and STOPS]))
-        inputs = {**plan.manifest["inputs"], "fork": part(words, fork)}
-        planned = {case: len(mine) * self.times for case, mine in every.items()}
-        listed = {case: [[p.trial, p.turn, p.digest] for p in mine] for case, mine in every.items()}
-        return {**plan.manifest, "source": FORK, "inputs": inputs, "planned": planned, "points": listed, "fork": fork}
+        every, words = numbered(points, before), self.words
+        shown = ", ".join(filter(None, [f"{self.kind} of {words['of']}", words["change"], words["stop"]]))
+        return plan.manifest | {
+            "source": FORK,
+            "inputs": plan.manifest["inputs"] | {"fork": part(shown, words)},
+            "planned": {case: len(mine) * self.times for case, mine in every.items()},
+            "points": {case: [list(point[1:]) for point in mine] for case, mine in every.items()},
+            "fork": words,
+        }
 
     async def _foresee(self, plan: Plan, done: set[tuple[str, int]]) -> Forecast:
         found = await forecast(plan, done)
-        return plan.foreseen(found, done) if isinstance(plan, ForkPlan) else found
+        return plan.foreseen(found) if isinstance(plan, ForkPlan) else found
 
 
 @dataclass(kw_only=True)
@@ -223,21 +191,13 @@ class ForkPlan(Plan):
     """A plan whose conversations are forks at `points`."""
 
     fork: Fork
-    points: list[Point]
+    points: list[ForkPoint]
 
     def pairs(self) -> Iterator[tuple[Case, int]]:
         """Yield case and trial of every fork, each point once before any a second time."""
-        cases = {case.id: case for case in self.cases}
-        for n in range(1, self.trials + 1):
-            for point in self.points:
-                yield cases[point.case_id], number_of(self._place(point), n)
-
-    def _place(self, point: Point) -> int:
-        return self.manifest["points"][point.case_id].index([point.trial, point.turn, point.digest])
-
-    def point_of(self, case_id: str, trial: int) -> Point:
-        """Return the point of a fork."""
-        return Point(case_id, *self.manifest["points"][case_id][place_of(trial)[0]])
+        cases, listed = {case.id: case for case in self.cases}, self.manifest["points"]
+        places = [(cases[p.case_id], listed[p.case_id].index([*p[1:]])) for p in self.points]
+        return ((case, number_of(place, n)) for n in range(1, self.trials + 1) for case, place in places)
 
     @cached_property
     def _parent(self) -> Any:
@@ -253,91 +213,53 @@ class ForkPlan(Plan):
         self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
     ) -> Conversation:
         """Play one fork; `complete` is the model call of each side."""
-        point = self.point_of(case.id, trial)
-        record, kept = self._parent(case.id, point.trial)
-        if content_hash(record.to_json()) != point.digest:
-            raise NotRestored(f"{point} is another conversation than when it was first forked: give another --out")
-        change = self.fork.change
-        edit = partial(change.said, record=record, point=point, case=case) if change.name else None
-        entropy = [self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]]
-        rng = np.random.default_rng(entropy)
+        place, n = place_of(trial)
+        point = ForkPoint(case.id, *self.manifest["points"][case.id][place])
+        record, change = self._parent(case.id, point.trial)[0], self.fork.change
+        edit = partial(change.said, case=case) if change.name else None
+        rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, n])
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
-        conversation = await self._continue(case, branch, kept, complete, change)
+        if content_hash(record.to_json()) != point.digest:
+            raise branch.not_restored("the run has another conversation than when it was first forked")
+        conversation = await self._continue(case, branch, complete)
         conversation.trial = trial
         return conversation
 
-    async def _continue(
-        self,
-        case: Case,
-        branch: Branch,
-        kept: dict[tuple[str, int], KeptCall],
-        complete: dict[str, Recorder],
-        change: Change,
-    ) -> Conversation:
-        record, played = branch.record, change.case(case)
+    async def _continue(self, case: Case, branch: Branch, complete: dict[str, Recorder]) -> Conversation:
+        record, change, own = branch.record, self.fork.change, self.fork.kind == OWN_PREFIX
+        _, kept = self._parent(case.id, record.trial)
         calls = {
             side: Calls(branch, Recorder(side, case.id, record.trial, None, kept), complete.get(side))
             for side in ("agent", "customer")
         }
-        spoken = Spoken(record) if self.fork.kind == SHARED_PREFIX else None
-        live = await self._live(case, calls["agent"])
-        agent = ForkedAgent(branch, live, spoken, change.prompt(self.prompt_of(case), self.store.of(case)))
+        live = await self.agent(case, 0, None) if self.own_agent is not None else None
+        live = live or make_agent(self.model, case=case, store=self.store, complete=calls["agent"])
+        prompt = change.prompt(self.prompt_of(case), self.store.of(case))
+        agent = ForkedAgent(branch, live, None if own else Spoken(record), prompt)
         inner = make_customer(self.customer_name, case=case, store=self.store, complete=calls["customer"])
-        as_trial = played_as(self.fork._begun, case.id, record.trial)
-        return await self.converse(played, agent, ForkedCustomer(branch, inner), as_trial)
-
-    async def _live(self, case: Case, calls: Calls) -> Speaker:
-        if self.own_agent is not None:
-            return await self.agent(case, 0, None)
-        return make_agent(self.model, case=case, store=self.store, complete=calls)
+        as_trial = played_as(self.fork.begun, case.id, record.trial)
+        return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), as_trial)
 
     async def rehearse(self) -> None:
         """Restore every point once before anything is paid; raise `NotRestored` for the first that differs."""
         cases, last = {case.id: case for case in self.cases}, dict[tuple[str, int], int]()
         for point in self.points:
-            last[point.case_id, point.trial] = max(point.turn, last.get((point.case_id, point.trial), 0))
+            last[point[:2]] = max(point.turn, last.get(point[:2], 0))
         for (case_id, trial), turn in last.items():
-            record, kept = self._parent(case_id, trial)
-            branch = Branch(record, turn, rehearsal=True)
-            await self._continue(cases[case_id], branch, kept, {}, self.fork.change)
+            branch = Branch(self._parent(case_id, trial)[0], turn, rehearsal=True)
+            await self._continue(cases[case_id], branch, {})
             if not branch.live:
-                raise NotRestored(branch.refusal("the conversation ends before it today"))
+                raise branch.not_restored("the conversation ends before it today")
             await asyncio.sleep(0)
 
-    def foreseen(self, guess: Forecast, done: set[tuple[str, int]]) -> Forecast:
-        """Return a forecast from what the parents needed after each point; without calls on file, the `guess`."""
-        missing = Counter(self.point_of(c.id, trial) for c, trial in self.pairs() if (c.id, trial) not in done)
-        needed: Counter[str] = Counter()
-        for point, times in missing.items():
-            calls = _calls_after(self.fork.run_file, point)
-            if not calls or None in (call["prompt_tokens"] for call in calls):
-                return guess
-            needed["calls"] += times * len(calls)
-            for name in ("prompt_tokens", "completion_tokens"):
-                needed[name] += times * sum(call[name] for call in calls)
-        price = self.models["agent"].price if "agent" in self.models and needed else None
-        cost = (
-            price(Usage(needed["prompt_tokens"], needed["completion_tokens"], calls=needed["calls"])) if price else None
-        )
-        share = needed["calls"] / guess.calls.likely if guess.calls.likely else 1.0
-        return replace(
-            guess,
-            calls=_around(needed["calls"]),
-            prompt_tokens=_around(needed["prompt_tokens"]),
-            completion_tokens=_around(needed["completion_tokens"]),
-            cost_usd=guess.cost_usd and _around(cost or 0.0),
-            minutes=_around(share * guess.minutes.likely),
-        )
-
-
-def _calls_after(run: RunFile, point: Point) -> list[dict[str, Any]]:
-    """Return the agent's model calls from a point on, by the share of its messages and calls that come after it."""
-    mine = sorted((c for c in run.calls_of(point.case_id, point.trial) if c["side"] == "agent"), key=lambda c: c["n"])
-    record = run.record(point.case_id, point.trial)
-    acts = [m.turn for m in record.replies()] + [c.turn for c in record.tool_calls if c.side == "agent"]
-    before = sum(turn < point.turn for turn in acts) * len(mine) // max(len(acts), 1)
-    return mine[before:]
-
-
-def _around(value: float) -> Range:
-    return Range(value / COSTLIER, value, value * COSTLIER)
+    def foreseen(self, whole: Forecast) -> Forecast:
+        """Return the forecast of whole conversations, cut to the share of messages and calls after each point."""
+        after = every = 0
+        for point in self.points:
+            record = self._parent(point.case_id, point.trial)[0]
+            turns = [m.turn for m in record.replies()] + [c.turn for c in record.tool_calls if c.side == "agent"]
+            after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
+        share = after / max(every, 1)
+        ranges = {name: value for name, value in vars(whole).items() if isinstance(value, Range)}
+        cut = {n: Range(share * r.low, share * r.likely, share * r.high) for n, r in ranges.items() if n != "minutes"}
+        return replace(whole, **cut)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Tables of forks: each point, each kind of trap, what a change does, where a decision fell, what money buys."""
+"""Tables of forks: each point, each kind of case, the overall rate, what a change does, where a decision fell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED
 from .estimates import branch_weighted_rate, effect, rate_over_prefixes
-from .points import Point, deciding_act, parsed, place_of
+from .points import parsed, place_of, writes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,36 +39,25 @@ def forks(results: Results) -> pd.DataFrame:
     -------
     DataFrame
         Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix
-        (own or shared), change, point, parent_trial, turn, n (of the point), act (the next write, handover or close, or
-        ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the world ended are left out.
+        (own or shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the
+        next write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the
+        world ended are left out.
     """
-    these = results.forks
-    names, rows = _entries(these), []
+    these, rows = results.forks, []
     for run in these.runs:
-        manifest, fork = run.manifest, run.manifest["fork"]
+        manifest, calls = run.manifest, run.calls_by_conversation()
+        about = [manifest["fork"][name] for name in SETTING[1:]]
         for record in run.records():
-            if record.ended_by in NOT_SCORED:
-                continue
             place, n = place_of(record.trial)
-            point = Point(record.case_id, *manifest["points"][record.case_id][place])
-            before = sum(call.turn < point.turn for call in record.tool_calls)
-            act = deciding_act(record, before)
-            about = (fork["of"], fork["prefix"], fork["change"], str(point), point.trial, point.turn, n)
-            rows.append((run.run_id, record.case_id, record.trial, *about, act.name if act else NO_ACT))
-    made = framed(rows, f"{' '.join(ITEM)} of prefix change point parent_trial turn n act")
-    found = these.conversations.merge(made, on=ITEM)
-    found["entry"] = found["run_id"].map(names)
-    found = found.sort_values(["entry", "of", "prefix", "change", "case_id", "parent_trial", "turn", "n"])
-    return _with_outcomes(found)
-
-
-def _with_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
-    """Return conversations with success, unsafe and bad as 1, 0 or NaN."""
-    import pandas as pd
-
-    trap = conversations["bucket"] == "adversarial"
-    known = {n: pd.to_numeric(conversations[n], errors="coerce").astype(float) for n in ("success", "unsafe")}
-    return conversations.assign(**known, bad=np.where(trap, known["unsafe"], 1 - known["success"]))
+            trial, turn, _ = manifest["points"][record.case_id][place]
+            acts = [call.name for call in writes(record) if call.turn >= turn]
+            bought = len(calls.get((record.case_id, record.trial), ()))
+            if record.ended_by not in NOT_SCORED:
+                which = (run.run_id, record.case_id, record.trial)
+                rows.append((*which, *about, trial, turn, n, bought, (acts or [NO_ACT])[0]))
+    found = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
+    found["entry"] = found["run_id"].map(_entries(these))
+    return _with_outcomes(found.sort_values([*SETTING, *POINT, "n"]))
 
 
 def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
@@ -87,12 +76,12 @@ def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.Data
         a value), count, share, low, high (Wilson; ten of ten gives .72 to 1), acts (with their counts), reason.
     """
     rows = []
-    for key, mine in _by(_rows(results, outcome), [*SETTING, *POINT]):
+    for key, mine in _by(_rows(results, outcome), [*SETTING, *POINT, "bucket"]):
         known = mine[outcome].dropna()
         found = proportion_interval(int(known.sum()), len(known))
         acts = ", ".join(f"{name} {count}" for name, count in Counter(mine["act"]).most_common())
-        rows.append({**key, "bucket": mine["bucket"].iloc[0], "forks": len(known), "count": int(known.sum())})
-        rows[-1] |= {**interval(found, "share"), "acts": acts, "reason": found.reason}
+        row = {**key, "forks": len(known), "count": int(known.sum()), "acts": acts, "reason": found.reason}
+        rows.append(row | interval(found, "share"))
     return framed(rows, f"{' '.join(SETTING + POINT)} bucket forks count share low high acts reason")
 
 
@@ -107,10 +96,10 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
     """
     rows = []
     for key, mine in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
-        counts, sizes = _counts(mine, outcome)
-        found = rate_over_prefixes(counts, sizes)
-        rows.append({**key, "prefixes": int((sizes > 0).sum()), "forks": int(sizes.sum()), "count": int(counts.sum())})
-        rows[-1] |= {**interval(found, "share"), "reason": found.reason}
+        shares = _shares(mine, outcome)
+        found = rate_over_prefixes(shares["count"], shares["size"])
+        row = {**key, "prefixes": len(shares), "forks": shares["size"].sum(), "count": shares["count"].sum()}
+        rows.append(row | interval(found, "share") | {"reason": found.reason})
     return framed(rows, f"{' '.join(SETTING)} bucket {by} prefixes forks count share low high reason")
 
 
@@ -127,25 +116,28 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     -------
     DataFrame
         One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
-        not forked), share with low and high (see `branch_weighted_rate`), reason.
+        not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
+        `whole`'s, that as many calls in further whole conversations would leave), reason.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
     first = made[made["turn"] == made.groupby(["of", "case_id", "parent_trial"])["turn"].transform("min")]
-    shares = first.groupby(["of", "case_id", "parent_trial"])[outcome].mean()
+    points = first.groupby(["of", "case_id", "parent_trial"]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
+    spent = {run.run_id: run.calls_by_conversation() for run in (*results.runs, *results.hard.runs)}
     rows = []
     for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
-        if run_id not in set(made["of"]):
-            continue
-        single = mine[outcome].to_numpy()
         keys = [(run_id, case, trial) for case, trial in zip(mine["case_id"], mine["trial"], strict=True)]
-        of_forks = np.array([shares.get(key, np.nan) for key in keys])
-        found = branch_weighted_rate(np.where(np.isnan(of_forks), single, of_forks), mine["case_id"])
-        before = branch_weighted_rate(single, mine["case_id"])
-        rows.append({"entry": entry, "bucket": bucket, "conversations": len(mine)})
-        rows[-1] |= {"forked": int((~np.isnan(of_forks)).sum()), **interval(before, "whole", "whole_")}
-        rows[-1] |= {**interval(found, "share"), "reason": found.reason}
-    return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high reason")
+        forked = points.reindex(keys)
+        if forked["share"].isna().all():
+            continue
+        single, shares = mine[outcome].to_numpy(), forked["share"].to_numpy()
+        whole = branch_weighted_rate(single, mine["case_id"])
+        found = branch_weighted_rate(np.where(np.isnan(shares), single, shares), mine["case_id"])
+        calls = sum(len(spent[run_id].get(key[1:], ())) for key in keys)
+        row = {"entry": entry, "bucket": bucket, "conversations": len(mine), "forked": int((~np.isnan(shares)).sum())}
+        row |= {**interval(whole, "whole", "whole_"), **interval(found, "share"), "reason": found.reason}
+        rows.append(row | {"more": (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan})
+    return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
 
 
 def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
@@ -164,11 +156,9 @@ def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.D
         same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
         arms = {"changed": mine, "plain": made[same & (made["change"] == "")]}
         both = pd.concat([_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()], axis=1).dropna()
-        columns = ("count_changed", "size_changed", "count_plain", "size_plain")
-        found = effect(*(both[name].to_numpy() for name in columns))
+        found = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
         row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
-        for name in ("plain", "changed"):
-            row[name] = (both[f"count_{name}"] / both[f"size_{name}"]).mean()
+        row |= {name: (both[f"count_{name}"] / both[f"size_{name}"]).mean() for name in arms}
         rows.append(row | interval(found, "effect") | {"reason": found.reason})
     return framed(rows, f"{' '.join(SETTING)} points forks plain changed effect low high reason")
 
@@ -195,13 +185,12 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
     table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
     if table.empty:
         raise BadInput(f"{conversation} was not forked: fork it with `deskbench fork RUN --along {conversation}`")
-    ends = {}
+    ends, rows = {}, []
     if hasattr(results, "runs"):
         whole = _whole(results)
         whole = whole[(whole["case_id"] == case_id) & (whole["trial"] == trial)]
         ends = dict(zip(whole["run_id"], whole[outcome], strict=True))
-    rows = []
-    for _, mine in table.sort_values("turn").groupby(SETTING, sort=False):
+    for _, mine in table.groupby(SETTING, sort=False):
         listed = mine.to_dict("records")
         steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in pairwise(listed)]
         last, end = listed[-1], ends.get(listed[-1]["of"], np.nan)
@@ -215,59 +204,12 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
 
 def steepest(table: pd.DataFrame) -> str:
     """Return ``CASE:TRIAL`` of the conversation of a `fork_table` with the largest step."""
-    plain = table[table["change"] == ""].sort_values("turn")
-    steps = plain.groupby(["entry", "case_id", "parent_trial"])["share"].agg(lambda share: share.diff().abs().max())
+    plain = table[table["change"] == ""].groupby(["entry", "case_id", "parent_trial"])["share"]
+    steps = plain.agg(lambda share: share.diff().abs().max())
     if steps.empty:
         raise BadInput("no fork without a change is loaded: fork a run with `deskbench fork RUN`")
     _, case_id, trial = steps.fillna(-1).idxmax()
     return f"{case_id}:{trial}"
-
-
-def fork_gain(results: Results, outcome: str = "bad") -> pd.DataFrame:
-    """Return how well forks know each deciding act, beside what the same calls buy in whole conversations.
-
-    Whole conversations inform about a decision only where they come to it: as often as the trials of the case did.
-
-    Returns
-    -------
-    DataFrame
-        One row per deciding act forked without a change from the model's own conversation: entry, case_id,
-        parent_trial, turn, forks, calls (model calls of the forks), width (of the interval), trials (whole
-        conversations for as many calls), reaching (those that come to the act), whole_width (Wilson's at the same
-        share), times (as many forks as reaching conversations), reason.
-    """
-    rows = []
-    for run in results.forks.runs:
-        parent = next((r for r in (*results.runs, *results.hard.runs) if r.run_id == _of(run)), None)
-        if parent is None:
-            continue
-        calls = {key: len(found) for key, found in run.calls_by_conversation().items()}
-        each = [len(found) for found in parent.calls_by_conversation().values()]
-        mine = _rows(results, outcome)
-        mine = mine[(mine["run_id"] == run.run_id) & (mine["change"] == "")]
-        acts = {(r.case_id, r.trial): deciding_act(r) for r in parent.records()}
-        for key, point in _by(mine, POINT):
-            spent = sum(calls.get((c, t), 0) for c, t in zip(point["case_id"], point["trial"], strict=True))
-            act = acts.get((key["case_id"], key["parent_trial"]))
-            if act is None or act.turn != key["turn"]:
-                continue
-            same = [other.name if other else "" for (case, _), other in acts.items() if case == key["case_id"]]
-            reach = same.count(act.name) / len(same)
-            rows.append({"entry": point["entry"].iloc[0], **key, **_gain(point[outcome].dropna(), spent, each, reach)})
-    return framed(rows, f"entry {' '.join(POINT)} forks calls width trials reaching whole_width times reason")
-
-
-def _gain(values: pd.Series, spent: int, each: list[int], reach: float) -> dict[str, Any]:
-    known = proportion_interval(int(values.sum()), len(values))
-    row: dict[str, Any] = {"forks": len(values), "calls": spent, "width": known.high - known.low}
-    trials = spent / np.mean(each) if each and spent else np.nan
-    reaching = trials * reach
-    row |= {"trials": trials, "reaching": reaching, "whole_width": np.nan, "times": np.nan, "reason": ""}
-    if not reaching >= 1:
-        why = "no model call is on file" if not spent else "so many calls reach this point in no whole conversation"
-        return row | {"reason": why}
-    whole = proportion_interval(round(known.estimate * round(reaching)), round(reaching))
-    return row | {"whole_width": whole.high - whole.low, "times": len(values) / reaching}
 
 
 def _whole(results: Results) -> pd.DataFrame:
@@ -277,14 +219,18 @@ def _whole(results: Results) -> pd.DataFrame:
     return _with_outcomes(pd.concat([results.conversations, results.hard.conversations]))
 
 
-def _of(run: Any) -> str:
-    return str(run.manifest["fork"]["of"])
+def _with_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Return conversations with success, unsafe and bad as 1, 0 or NaN."""
+    import pandas as pd
+
+    trap = conversations["bucket"] == "adversarial"
+    known = {n: pd.to_numeric(conversations[n], errors="coerce").astype(float) for n in ("success", "unsafe")}
+    return conversations.assign(**known, bad=np.where(trap, known["unsafe"], 1 - known["success"]))
 
 
 def _entries(results: Results) -> dict[str, str]:
     """Return the name of the model and setting of each file of forks, whatever was forked."""
-    bare: dict[str, dict[str, Any]] = {}
-    of = {}
+    bare, of = dict[str, dict[str, Any]](), dict[str, str]()
     for run in results.runs:
         manifest = run.manifest
         inputs = {name: part for name, part in manifest["inputs"].items() if name != "fork"}
@@ -307,10 +253,4 @@ def _by(rows: pd.DataFrame, names: list[str]) -> Iterable[tuple[dict[str, Any], 
 
 def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:
     """Return the forks with the outcome (count) and with a value (size) of each point."""
-    known = rows.dropna(subset=[outcome])
-    return known.groupby(POINT)[outcome].agg(count="sum", size="size")
-
-
-def _counts(rows: pd.DataFrame, outcome: str) -> tuple[np.ndarray, np.ndarray]:
-    shares = _shares(rows, outcome)
-    return shares["count"].to_numpy(int), shares["size"].to_numpy(int)
+    return rows.dropna(subset=[outcome]).groupby(POINT)[outcome].agg(count="sum", size="size").astype(int)

@@ -20,13 +20,6 @@ _POSTCODE = re.compile(
 _STREET = re.compile(r"(?<![\w$€£.,/-])\d{1,5}[a-zA-Z]?,? (?:(?:[A-Z]\w{0,30}[.'’]?s? ){1,3}[A-Z]\w+|[Rr]ue \w+)")
 _SIZE = re.compile(r"\W+(?:\d+ ?(?:l|w|k|ml)|set of \d+|pair|\d+ x .*)$", re.I)
 _WORD = re.compile(r"\w[\w-]*|&")
-# fmt: off
-_TOO_BROAD = frozenset((
-    "bag", "bags", "bank", "cabin", "case", "felt", "fold", "hush", "in", "on", "passage", "photo", "pouch", "puff",
-    "reserve", "rinse", "set", "sole", "spring", "strand", "travel", "twin", "wet",
-))
-# fmt: on
-"""First and last words of titles that name no article alone; a last word takes the one before ("toiletry bag")."""
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
@@ -180,15 +173,20 @@ def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[st
     return named if len(lines) > 1 and named else lines
 
 
-@remembered("products")
+@remembered("products", "policy")
 def _names(store: World) -> dict[str, frozenset[str]]:
-    """Return the products by name, longest name first: title, title without its size, first word and last words."""
+    """Return the products by name, longest name first: title, title without its size, first word and last words.
+
+    A first word that the store's policy lists as common names nothing alone; a common last word takes the one before
+    ("toiletry bag").
+    """
     found: dict[str, set[str]] = {}
+    common = store.policy.get("common_words_of_titles", ())
     for key, product in store.tables["products"].items():
         title, bare = _whole(product["title"])
         words = bare.split()
-        last = " ".join(words[-2:] if words[-1] in _TOO_BROAD else words[-1:])
-        for name in (title, bare, _spaced(words[0] if words[0] not in _TOO_BROAD else bare), _spaced(last)):
+        last = " ".join(words[-2:] if words[-1] in common else words[-1:])
+        for name in (title, bare, _spaced(words[0] if words[0] not in common else bare), _spaced(last)):
             found.setdefault(name, set()).add(key)
     return FrozenDict({name: frozenset(found[name]) for name in sorted(found, key=len, reverse=True)})
 
