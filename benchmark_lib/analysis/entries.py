@@ -202,7 +202,7 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
-    """Return the settings of a run's model, ``effort high, temperature 0``, or `DEFAULT`."""
+    """Return the settings of a run's model, ``reasoning effort high``, or `DEFAULT`."""
     return ", ".join(f"{name} {value}" for name, value in settings_of(manifest).items()) or DEFAULT
 
 

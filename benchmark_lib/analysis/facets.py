@@ -152,7 +152,7 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
 
 
 def promise_label(kind: str, state: str) -> str:
-    """Return a promise and its outcome, as in the field ``promise``: ``refund: kept``."""
+    """Return a promise and its outcome, as in ``promise``: ``refund: beyond authority``."""
     return f"{words(kind)}: {words(state)}"
 
 

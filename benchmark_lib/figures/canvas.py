@@ -189,7 +189,7 @@ def mark(ax: Axes, label: str, **look: Any) -> Any:
 
 
 def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
-    """Make the axis of costs logarithmic if they span a factor of 8."""
+    """Make the axis of costs logarithmic if they span more than a factor of 8."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     if (costs > 0).all() and costs.max() > 8 * costs.min():

@@ -50,7 +50,7 @@ class Stakes:
         Value of a resolved conversation, before the model's price.
     wrong, handover, approval : float
         Costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time for
-        one conversation, and of a person's time to approve one of the model.
+        one conversation, and of a person's time to approve one of the model's.
     file : str
         Name of the file with the stakes; empty for another source.
     """

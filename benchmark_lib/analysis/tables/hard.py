@@ -198,7 +198,7 @@ def _of(row: dict[str, Any], arm: str) -> str:
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
-    """Choose the entry to look at first: a model, player or scripted agent, with the most cases."""
+    """Choose the entry to look at first: by panel (models first), then by number of cases."""
     whole = table[table["family"] == ALL]
     if whole.empty:
         return None

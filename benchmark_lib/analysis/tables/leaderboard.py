@@ -169,7 +169,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[str, str]]:
-    """Return the entries that dominate each row, which may be idle and below the line."""
+    """Return what dominates each row above the line, or below it for resolving too little."""
     group_of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
     rows, dominating = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
     weighed = [row for row in rows if row["block"] in WEIGHED]

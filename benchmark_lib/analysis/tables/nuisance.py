@@ -89,7 +89,7 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count the customer's messages that no person would write, in the judgement of a judge.
+    """Count the customer's messages that, according to a judge, no person would write.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
-    """Return a sentence on the trial of one entry that differs from the others; empty without."""
+    """Return a sentence on the trial of an entry that differs from the others, if any."""
     return _shift_of(conversations)[2]
 
 
