@@ -145,6 +145,28 @@ def test_an_own_agent_goes_on(modelled, tmp_path):
     assert len(texts) == 3 and all(words[0].startswith("3 ") for words in texts)
 
 
+def test_a_model_customer_says_its_recorded_lines_until_the_fork(tmp_path):
+    class Both(RunServer):
+        """The agent asks on and on; the customer numbers its messages."""
+
+        def reply_to(self, request, number):
+            if request["model"] == "agent":
+                return completion("Could you tell me more?", (), request)
+            said = orjson.dumps({"message": f"Message of request {number}.", "acts": [], "end": False}).decode()
+            return completion(said, (), request)
+
+    with Both() as server:
+        options = {"base_url": server.base_url, "customer": "customer", "customer_base_url": server.base_url}
+        options |= {"cases": "tracking_1", "trials": 1, "messages": 4, "progress": False}
+        parent = run(Experiment("agent", out=tmp_path / "run.deskbench", **options))
+        before = server.count
+        forks = forked(parent, tmp_path / "forks.deskbench", at="tracking_1:1:3", times=2)
+    (then,) = parent.records()
+    texts = [[m.text for m in record.messages if m.side == "customer"] for record in (then, *forks.records())]
+    assert all(found[:3] == texts[0][:3] for found in texts)
+    assert len({found[3] for found in texts}) == 3 and server.count - before == 2 * 4  # the last is the last word
+
+
 def test_the_turn_at_which_a_coin_fell_is_found(coins, tmp_path):
     parent, server = coins
     bad = next(r.trial for r in parent.records() if any(c.name == "close_ticket" for c in r.tool_calls))
