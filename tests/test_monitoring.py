@@ -227,9 +227,7 @@ def test_a_result_of_a_form_that_a_detector_cannot_read_is_counted_and_never_fat
 def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     lines = [line(n, n % 4) for n in range(20)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
-    assert (
-        len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
-    )
+    assert len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
 
 
 def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
