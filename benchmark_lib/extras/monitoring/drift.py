@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from scipy.sparse import csr_array
 
 from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
+from ...store import Store
+from ..claims import DETECTORS
 from .alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
 from .frame import LogFrame
-from .measures import TEXTS, Measure
+from .logs import LogReader
+from .measures import TEXTS, Measure, measures
 
 BASELINE_WEEKS = 13
 """Default weeks of the baseline: the first quarter of a year, but at most half of a short log."""
@@ -24,6 +28,8 @@ FALSE_ALARMS = 0.05
 """Chance of any false alarm, over all measures, in a year of weekly looks."""
 HIGH = 0.9
 """Share of the baseline's conversations that do not exceed the threshold of a number."""
+MOST_NAMED = 6
+"""Most unknown tools named in a note."""
 MOST_BEHIND = 50
 """Conversations listed per measure and week."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
@@ -35,7 +41,7 @@ def sunday(week: str) -> date:
 
 
 def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
-    """Return the weeks of the baseline: the whole weeks of `span` (``FROM..TO``), or the default.
+    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline.
 
     Raises `BadInput` if they cannot be compared with later weeks.
     """
@@ -146,61 +152,11 @@ def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
     return counts | {name or "share": rate.estimate, f"{before}low": rate.low, f"{before}high": rate.high}
 
 
-def week_table(rows: list[Watched]) -> pd.DataFrame:
-    """Return every measure in every week.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
-        with low and high (Wilson, 95 %).
-    """
-    found = []
-    for one in rows:
-        for at, (week, count, n) in enumerate(zip(one.weeks, one.counts, one.ns, strict=True)):
-            part = "baseline" if at < one.base else "watched"
-            about = {"measure": one.measure.name, "title": one.title, "week": week, "part": part}
-            found.append(about | rate_columns(int(count), int(n)))
-    return pd.DataFrame(found)
-
-
 def level_of(rows: list[Watched], false_alarms: float) -> float:
     """Return the chance of a false alarm per measure and side; refuse one outside 0 to 1."""
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
-
-
-def rule_in_words(rows: list[Watched], false_alarms: float) -> str:
-    """Describe the rule of the alarms, with its rate of false alarms."""
-    limit = level_of(rows, false_alarms) / (LOOKS * len(WINDOWS))
-    numbers = {"tests": sum(len(one.measure.sides) for one in rows), "measures": len(rows)}
-    chance = {"chance": false_alarms, "percent": 100 * false_alarms}
-    return str(TEXTS["rule"]).format(limit=limit, looks=LOOKS, windows=len(WINDOWS), **numbers, **chance)
-
-
-def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> pd.DataFrame:
-    """Compare the last four weeks with the baseline, and list the alarms.
-
-    Parameters
-    ----------
-    false_alarms : float
-        Chance of any false alarm over all measures in a year of weekly looks.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
-        base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
-        recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
-        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
-        first week with an alarm, or empty), alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
-        weeks with an alarm), on (whether the newest week has an alarm), p (the smallest of the newest look), limit,
-        reason.
-    """
-    level = level_of(rows, false_alarms)
-    found = [_drift(one, level) for one in rows]
-    return pd.DataFrame(sorted(found, key=lambda row: row["alarm"] or "9999"))
 
 
 def _drift(one: Watched, level: float) -> dict[str, Any]:
@@ -232,22 +188,109 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
     }
 
 
-def behind_table(log: LogFrame, rows: list[Watched]) -> pd.DataFrame:
-    """Return the conversations of each number, by name and place, without their words.
+@dataclass(frozen=True)
+class Monitored:
+    """Results from a desk's logs.
 
-    Returns
-    -------
-    DataFrame
+    Attributes
+    ----------
+    logs : LogReader
+        The conversations, which can be read again.
+    baseline : list of str
+        Mondays of the weeks for comparison.
+    rows : list of Watched
+        Weekly counts of each measure.
+    false_alarms : float
+        Chance of any false alarm over all measures in a year of weekly looks.
+    """
+
+    logs: LogReader
+    store: Store
+    log: LogFrame
+    baseline: list[str]
+    rows: list[Watched]
+    false_alarms: float
+
+    @cached_property
+    def weeks(self) -> pd.DataFrame:
+        """Return every measure in every week.
+
+        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
+        with low and high (Wilson, 95 %).
+        """
+        found = []
+        for one in self.rows:
+            for at, (week, count, n) in enumerate(zip(one.weeks, one.counts, one.ns, strict=True)):
+                part = "baseline" if at < one.base else "watched"
+                about = {"measure": one.measure.name, "title": one.title, "week": week, "part": part}
+                found.append(about | rate_columns(int(count), int(n)))
+        return pd.DataFrame(found)
+
+    @cached_property
+    def drift(self) -> pd.DataFrame:
+        """Return the last four weeks compared with the baseline, and the alarms.
+
+        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
+        base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
+        recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
+        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
+        first week with an alarm, or empty); alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
+        weeks with an alarm); on (whether the newest week has an alarm); p (the smallest of the newest look), limit,
+        reason.
+        """
+        level = level_of(self.rows, self.false_alarms)
+        return pd.DataFrame(sorted((_drift(one, level) for one in self.rows), key=lambda row: row["alarm"] or "9999"))
+
+    @cached_property
+    def behind(self) -> pd.DataFrame:
+        """Return the conversations of each number, by name and place, without their words.
+
         One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
         link. At most 50 per measure and week, the highest values first.
-    """
-    parts = []
-    for one in rows:
-        name = one.measure.name
-        mine = log.rows[log.rows[name] > one.above].sort_values(["week", name], ascending=[True, False], kind="stable")
-        mine = mine.groupby("week").head(MOST_BEHIND).rename(columns={"name": "conversation", name: "value"})
-        parts.append(mine.assign(measure=name, title=one.title, value=mine["value"].astype(int))[BEHIND])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=BEHIND)
+        """
+        parts, log = [], self.log.rows
+        for one in self.rows:
+            name = one.measure.name
+            mine = log[log[name] > one.above].sort_values(["week", name], ascending=[True, False], kind="stable")
+            mine = mine.groupby("week").head(MOST_BEHIND).rename(columns={"name": "conversation", name: "value"})
+            mine = mine.assign(measure=name, title=one.title, value=mine["value"].astype(int))
+            parts.append(mine[["measure", "title", "week", "value", "conversation", "place", "link"]])
+        return pd.concat(parts, ignore_index=True)
 
+    @property
+    def rule(self) -> str:
+        """Return the rule of the alarms with its rate of false alarms."""
+        limit = level_of(self.rows, self.false_alarms) / (LOOKS * len(WINDOWS))
+        numbers = {"tests": sum(len(one.measure.sides) for one in self.rows), "measures": len(self.rows)}
+        chance = {"chance": self.false_alarms, "percent": 100 * self.false_alarms}
+        return str(TEXTS["rule"]).format(limit=limit, looks=LOOKS, windows=len(WINDOWS), **numbers, **chance)
 
-BEHIND = ["measure", "title", "week", "value", "conversation", "place", "link"]
+    @property
+    def absent(self) -> dict[str, list[str]]:
+        """Return the titles of measures that these logs cannot give, by reason."""
+        found: dict[str, list[str]] = {}
+        given = {one.measure.name for one in self.rows}
+        for measure in measures():
+            if measure.name not in given:
+                found.setdefault(TEXTS["absent"][self.log.why_absent(measure)], []).append(measure.title)
+        rest = [d.title for d in DETECTORS.values() if d.name not in TEXTS["measures"]]
+        return {**found, TEXTS["absent"]["case"]: [*rest, *TEXTS["scores"]]}
+
+    @property
+    def notes(self) -> list[str]:
+        """Return notes on the logs, one sentence each."""
+        log, quiet = self.log, self.log.silent_weeks
+        titles = {m.name: m.title for m in log.chosen}
+        most = [f"{t!r} ({n:,} conversation{'s' * (n != 1)})" for t, n in log.unknown_tools.most_common(MOST_NAMED)]
+        more = len(log.unknown_tools) - len(most)
+        facts = {
+            "unnamed": int((~log.rows["named"]).sum()),
+            "twice": log.twice,
+            "left_out": self.logs.left_out,
+            "unknown": ", ".join(most) + f" and {more} more" * (more > 0),
+            "unread": ", ".join(f"{titles[name]} {n:,}" for name, n in log.unread.most_common()),
+            "silent": len(quiet),
+        }
+        more_facts = {"n": len(log.rows), "first": self.logs.first_left_out, "first_silent": quiet[0] if quiet else ""}
+        notes = [TEXTS["notes"][name].format(**facts, **more_facts) for name, applies in facts.items() if applies]
+        return notes + self.logs.notes

@@ -38,33 +38,21 @@ ACTS = frozenset({READS, REFUNDS, OTHER})
 
 @dataclass(slots=True)
 class Logged:
-    """A conversation of a log.
-
-    Attributes
-    ----------
-    name : str
-        Its id, or else its place.
-    place : str
-        File and line, or number in the file.
-    at : datetime
-        Its beginning, in UTC.
-    record : Conversation
-        Its messages and calls, with the desk's tool names.
-    named : bool
-        Whether it has an id.
-    handed_over : bool or None
-        Whether the log says that a person took over; None if it does not say.
-    link : str or None
-        Its address in the desk's own system, if the log has one.
-    """
+    """A conversation of a log."""
 
     name: str
+    """Its id, or else its place."""
     place: str
+    """File and line, or number in the file."""
     at: datetime
+    """Its beginning, in UTC."""
     record: Conversation
+    """Its messages and calls, with the desk's tool names."""
     named: bool = True
     handed_over: bool | None = None
+    """Whether the log says that a person took over; None if it does not say."""
     link: str | None = None
+    """Its address in the desk's own system."""
 
 
 @dataclass
@@ -185,7 +173,7 @@ def _first(names: Iterable[str], *parts: Any) -> Any:
 
 
 def as_time(value: Any) -> datetime | None:
-    """Parse an ISO 8601 time, or seconds or milliseconds since 1970; return None if it is invalid."""
+    """Parse an ISO 8601 time, or seconds or milliseconds since 1970; None if invalid."""
     try:
         if isinstance(value, str):
             read = datetime.fromisoformat(value)

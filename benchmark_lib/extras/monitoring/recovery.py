@@ -1,4 +1,4 @@
-"""Test of the alarms in made-up years, drawn as counts of texts: detection, delay, false alarms."""
+"""Test of the alarms in made-up years: detection, delay, false alarms."""
 
 from collections.abc import Sequence
 from datetime import timedelta
