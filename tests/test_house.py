@@ -41,7 +41,7 @@ BUDGETS = {
     "extras/isolation": 880,
     "extras/judges": 2_220,
     "extras/local": 670,
-    "extras/machines": 840,
+    "extras/machines": 820,
     "extras/monitoring": 1_870,
     "extras/sitting": 1_470,
     "extras/tau2": 1_070,

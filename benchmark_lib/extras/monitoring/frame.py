@@ -22,7 +22,7 @@ MOST_TOOLS = 1_000
 """Most names of unknown tools to store."""
 LONGEST_NAME = 200
 """Most characters of a conversation's name to store."""
-BATCH = 10_000
+BATCH = 2_000
 """Rows that become a compact frame together."""
 
 
