@@ -230,6 +230,25 @@ def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     assert len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
 
 
+def test_a_number_is_held_against_what_nine_of_ten_conversations_of_the_baseline_reach(tmp_path):
+    words = [10] * 18 + [30] * 2 + [10, 11, 12, 40] * 5
+    lines = [line(n, n // 10, " ".join(["fine"] * count)) for n, count in enumerate(words)]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines))
+    row = seen.drift.set_index("measure").loc["agent_words"]
+    assert row["title"] == "Many words (over 10)" and (row["base_count"], row["base_n"]) == (2, 20)
+    assert (row["recent_count"], row["recent_n"]) == (15, 20)
+    behind = seen.behind[(seen.behind["measure"] == "agent_words") & (seen.behind["week"] == "2026-01-26")]
+    assert list(behind["value"]) == [40, 40, 40, 12, 12, 12, 11, 11], "the highest first"
+    assert list(behind["place"])[:2] == ["x.jsonl:32", "x.jsonl:36"], "of equal ones, as they are in the log"
+
+
+def test_a_week_lists_at_most_fifty_conversations_and_counts_all(tmp_path):
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", [line(n, n % 2, "") for n in range(130)]))
+    week = seen.weeks[(seen.weeks["measure"] == "no_reply") & (seen.weeks["week"] == "2026-01-05")]
+    listed = seen.behind[(seen.behind["measure"] == "no_reply") & (seen.behind["week"] == "2026-01-05")]
+    assert (week["count"].iloc[0], len(listed)) == (65, 50) and listed["place"].iloc[0] == "x.jsonl:1"
+
+
 def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
     log = write(tmp_path / "x.jsonl", [line(1), {**line(2), "at": 0}, line(3)])
     with pytest.raises(BadInput, match=r"1969-12-29 \(x.jsonl:2\) to 2026"):

@@ -94,7 +94,10 @@ class LogReader:
             if not file.is_file():
                 raise BadInput(f"there is no log {path}: name a file of logged conversations")
             try:
-                yield from self._lines(file) if kind == "jsonl" else self._whole(file, kind)
+                for logged in self._lines(file) if kind == "jsonl" else self._whole(file, kind):
+                    for call in logged.record.tool_calls:
+                        call.name = self.tools.get(call.name, call.name)
+                    yield logged
             except (OSError, EOFError, zlib.error) as error:
                 why = getattr(error, "strerror", None) or error
                 raise BadInput(f"{path} cannot be read ({why}): check it") from None
@@ -108,7 +111,7 @@ class LogReader:
                 if not line.strip():
                     continue
                 try:
-                    yield _logged(line, f"{path.name}:{number}", self.tools)
+                    yield _logged(line, f"{path.name}:{number}")
                 except BadInput as error:
                     why = f"{path}, line {number}: {error}, or leave such lines out with --leave-out-bad"
                     if not self.leave_out_bad:
@@ -133,11 +136,10 @@ class LogReader:
             at = as_time(_first(TIMES, sample))
             if at is None:
                 raise BadInput(f"{path}: conversation {number} does not say when it was: give a log with times")
-            _rename(record, self.tools)
             yield Logged(f"{record.case_id}, trial {record.trial}", f"{path.name}:{number}", at, record)
 
 
-def _logged(line: bytes, place: str, tools: Mapping[str, str]) -> Logged:
+def _logged(line: bytes, place: str) -> Logged:
     try:
         raw = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -158,7 +160,6 @@ def _logged(line: bytes, place: str, tools: Mapping[str, str]) -> Logged:
         record = _record(raw, called)
     except (TypeError, AttributeError, LookupError) as error:
         raise BadInput(f"a part of it is not of its kind ({error}): mend it") from None
-    _rename(record, tools)
     return Logged(called, place, at, record, name is not None, over, link if isinstance(link, str) else None)
 
 
@@ -185,11 +186,6 @@ def as_time(value: Any) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return read if read.year in YEARS else None
-
-
-def _rename(record: Conversation, tools: Mapping[str, str]) -> None:
-    for call in record.tool_calls:
-        call.name = tools.get(call.name, call.name)
 
 
 def _record(raw: dict[str, Any], name: str) -> Conversation:

@@ -39,7 +39,9 @@ def terminal_lines(seen: Monitored) -> list[str]:
     """Return the table of drift with its alarms."""
     rows, weeks = seen.drift.to_dict("records"), seen.log.weeks
     heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
-    body = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r), alarm_mark(r)] for r in rows]
+    marks = ["NOW" if r["on"] else "over" if r["alarm"] else "" for r in rows]
+    rates = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r)] for r in rows]
+    body = [[*cells, mark] for cells, mark in zip(rates, marks, strict=True)]
     gone = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in rows if r["alarm"])
     return [
         (
@@ -102,11 +104,6 @@ def change(row: dict[str, Any]) -> str:
     shares = (row[name] for name in ("change", "change_low", "change_high"))
     value, low, high = (f"{'+' * (share > 0)}{rounded(100 * share)}" for share in shares)
     return f"{value} ({low} to {high})"
-
-
-def alarm_mark(row: dict[str, Any]) -> str:
-    """Return a mark: the newest week has an alarm, only an earlier week had, or empty."""
-    return "NOW" if row["on"] else "over" if row["alarm"] else ""
 
 
 def alarm_word(row: dict[str, Any]) -> str:
