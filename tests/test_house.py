@@ -42,7 +42,7 @@ BUDGETS = {
     "extras/judges": 2_220,
     "extras/local": 670,
     "extras/machines": 820,
-    "extras/monitoring": 1_870,
+    "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
     "extras/tau2": 1_070,
 }

@@ -1,6 +1,5 @@
 """Test of the alarms in made-up years: detection, delay, false alarms."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 import numpy as np
@@ -19,7 +18,6 @@ def drawn_year(
     *,
     changes: tuple[Change, ...] = CHANGES,
     per_week: int = PER_WEEK,
-    baseline_weeks: int = BASELINE_WEEKS,
     unrest: float = 0.0,
 ) -> list[Watched]:
     """Draw the counts of one made-up year, equal to those from reading its log.
@@ -38,7 +36,7 @@ def drawn_year(
         shares /= shares.sum(axis=1, keepdims=True)
     drawn = np.array([rng.multinomial(rng.poisson(per_week), week) for week in shares])
     weeks = [(FIRST_WEEK + timedelta(weeks=n)).isoformat() for n in range(len(drawn))]
-    return watched(measures(), text_values(), drawn, weeks, baseline_weeks)
+    return watched(measures(), text_values(), drawn, weeks, BASELINE_WEEKS)
 
 
 def chart_alarm(one: Watched) -> int | None:
@@ -56,7 +54,7 @@ def chart_alarm(one: Watched) -> int | None:
     return int(out.argmax()) if out.any() else None
 
 
-def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = FALSE_ALARMS, **more) -> pd.DataFrame:
+def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
     """Return the first alarm of each measure in many made-up years.
 
     Parameters
@@ -73,7 +71,7 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
     rows = []
     for year, generator in enumerate(rng.spawn(years)):
         counts = drawn_year(generator, **more)
-        level = level_of(counts, false_alarms)
+        level = level_of(counts, FALSE_ALARMS)
         for one in counts:
             alarm = min((a.weeks[0] for a in one.alarms(level).values() if a.weeks), default=np.nan)
             chart = chart_alarm(one)
@@ -85,56 +83,50 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
 RULES = {"alarm": "this rule", "chart": "p-chart, 3 sigma"}
 
 
-def false_alarm_table(alarms: pd.DataFrame, rules: Sequence[str] = tuple(RULES)) -> pd.DataFrame:
+def false_alarm_table(alarms: pd.DataFrame) -> pd.DataFrame:
     """Count the years without change that had an alarm.
 
     Returns
     -------
     DataFrame
-        One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures
+        One row per rule: rule, with_alarm, years, share with low and high (Wilson, 95 %), alarms_per_year (measures
         with an alarm).
     """
     rows = []
-    for rule in rules:
+    for rule, words in RULES.items():
         by_year = alarms.groupby("year")[rule].count()
         rate = rate_columns(int((by_year > 0).sum()), len(by_year))
-        rows.append({"rule": RULES[rule], **rate, "alarms_per_year": by_year.mean()})
-    named = pd.DataFrame(rows).rename(columns={"n": "years", "count": "with_alarm"})
-    return named[["rule", "years", "with_alarm", "share", "low", "high", "alarms_per_year"]]
+        rows.append({"rule": words, **rate, "alarms_per_year": by_year.mean()})
+    return pd.DataFrame(rows).rename(columns={"n": "years", "count": "with_alarm"})
 
 
-def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rule: str = "alarm") -> pd.DataFrame:
+def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> pd.DataFrame:
     """Return how often each planted change was found, and how soon.
 
     Returns
     -------
     DataFrame
-        One row per change: title, before, after, change_week, grows_over, years, too_soon (an alarm before the change),
-        found (the first alarm after it), share with low and high (Wilson, of all years), weeks_median and weeks_90. The
-        last two are weeks from the change to the end of the alarm's week, over all years; infinite if too few years
-        found it.
+        One row per change: title, before, after, change_week, found (years whose first alarm came after it), years,
+        share with low and high (Wilson), grows_over, too_soon (years with an alarm before it), weeks_median and
+        weeks_90. The last two are weeks from the change to the end of the alarm's week, over all years; infinite if too
+        few years found it.
     """
     rows = []
     for change in changes:
         mine = alarms[alarms["measure"] == change.kind]
-        week = mine[rule]
+        week = mine["alarm"]
         soon = int((week < change.week).sum())
         waits = (week[~(week < change.week)] - change.week + 1).fillna(np.inf)
         half, most = np.quantile(waits, (0.5, 0.9), method="inverted_cdf") if len(waits) else (np.nan, np.nan)
         title = mine["title"].iloc[0] if len(mine) else change.kind
-        numbers = (USUAL[change.kind], change.share, change.week, change.over, len(mine), soon)
+        planted = {"before": USUAL[change.kind], "after": change.share, "change_week": change.week}
         rate = rate_columns(int((week >= change.week).sum()), len(mine))
-        rows.append((title, *numbers, *(rate[name] for name in ("count", "share", "low", "high")), half, most))
-    return pd.DataFrame(rows, columns=FOUND_COLUMNS)
+        waited = {"grows_over": change.over, "too_soon": soon, "weeks_median": half, "weeks_90": most}
+        rows.append({"title": title, **planted, **rate, **waited})
+    return pd.DataFrame(rows).rename(columns={"n": "years", "count": "found"})
 
 
-FOUND_COLUMNS = [
-    *("title", "before", "after", "change_week", "grows_over", "years", "too_soon", "found", "share", "low", "high"),
-    *("weeks_median", "weeks_90"),
-]
-
-
-def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rule: str = "alarm") -> pd.DataFrame:
+def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> pd.DataFrame:
     """Return alarms of measures without a planted change.
 
     In a year with planted changes they may still be true: texts of a planted kind are also shorter, or have fewer
@@ -148,6 +140,6 @@ def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES,
     """
     first = min((change.week for change in changes), default=WEEKS)
     rest = alarms[~alarms["measure"].isin([change.kind for change in changes])]
-    marked = rest.assign(gone=rest[rule].notna(), early=rest[rule] < first)
+    marked = rest.assign(gone=rest["alarm"].notna(), early=rest["alarm"] < first)
     counts = {"years": ("year", "size"), "with_alarm": ("gone", "sum"), "before_any": ("early", "sum")}
     return marked.groupby("title", sort=False).agg(**counts).reset_index()
