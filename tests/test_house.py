@@ -42,8 +42,8 @@ BUDGETS = {
     "extras/isolation": 880,
     "extras/judges": 2_220,
     "extras/local": 670,
-    "extras/machines": 840,
-    "extras/monitoring": 2_280,
+    "extras/machines": 820,
+    "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
     "extras/tau2": 1_070,
 }
