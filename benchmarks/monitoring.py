@@ -79,7 +79,7 @@ def read_large(path: str, store: str) -> None:
     begun = time.process_time()
     seen = monitor(path, store=store or None)
     spent, peak = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(seen.counted.conversations.total(), f"{spent:.1f}", f"{peak:.0f}")
+    print(len(seen.log.rows), f"{spent:.1f}", f"{peak:.0f}")
 
 
 def cost_lines(sizes: tuple[int, ...], seed: int) -> list[str]:

@@ -15,22 +15,16 @@ NOUN = re.compile(
     r"|From|As|If|Words|Number|Names|Text)\b"
 )
 LONG = {
-    "analysis": 270,
     "cases": 31,
     "conversation": 85,
-    "figures": 61,
     "files of their own": 32,
     "language": 118,
     "scoring": 55,
     "store": 99,
     "extras/audit": 22,
     "extras/claims": 55,
-    "extras/exchange": 24,
     "extras/forks": 31,
-    "extras/fresh_sets": 30,
     "extras/judges": 44,
-    "extras/machines": 12,
-    "extras/monitoring": 34,
     "extras/sitting": 18,
     "extras/tau2": 24,
 }
