@@ -22,7 +22,6 @@ from ...experiment.recorder import Model
 from ...language.sentences import sentences
 from ...project import DATA
 from ...records import Conversation, Message, ToolCall, Usage, content_hash
-from ...runfile import RunFile
 from ...scoring.facts import plain, unquoted
 from ...scoring.score import VERSION, score
 from ...scoring.written import cost_in_words
@@ -150,18 +149,18 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
 
 
 def readings_of(
-    run: RunFile, chosen: Iterable[str], cases: dict[str, Case], store: Store, limit: int | None
+    records: dict[str, bytes], cases: dict[str, Case], store: Store, limit: int | None
 ) -> dict[str, SecondReading]:
-    """Return what a judge reads again of a run, by record hash: the planted conversations and its losses by words.
+    """Return what a judge reads again of a run, by record hash: planted and real losses by words.
 
-    With a limit, only so many losses, those that come first by hash. Nothing where a run has no loss by words.
+    With a limit, return only so many losses, the first by hash. Return nothing where a run has no loss by words.
     """
-    wanted, found = set(chosen), dict[str, tuple[Conversation, list[Sought], str]]()
-    for case_id, _, digest, record in run.conversations():
-        if digest in wanted:
-            conversation, case = Conversation.from_json(record), cases[case_id]
-            if sought := sought_in(conversation, case, store):
-                found[digest] = conversation, sought, store.of(case).now.date().isoformat()
+    found = dict[str, tuple[Conversation, list[Sought], str]]()
+    for digest, record in records.items():
+        conversation = Conversation.from_json(record)
+        case = cases[conversation.case_id]
+        if sought := sought_in(conversation, case, store):
+            found[digest] = conversation, sought, store.of(case).now.date().isoformat()
     first = list(found) if limit is None else sorted(found)[:limit]
     planted = {content_hash(p.conversation.to_json()): p for p in planted_losses() if found}
     return planted | {digest: SecondReading(*found[digest], len(found)) for digest in first}
