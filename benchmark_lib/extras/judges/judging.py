@@ -235,9 +235,8 @@ class Judging:
             for model in self.models:
                 with contextlib.suppress(Exception, asyncio.CancelledError):
                     await model.endpoint.aclose()
-        error = self._writer.failure or self._error
-        if error is not None:
-            raise error
+        if failure := self._writer.failure or self._error:
+            raise failure
         if self.done.stopped is not None and self.done.stopped.refused:
             raise BadInput(self.done.stopped.sentence)
         return self.done
@@ -289,7 +288,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 class JudgeCalls(KeptCalls):
-    """The calls of all judges on a run file: a call on file is replayed, a new one gets the next number."""
+    """Calls of all judges on a run file, replayed by request; a new one gets the next number."""
 
     def __init__(self, path: Path):
         super().__init__(path)

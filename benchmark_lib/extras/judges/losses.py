@@ -136,7 +136,7 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
 def readings_of(
     records: dict[str, bytes], cases: dict[str, Case], store: Store, limit: int | None
 ) -> dict[str, SecondReading]:
-    """Return what a judge reads again of a run, by record hash: planted and real losses by words.
+    """Return the planted and the real losses by words of a run, by record hash.
 
     With a limit, return only so many losses, the first by hash. Return nothing where a run has no loss by words.
     """
@@ -179,7 +179,7 @@ def forecast(
 
 
 def planted_losses() -> list[SecondReading]:
-    """Return made-up conversations whose truth is known: right answers in odd forms, and wrong ones."""
+    """Return made-up conversations: right answers in odd forms, and wrong ones."""
     found = []
     for number, planted in enumerate(read_yaml(PLANTED), 1):
         calls = [
@@ -221,7 +221,7 @@ def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, st
 async def read_again(
     complete: Any, reading: SecondReading, case: Case | None, store: Store, rubric: Rubric, apart: bool = False
 ) -> dict[str, Any]:
-    """Have a judge, ``complete(messages) -> Completion``, look again for what the scorer did not find.
+    """Have a judge, ``complete(messages)``, look again for what the scorer did not find.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ async def probe_judges(
 
 
 async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
-    """Have a judge score a good and an idle conversation, and the idle one with each of `ORDERS`.
+    """Have a judge score a good conversation, an idle one, and this with each of `ORDERS`.
 
     `complete` is ``complete(messages) -> Completion``; the tokens of all calls are added to `used`.
     """
@@ -134,7 +134,7 @@ async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric], used:
 
 
 def _rate(name: str, called: list[bool], least: float, most: float, how: str = "called clearly wrong") -> ProbeFinding:
-    """Compare the share of messages or items called so, given with its Wilson interval, with limits."""
+    """Compare the share of what was called so with limits; its interval is Wilson's."""
     found = proportion_interval(sum(called), len(called))
     said = f"{sum(called)} of {len(called)} {how} (95 %: {percent(found.low)} to {percent(found.high)})"
     return ProbeFinding(name, least <= found.estimate <= most, said)

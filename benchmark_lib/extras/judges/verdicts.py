@@ -257,7 +257,7 @@ def transcript(conversation: Conversation, case: Case | None = None, reasoning: 
 
 
 def _results_within_room() -> Callable[[Any, int], Any]:
-    """Return ``shown(result, turn)``: each result of a record while there is room, a long text only once."""
+    """Return ``shown(result, turn)``: a result while there is room, a long text only once."""
     room, turns = ROOM, dict[str, int]()
 
     def once(text: str, turn: int) -> str:
@@ -394,7 +394,7 @@ async def judge_conversation(
 
 
 def read_scores(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
-    """Return one entry a scorer of a judge's reply; raise `Unreadable` if the reply has another form.
+    """Return one entry a scorer of a judge's reply; raise `Unreadable` for another form.
 
     In the `last` reply a wrong entry leaves the other scorers standing.
     """
