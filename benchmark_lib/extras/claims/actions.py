@@ -27,7 +27,7 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return claimed refunds without a call that makes or causes a refund, and without a result that shows one.
+    """Return claimed refunds without a call that makes or causes one or a result that shows one.
 
     Our desks have no tool for refunds, so scores count such words as promises. A desk in a log may have one.
     """
@@ -40,7 +40,7 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
-    """Return whether a result shows the claimed act as done before, or a ticket says that a colleague did it."""
+    """Return whether a result or a ticket shows the claimed act as done before."""
     looked_up = [call.result for call in claims.done if not call.write]
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
     noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
@@ -48,6 +48,6 @@ def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
 
 
 def _is_meant(claims: AgentClaims, turn: int, sentence: str) -> bool:
-    """Return whether the store's reader finds in a sentence a call that was carried out in its turn."""
+    """Return whether a sentence is about a call that was carried out in its turn."""
     heard = parser_of(claims.store).parse(sentence).claimed
     return any(call.write and call.turn == turn and call.name in heard for call in claims.done)

@@ -1,4 +1,4 @@
-"""Days that a sentence names: dates, words such as "tomorrow", weekdays, and spans counted from today."""
+"""Days that a sentence names: dates, "tomorrow", weekdays, and spans counted from today."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from ...language.sentences import plain
-from ...language.values import Value, values_in
+from ...language.values import values_in
 from ...language.words import books, day_names, of_values
 from ...store import Store
 from ...store.calendar import add_business_days
@@ -33,22 +33,14 @@ def _by_value(sentence: str, store: Store) -> Iterator[date]:
     """Yield dates, and the longer ends of spans."""
     today = store.now.date()
     for value in values_in(sentence, today.year):
+        end = value.value.rpartition("-")[2]
         if value.kind == "date":
             yield date.fromisoformat(value.value)
-        elif value.kind in ("hours", "days", "business_days") and (length := _length(value)) is not None:
-            yield _after(today, value.kind, length, store)
-
-
-def _length(value: Value) -> int | None:
-    """Return the longer end of a span; None if it is too long or not a number."""
-    end = value.value.rpartition("-")[2]
-    return int(end) if end.isdigit() and int(end) <= LONGEST_SPAN else None
-
-
-def _after(today: date, kind: str, length: int, store: Store) -> date:
-    if kind == "business_days":
-        return add_business_days(today, length, store)
-    return today + timedelta(-(-length // 24) if kind == "hours" else length)
+        elif value.kind in ("hours", "days", "business_days") and end.isdigit() and int(end) <= LONGEST_SPAN:
+            if value.kind == "business_days":
+                yield add_business_days(today, int(end), store)
+            else:
+                yield today + timedelta(-(-int(end) // 24) if value.kind == "hours" else int(end))
 
 
 def _by_word(words: str, today: date) -> Iterator[date]:

@@ -1,4 +1,4 @@
-"""Leaked internals: tools, article numbers, queues, instructions, notes and marks of the desk in a reply."""
+"""Leaked internals in a reply: tools, article numbers, queues, instructions, notes, marks."""
 
 import re
 from functools import lru_cache
@@ -36,7 +36,7 @@ def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: 
         return "named"
     if weights and any(grams in weights for grams in _grams(sentence)):
         return "weighed"
-    return "quoted" if notes and _quoted(sentence, notes) else None
+    return "quoted" if any(not _runs(sentence).isdisjoint(_runs(note)) for note in notes) else None
 
 
 @lru_cache(maxsize=4096)
@@ -47,15 +47,10 @@ def _named(sentence: str, store: Store) -> str | None:
 
 @remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
-    """Return the pattern of names with an underscore, which only tools and fields have, and of article numbers."""
+    """Return the pattern of article numbers and of names with an underscore, as tools have."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     told = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
-
-
-def _quoted(sentence: str, notes: frozenset[str]) -> bool:
-    """Return whether a sentence shares a run of words with a note."""
-    return any(not _runs(sentence).isdisjoint(_runs(note)) for note in notes)
 
 
 def _notes(result: Any) -> list[str]:

@@ -45,7 +45,7 @@ def as_words(value: Any) -> str:
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Return whether the packet names an order of the conversation; True if the conversation named none."""
+    """Return whether the packet names an order of the conversation, if the latter names one."""
     said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
@@ -60,7 +60,7 @@ def _parted(text: str) -> bool:
 
 
 def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
-    """Return private values of results in the packet that nobody had mentioned and its queue does not need."""
+    """Return private values that nobody had mentioned and that the queue does not need."""
     named = queue if isinstance(queue, str) else ""
     names = tuple(name for name, queues in claims.store.kind.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))

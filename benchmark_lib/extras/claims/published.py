@@ -1,4 +1,4 @@
-"""Published values of a desk: those of its articles and prompt, and the windows and fees of its policy."""
+"""Published values of a desk: of articles and prompt, and windows and fees of its policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,8 +86,7 @@ _TELLING = ("days", "months", "cents")
 
 
 def _prompt(store: Store) -> str:
-    """Return the agent's prompt; empty if a store has no prompt file."""
     try:
         return store.prompt()[0]
-    except BadInput:
+    except BadInput:  # the store has no prompt file
         return ""

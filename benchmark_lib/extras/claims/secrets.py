@@ -1,4 +1,4 @@
-"""Data that no colleague needs, from any source: card numbers, bank accounts, passwords, identity numbers."""
+"""Data that no colleague needs: numbers of cards, accounts and identity papers, passwords."""
 
 import re
 from functools import lru_cache
@@ -38,7 +38,7 @@ def _is_account(letters: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """Return the pattern of a value with a digit after a word for a secret, in text from `plain`."""
+    """Return the pattern of a value with a digit after a word for a secret, in plain text."""
     words = "|".join(w for book in books().values() for w in book.get("packet", {}).get("secrets", ()))
     between = r"(?: (?:is|was|ist|lautet|es|est|number|nummer|numero|no))?"
     return re.compile(rf"(?<!\w)(?:{words or '(?!)'}){between}\s?[:=#]?\s?(?P<value>(?=\S{{0,30}}\d)\S{{3,40}})")
