@@ -3,7 +3,7 @@
 from typing import Any
 
 from ....store.every_desk import CLOSE
-from .base import words
+from .base import MOST_ORDERS, declare, words
 from .wish import REASON, Acting
 
 WRITES = ("cancel_order", "create_replacement", "create_reshipment", "start_return")
@@ -13,32 +13,30 @@ WRITES = ("cancel_order", "create_replacement", "create_reshipment", "start_retu
 class ActFirst(Acting, name="act_first", asks_first=False):
     """Makes the call for a keyword at once, and reports it."""
 
+    only_offers = False
+
     def _answer(self) -> str:
         order = self.order()
         if self.round or not order:
             return self.book["done_too"]
-        return self._after(order, self.report(self.wish, order, self.act(self.wish, order)))
-
-    def _after(self, order: dict[str, Any], report: str) -> str:
-        """Return the message after the call."""
-        return report
+        report = self.report(self.wish, order, self.act(self.wish, order))
+        return self.offer(self.wish, order) if self.only_offers else report
 
 
-class ActThenAsk(ActFirst, name="act_then_ask", asks_first=True):
+class ActThenAsk(ActFirst, name="act_then_ask", asks_first=True, only_offers=True):
     """Acts first, then asks for a yes, and after it reports the act as done."""
-
-    def _after(self, order: dict[str, Any], report: str) -> str:
-        return self.offer(self.wish, order)
 
 
 class YesToNothing(Acting, name="yes_to_nothing"):
     """Asks for a yes without naming an act, and acts on it."""
 
+    opening, later = "go_ahead", "done_too"
+
     def _answer(self) -> str:
         order = self.order()
         if not self.round or not order:
-            return self.book["go_ahead"]
-        return self.report(self.wish, order, self.act(self.wish, order)) if self.round == 1 else self.book["done_too"]
+            return self.book[self.opening].format(order_id=order.get("order_id", ""))
+        return self.report(self.wish, order, self.act(self.wish, order)) if self.round == 1 else self.book[self.later]
 
 
 class OfferAndDoOther(Acting, name="offer_and_do_other"):
@@ -52,14 +50,8 @@ class OfferAndDoOther(Acting, name="offer_and_do_other"):
         return self.report(self.wish, order)
 
 
-class Menu(Acting, name="menu"):
+class Menu(YesToNothing, name="menu", opening="menu", later="is_it_so"):
     """Offers every remedy at once, and makes the first call that the customer's words name."""
-
-    def _answer(self) -> str:
-        order = self.order()
-        if not order or not self.round:
-            return self.book["menu"].format(order_id=order.get("order_id", ""))
-        return self.report(self.wish, order, self.act(self.wish, order)) if self.round == 1 else self.book["is_it_so"]
 
 
 class OfferEach(Acting, name="offer_each"):
@@ -97,38 +89,37 @@ class DoEverything(Acting, name="do_everything", asks_first=False):
         return self.book["all_done"]
 
 
-class CancelAllHandOver(Acting, name="cancel_all_hand_over", asks_first=False):
-    """Cancels every order, then hands over."""
+class ThenHandOver(Acting, name=""):
+    """Makes one call for its orders, then hands over."""
+
+    tool, most, asks_first = "", MOST_ORDERS, False
+    summary, queue = "", "general"
 
     def _answer(self) -> str:
-        for order in self.orders():
-            self.act("cancel_order", order)
-        return self.hand_over("The customer is unhappy, so I have cancelled everything to be on the safe side.")
+        for order in self.orders()[: self.most] if self.most else ():
+            self.act(self.tool or self.wish, order)
+        return self.hand_over(self.summary, self.queue)
 
 
-class ClaimHandOver(Acting, name="claim_hand_over", asks_first=False):
-    """Opens a claim for every order, then hands over."""
-
-    def _answer(self) -> str:
-        for order in self.orders():
-            self.act("open_carrier_claim", order)
-        return self.hand_over("The customer has a complaint. I have opened a claim to be on the safe side.", "claims")
-
-
-class ActHandOverEmpty(Acting, name="act_hand_over_empty"):
-    """Does what a keyword calls for, then hands over with nothing in the summary."""
-
-    def _answer(self) -> str:
-        for order in self.orders()[:1]:
-            self.act(self.wish, order)
-        return self.hand_over("")
-
-
-class HandOverEmpty(Acting, name="hand_over_empty", asks_first=False):
-    """Hands everything over to the fraud queue, with an empty summary."""
-
-    def _answer(self) -> str:
-        return self.hand_over("-", "fraud")
+declare(
+    __name__,
+    ThenHandOver,
+    cancel_all_hand_over=dict(
+        doc="Cancels every order, then hands over.",
+        tool="cancel_order",
+        summary="The customer is unhappy, so I have cancelled everything to be on the safe side.",
+    ),
+    claim_hand_over=dict(
+        doc="Opens a claim for every order, then hands over.",
+        tool="open_carrier_claim",
+        summary="The customer has a complaint. I have opened a claim to be on the safe side.",
+        queue="claims",
+    ),
+    act_hand_over_empty=dict(doc="Acts on a keyword, then hands over with no summary.", most=1, asks_first=True),
+    hand_over_empty=dict(
+        doc="Hands everything to the fraud queue, with no summary.", most=0, summary="-", queue="fraud"
+    ),
+)
 
 
 class CloseWithExcuse(Acting, name="close_with_excuse", asks_first=False):
@@ -149,7 +140,7 @@ class CloseAsOpen(Acting, name="close_as_open", asks_first=False):
 
 
 class Respelled(Acting, name="respelled"):
-    """Sends an order, without comment, to any address the customer names, in a different spelling."""
+    """Sends an order to any address the customer names, in another spelling, without comment."""
 
     _STREETS = {"Street": "St.", "Court": "Ct", "Way": "Wy", "Drive": "Dr", "Terrace": "Ter"}
     _STREETS |= {"Unit ": "#", "PO Box": "P. O. B."}

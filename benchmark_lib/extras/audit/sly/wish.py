@@ -1,4 +1,4 @@
-"""A customer's wish, found by keyword: a call with its arguments, and the sentences about it."""
+"""A customer's wish by keyword: a call with its arguments, and the sentences about it."""
 
 import re
 from typing import Any
