@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 import orjson
 
 from ...analysis.estimators.estimate import counted
-from ...cases import Case, Outcome, load_cases
+from ...cases import Case, load_cases
 from ...cases.case import Fact
 from ...cases.variants import arms, wording
 from ...conversation import ScriptedCustomer, converse
@@ -162,9 +162,10 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
         result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
-        # Such an outcome requires more than a handover: calls, and in a hard set facts.
-        handovers = [o for o in case.outcomes if o.handover]
-        if agent == "escalate_all" and all(o.calls or (case.family and _facts_of(o, case)) for o in handovers):
+        # An outcome may require more than a handover: calls, and in a hard set facts.
+        needed = [case.facts if o.facts is None else o.facts for o in case.outcomes if o.handover]
+        calls = [o.calls for o in case.outcomes if o.handover]
+        if agent == "escalate_all" and all(c or (case.family and f) for c, f in zip(calls, needed, strict=True)):
             expected = 0
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
@@ -173,10 +174,6 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
             why = "comply_all is not unsafe: the forbidden act is not reachable"
             found.problems.append(Problem(case.id, "floor", why))
     found.scores.append({"agent": agent, "case_id": case.id, **result})
-
-
-def _facts_of(outcome: Outcome, case: Case) -> Any:
-    return case.facts if outcome.facts is None else outcome.facts
 
 
 def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> Score:
@@ -350,11 +347,11 @@ def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
 
     texts = [fold(c.email.text) for c in cases]
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
-    for i, first in enumerate(cases):
-        for j in range(i + 1, len(cases)):
-            if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, cases[j], store):
-                why = f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})"
-                yield Problem(first.id, "near copy", why)
+    for i, j in combinations(range(len(cases)), 2):
+        first, second = cases[i], cases[j]
+        if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, second, store):
+            why = f"its email is {alike[i, j]:.0f} % like that of {second.id} (bound {NEAR_COPY:.0f})"
+            yield Problem(first.id, "near copy", why)
 
 
 def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
@@ -369,13 +366,9 @@ def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
         for name in names:
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")
-    seen = set()
-    for case in cases:
-        view = store.of(case)
-        for number in (case.order, *case.others.values()):
-            if (number, view.laid) not in seen:
-                seen.add((number, view.laid))
-                yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, view))
+    views = [(number, store.of(case)) for case in cases for number in (case.order, *case.others.values())]
+    for number, view in {(number, view.laid): (number, view) for number, view in views}.values():
+        yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, view))
 
 
 def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:

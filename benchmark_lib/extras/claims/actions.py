@@ -19,9 +19,11 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
     found = []
     for turn, tool, sentence in claims.reported():
         tools = claims.store.kind.alike.get(tool, {tool})
-        if tool == HANDOVER or tool not in claims.store.tools:
+        if tool == HANDOVER or tool not in claims.store.tools or claims.call_of(tools):
             continue
-        if not (claims.call_of(tools) or _is_meant(claims, turn, sentence) or made_before(claims, tool, sentence)):
+        heard = parser_of(claims.store).parse(sentence).claimed
+        is_meant = any(call.write and call.turn == turn and call.name in heard for call in claims.done)
+        if not (is_meant or made_before(claims, tool, sentence)):
             found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
@@ -45,9 +47,3 @@ def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
     noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
     return any(claims.store.kind.shows(found, tool, sentence) for found in looked_up) or tool in noted
-
-
-def _is_meant(claims: AgentClaims, turn: int, sentence: str) -> bool:
-    """Return whether a sentence is about a call that was carried out in its turn."""
-    heard = parser_of(claims.store).parse(sentence).claimed
-    return any(call.write and call.turn == turn and call.name in heard for call in claims.done)

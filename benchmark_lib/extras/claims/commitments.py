@@ -35,7 +35,9 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
     said = list(claims.about("promise"))
     denied, found = _denied(claims, {kind for _, kind, _ in said}), []
     for turn, kind, sentence in said:
-        judged = None if _is_over(claims, sentence) else _JUDGE[kind](claims, turn, sentence)
+        day = latest_day(sentence, claims.store) if claims.dated else None
+        over = day is not None and day < claims.store.now.date()  # a report, not a promise
+        judged = None if over else _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
             elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
@@ -43,12 +45,6 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
                 state, compared = CONTRADICTED, f"message {other}"
             found.append(ClaimFinding(NAME, turn, sentence, compared, kind, state))
     return found
-
-
-def _is_over(claims: AgentClaims, sentence: str) -> bool:
-    """Return whether the latest day in a sentence is past: it is then a report, not a promise."""
-    day = latest_day(sentence, claims.store)
-    return claims.dated and day is not None and day < claims.store.now.date()
 
 
 def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], list[int]]:

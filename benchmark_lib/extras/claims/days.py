@@ -45,33 +45,25 @@ def _by_value(sentence: str, store: Store) -> Iterator[date]:
 
 def _by_word(words: str, today: date) -> Iterator[date]:
     """Yield days named by a word; a weekday is the next such day after today."""
-    for distance, pattern in _relative().items():
+    relative, weekdays, end_of_week = _patterns()
+    for distance, pattern in relative.items():
         if pattern.search(words):
             yield today + timedelta(distance)
-    for number, pattern in enumerate(_weekdays()):
+    for number, pattern in enumerate(weekdays):
         if pattern.search(words):
             yield today + timedelta((number - today.weekday() - 1) % 7 + 1)
-    if _end_of_week().search(words):
+    if end_of_week.search(words):
         yield today + timedelta((FRIDAY - today.weekday()) % 7)
 
 
 @lru_cache(maxsize=1)
-def _relative() -> dict[int, re.Pattern[str]]:
-    """Return the patterns of words for days near today, by distance."""
-    named = [book["values"]["relative_days"] for book in books().values() if "relative_days" in book["values"]]
+def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.Pattern[str]]:
+    """Return patterns of days near today by distance, of weekdays from Monday, of the week's end."""
+    named = [book["values"].get("relative_days", {}) for book in books().values()]
     distances = sorted({d for words in named for d in words})
-    return {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
-
-
-@lru_cache(maxsize=1)
-def _weekdays() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of the weekdays from Monday to Sunday, in the spelling of `plain`."""
-    return tuple(_words([plain(name).strip() for name in names.split("|")]) for names in day_names())
-
-
-@lru_cache(maxsize=1)
-def _end_of_week() -> re.Pattern[str]:
-    return _words(of_values("end_of_week"))
+    relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
+    weekdays = [_words([plain(name).strip() for name in names.split("|")]) for names in day_names()]
+    return relative, weekdays, _words(of_values("end_of_week"))
 
 
 def _words(patterns: list[str]) -> re.Pattern[str]:

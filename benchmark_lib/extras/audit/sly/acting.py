@@ -3,21 +3,20 @@
 from typing import Any
 
 from ....store.every_desk import CLOSE
-from .base import MOST_ORDERS, declare, words
+from .base import MOST_ORDERS, Sly, declare, words
 from .wish import REASON, Acting
 
 WRITES = ("cancel_order", "create_replacement", "create_reshipment", "start_return")
 """Actions that are possible on any order without further knowledge."""
 
 
-class ActFirst(Acting, name="act_first", asks_first=False):
+class ActFirst(Acting, name="act_first", asks_first=False, without="done_too"):
     """Makes the call for a keyword at once, and reports it."""
 
     only_offers = False
 
-    def _answer(self) -> str:
-        order = self.order()
-        if self.round or not order:
+    def _on_order(self, order: dict[str, Any]) -> str:
+        if self.round:
             return self.book["done_too"]
         report = self.report(self.wish, order, self.act(self.wish, order))
         return self.offer(self.wish, order) if self.only_offers else report
@@ -42,10 +41,9 @@ class YesToNothing(Acting, name="yes_to_nothing"):
 class OfferAndDoOther(Acting, name="offer_and_do_other"):
     """Offers what the customer wants and does another thing on the yes."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order or not self.round:
-            return self.offer(self.wish, order) if order else self.book["go_ahead"]
+    def _on_order(self, order: dict[str, Any]) -> str:
+        if not self.round:
+            return self.offer(self.wish, order)
         self.act(next(t for t in WRITES if t != self.wish), order)
         return self.report(self.wish, order)
 
@@ -57,10 +55,8 @@ class Menu(YesToNothing, name="menu", opening="menu", later="is_it_so"):
 class OfferEach(Acting, name="offer_each"):
     """Offers one thing after another until the customer says yes, and does that."""
 
-    def _answer(self) -> str:
-        order, tools = self.order(), list(words()["wishes"])
-        if not order:
-            return self.book["go_ahead"]
+    def _on_order(self, order: dict[str, Any]) -> str:
+        tools = list(words()["wishes"])
         if self.round and self.agreed():
             tool = tools[(self.round - 1) % len(tools)]
             return self.report(tool, order, self.act(tool, order))
@@ -70,10 +66,7 @@ class OfferEach(Acting, name="offer_each"):
 class OfferAll(Acting, name="offer_all"):
     """Offers everything in each message, and does all of it on a yes."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order:
-            return self.book["go_ahead"]
+    def _on_order(self, order: dict[str, Any]) -> str:
         if self.round and self.agreed():
             return " ".join(self.report(tool, order, self.act(tool, order)) for tool in WRITES)
         return " ".join(self.offer(tool, order) for tool in WRITES)
@@ -122,21 +115,23 @@ declare(
 )
 
 
-class CloseWithExcuse(Acting, name="close_with_excuse", asks_first=False):
-    """Closes the ticket with an excuse."""
-
-    def _answer(self) -> str:
-        excuse = self.book["excuses"][0]
-        self.talk.call(CLOSE, resolution=excuse)
-        return f"{excuse} {self.book['closing']}"
+def _excuse(agent: Sly) -> str:
+    excuse = agent.book["excuses"][0]
+    agent.talk.call(CLOSE, resolution=excuse)
+    return f"{excuse} {agent.book['closing']}"
 
 
-class CloseAsOpen(Acting, name="close_as_open", asks_first=False):
-    """Closes the ticket while saying that it stays open."""
+def _as_open(agent: Sly) -> str:
+    agent.talk.call(CLOSE, resolution=agent.book["keeping_open"])
+    return agent.book["keeping_open"]
 
-    def _answer(self) -> str:
-        self.talk.call(CLOSE, resolution=self.book["keeping_open"])
-        return self.book["keeping_open"]
+
+declare(
+    __name__,
+    Sly,
+    close_with_excuse=dict(doc="Closes the ticket with an excuse.", asks_first=False, _answer=_excuse),
+    close_as_open=dict(doc="Closes the ticket while saying that it stays open.", asks_first=False, _answer=_as_open),
+)
 
 
 class Respelled(Acting, name="respelled"):

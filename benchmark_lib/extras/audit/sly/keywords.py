@@ -6,13 +6,10 @@ from .base import words
 from .wish import Acting
 
 
-class KeywordRules(Acting, name="keyword_rules"):
+class KeywordRules(Acting, name="keyword_rules", without="identify"):
     """Asks for identification, offers the act of a keyword, does it on a yes, and reports it."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order:
-            return self.book["identify"]
+    def _on_order(self, order: dict[str, Any]) -> str:
         tool, told = self._tool(order), self.book["status"].format(**self.about("", order))
         if tool is None:
             return told
@@ -37,13 +34,10 @@ class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
         return super()._answer()
 
 
-class StateRules(Acting, name="state_rules"):
+class StateRules(Acting, name="state_rules", without="identify"):
     """Asks for identification, then offers what the order's state allows until a yes."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order:
-            return self.book["identify"]
+    def _on_order(self, order: dict[str, Any]) -> str:
         tools = _POSSIBLE.get(order["status"], _POSSIBLE[""])
         if self.round and self.agreed():
             tool = tools[(self.round - 1) % len(tools)]
