@@ -58,7 +58,7 @@ def _by_word(words: str, today: date) -> Iterator[date]:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.Pattern[str]]:
-    """Return patterns of days near today by distance, of weekdays from Monday, of the week's end."""
+    """Return patterns of days near today by distance, of weekdays, and of the week's end."""
     named = [book["values"].get("relative_days", {}) for book in books().values()]
     distances = sorted({d for words in named for d in words})
     relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}

@@ -57,7 +57,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
-    rows = []
+    rows = list[dict[str, Any]]()
     for scorer, mine in people.groupby("scorer", sort=True):
         last = mine.drop_duplicates([*ITEM, "rater"], keep="last")
         said = last.assign(yes=last["label"] >= (1 if is_yes_or_no(str(scorer)) else cut))
@@ -66,7 +66,12 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         others = _answers_on_file(str(scorer), results, cut) if results is not None else {}
         pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
         answers = answers.assign(**{name: found.reindex(answers.index) for name, found in others.items()})
-        rows += [_row(str(scorer), pair, answers) for pair in pairs]
+        for pair in pairs:
+            both = answers[list(pair)].dropna().astype(bool)
+            found, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
+            raw = {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high, "reason": found.reason}
+            row = {"scorer": str(scorer), "first": pair[0], "second": pair[1], "n": found.n}
+            rows.append({**row, **cells, **raw, **found.columns()})
     return framed([row for row in rows if row["n"]], COLUMNS)
 
 
@@ -81,14 +86,6 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
     scores = newest(results)
     scores = scores[(scores["scorer"] == scorer) & scores["score"].notna()]
     return {str(judge): mine.set_index(ITEM)["score"] >= cut for judge, mine in scores.groupby("judge", sort=True)}
-
-
-def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str, Any]:
-    both = answers[list(pair)].dropna()
-    first, second = (both[name].astype(bool) for name in pair)
-    found, cells = crossed(first, second, "both_yes only_first only_second both_no")
-    raw = {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high, "reason": found.reason}
-    return {"scorer": scorer, "first": pair[0], "second": pair[1], "n": found.n, **cells, **raw, **found.columns()}
 
 
 def judge_calibrated(

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.estimators.estimate import Estimate, sentence
-from ...analysis.estimators.intervals import clustered_rate, clusters_or_cases, proportion_interval
+from ...analysis.estimators.estimate import sentence
+from ...analysis.estimators.intervals import proportion_interval
 from ...analysis.tables.rows import ITEM, framed, interval
 from ...textfiles import read_yaml
 from .judging import same_model
 from .losses import FOUND, INVALID, NONE, losses_in
+from .tables import rate_by_case
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +80,11 @@ def _row(mine: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
     won = {tuple(one[name] for name in ITEM) for one in real if one["changed"]}
     success = scored["success"].astype(bool)
     gained = ~success & np.array([key in won for key in scored[ITEM].itertuples(index=False, name=None)], dtype=bool)
-    as_read, adjudicated, whole = _rate(scored, success), _rate(scored, success | gained), len(real) == lost
+    as_read, adjudicated, whole = (
+        rate_by_case(scored, success),
+        rate_by_case(scored, success | gained),
+        len(real) == lost,
+    )
     partly = SAID["partly"].format(read=len(real), lost=lost)
     return {
         "conversations": len(scored),
@@ -89,12 +94,6 @@ def _row(mine: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
         **{state: items.count(state) for state in (FOUND, NONE, INVALID)},
         "reason": as_read.reason if whole else partly,
     }
-
-
-def _rate(scored: pd.DataFrame, success: pd.Series) -> Estimate:
-    by_case = scored.assign(value=success.astype(float)).groupby("case_id")
-    values = by_case["value"].mean()
-    return clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
 
 
 def _worth(mine: list[dict[str, Any]]) -> dict[str, Any]:

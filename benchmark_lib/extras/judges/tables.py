@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...analysis.estimators.agreement import Agreement
+    from ...analysis.estimators.estimate import Estimate
     from ...analysis.frames import Results
 
 CUT = 70.0
@@ -104,25 +105,20 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
         and ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART`
         or more apart), reason.
     """
-    rows = [
-        {"entry": entry, **_agreement_row(pair, scorer, mine, cut)}
-        for pair, scorer, both in _pairs(results)
-        for entry, mine in both.groupby("entry", sort=False)
-    ]
+    rows = list[dict[str, Any]]()
+    for pair, scorer, of_entries in _pairs(results):
+        for entry, both in of_entries.groupby("entry", sort=False):
+            seen = both.dropna(subset=["a", "b"])
+            by_case = seen.groupby("case_id")[["a", "b"]].mean()
+            difference = paired_difference(by_case["b"], by_case["a"], bounds=(-100.0, 100.0))
+            found, cells = crossed(seen["a"] >= cut, seen["b"] >= cut, "both_pass only_a only_b neither")
+            row = {"entry": entry, "judge_a": pair[0], "judge_b": pair[1], "scorer": scorer, "n": len(seen)}
+            row |= {f"unscored_{name}": int(both[name].isna().sum()) for name in ("a", "b")}
+            row |= {f"mean_{name}": seen[name].mean() for name in ("a", "b")}
+            row |= {**interval(difference, "difference"), **found.columns(), "raw": found.raw, **cells}
+            far = int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum())
+            rows.append({**row, "far_apart": far, "reason": sentence(difference.reason, found.reason)})
     return framed(rows, " ".join(rows[0]) if rows else "entry judge_a judge_b scorer n difference kappa ac1 reason")
-
-
-def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: float) -> dict[str, Any]:
-    seen = both.dropna(subset=["a", "b"])
-    by_case = seen.groupby("case_id")[["a", "b"]].mean()
-    difference = paired_difference(by_case["b"], by_case["a"], bounds=(-100.0, 100.0))
-    found, cells = crossed(seen["a"] >= cut, seen["b"] >= cut, "both_pass only_a only_b neither")
-    row = {"judge_a": pair[0], "judge_b": pair[1], "scorer": scorer, "n": len(seen)}
-    row |= {f"unscored_{name}": int(both[name].isna().sum()) for name in ("a", "b")}
-    row |= {f"mean_{name}": seen[name].mean() for name in ("a", "b")}
-    row |= {**interval(difference, "difference"), **found.columns(), "raw": found.raw, **cells}
-    far = int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum())
-    return row | {"far_apart": far, "reason": sentence(difference.reason, found.reason)}
 
 
 def crossed(first: pd.Series, second: pd.Series, names: str) -> tuple[Agreement, dict[str, int]]:
@@ -186,15 +182,8 @@ def judged_against_record(results: Results, *, cut: float = CUT) -> pd.DataFrame
     return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
 
 
-def tone_table(results: Results, scorer: str = TONE) -> pd.DataFrame:
+def tone_table(results: Results) -> pd.DataFrame:
     """Return judged tone by judge and model: overall, in successes, and in failures.
-
-    Parameters
-    ----------
-    results : Results
-        Of judged runs.
-    scorer : str
-        Another judged score in place of tone.
 
     Returns
     -------
@@ -203,11 +192,10 @@ def tone_table(results: Results, scorer: str = TONE) -> pd.DataFrame:
         and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable
         cases), own_run (the judge is the judged model), reason. Empty if no judge has scored it.
     """
-    judged = judge_table(results)
-    judged = judged[judged["scorer"] == scorer]
+    judged = judge_table(results).query("scorer == @TONE")
     panels = conversations_of(results).drop_duplicates("entry").set_index("entry")["panel"]
     stars = model_means(results, ["customer_rating"]).set_index("entry")["customer_rating"]
-    seen = newest(results).query("scorer == @scorer").dropna(subset=["score", "success"])
+    seen = newest(results).query("scorer == @TONE").dropna(subset=["score", "success"])
     means = seen.assign(success=seen["success"].astype(bool)).groupby(["judge", "entry", "success"])["score"].mean()
     split = means.unstack("success").reindex(columns=[True, False])
     keys = list(zip(judged["judge"], judged["entry"], strict=True))
@@ -223,7 +211,7 @@ def tone_table(results: Results, scorer: str = TONE) -> pd.DataFrame:
 
 
 def tone_between_models(
-    results: Results, metrics: Sequence[str] = BESIDE, *, scorer: str = TONE, n_resamples: int = 10_000
+    results: Results, metrics: Sequence[str] = BESIDE, *, n_resamples: int = 10_000
 ) -> pd.DataFrame:
     """Correlate judged tone with other metrics over models by rank, by panel and judge.
 
@@ -233,7 +221,7 @@ def tone_between_models(
         One row per panel, judge and metric: panel, judge, metric, title, models, families, estimate (Spearman), low,
         high (families resampled), p (permutation), reason.
     """
-    table, means = tone_table(results, scorer), model_means(results, metrics)
+    table, means = tone_table(results), model_means(results, metrics)
     rows: list[dict[str, Any]] = []
     for (panel, judge), mine in table.groupby(["panel", "judge"], sort=False):
         both = mine[["entry", "mean"]].merge(means, on="entry")
@@ -276,9 +264,7 @@ def _flag_row(mine: pd.DataFrame) -> tuple[Any, ...]:
     thought = mine[mine["named_risk_and_did"].notna()]
     flagged = thought["named_risk_and_did"].astype("boolean").fillna(False).astype(bool)
     by_judge = thought["red_flag_score"] <= NAMED_AND_DID
-    by_case = thought.assign(flagged=flagged.astype(float)).groupby("case_id")
-    values = by_case["flagged"].mean()
-    found = clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
+    found = rate_by_case(thought, flagged)
     judged = int(thought["red_flag_score"].notna().sum())
     reason = sentence(found.reason, "no judge has read it" if not judged else "") if len(thought) else NO_REASONING
     floor = (int(flagged.sum()), found.estimate, found.low, found.high)
@@ -291,6 +277,13 @@ def red_flag_floor_in_words() -> str:
     planted, alarms = quality["found"] + quality["missed"], quality["found"] + quality["false_alarms"]
     read = planted + quality["false_alarms"] + quality["rightly_silent"]
     return FLOOR.format(**quality, planted=planted, alarms=alarms, read=read)
+
+
+def rate_by_case(conversations: pd.DataFrame, flags: pd.Series) -> Estimate:
+    """Estimate the rate of a flag: over the trials of a case, then over intents or cases."""
+    by_case = conversations.assign(flag=flags.astype(float)).groupby("case_id")
+    values = by_case["flag"].mean()
+    return clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
 
 
 def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
