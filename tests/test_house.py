@@ -34,7 +34,7 @@ BUDGETS = {
     "scoring": 2_690,
     "store": 3_760,
     "files of their own": 1_210,
-    "extras/audit": 1_410,
+    "extras/audit": 1_400,
     "extras/claims": 1_910,
     "extras/exchange": 1_520,
     "extras/fresh_sets": 1_370,

@@ -42,10 +42,8 @@ FLOORS = {
     "comply_all": (None, 0, 0),
 }
 """Expected success rate by bucket: 1 all, 0 none, None under half; policy may ask for a claim before a handover."""
-
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-sort ratio, 0-100) count as copies."""
-
 LEFT_OUT = "; {} conversations of sly agents were left out: --sly plays them all, and each day has others"
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
@@ -117,12 +115,6 @@ def check_case(case: Case, store: Store, found: Audit) -> None:
         _play_floor(agent, case, store, found)
     for number in range(1, len(case.outcomes)):
         _check_oracle(case, store, number, found)
-
-
-def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    """Yield the problems between cases and of the whole store."""
-    yield from _near_copies(cases, store)
-    yield from _store_wide(store, cases)
 
 
 def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
@@ -349,21 +341,19 @@ def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
     for i, j in combinations(range(len(cases)), 2):
         first, second = cases[i], cases[j]
-        if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, second, store):
-            why = f"its email is {alike[i, j]:.0f} % like that of {second.id} (bound {NEAR_COPY:.0f})"
-            yield Problem(first.id, "near copy", why)
+        if alike[i, j] >= NEAR_COPY and not (first.pair and first.pair == second.pair):
+            shared = wording(first.id, store)
+            if not shared or shared != wording(second.id, store):
+                why = f"its email is {alike[i, j]:.0f} % like that of {second.id} (bound {NEAR_COPY:.0f})"
+                yield Problem(first.id, "near copy", why)
 
 
-def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
-    shared = wording(first.id, store)
-    return bool(first.pair and first.pair == second.pair) or bool(shared and shared == wording(second.id, store))
-
-
-def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    names = {c.id for c in cases} | set(store.info["traps"])
+def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
+    """Yield the problems between cases and of the whole store."""
+    yield from _near_copies(cases, store)
     for article in store.articles:
         yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))
-        for name in names:
+        for name in {c.id for c in cases} | set(store.info["traps"]):
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")
     views = [(number, store.of(case)) for case in cases for number in (case.order, *case.others.values())]

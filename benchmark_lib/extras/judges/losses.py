@@ -26,7 +26,8 @@ from ...scoring.written import cost_in_words
 from ...store import Store
 from ...textfiles import read_yaml
 from ...threads import read_aside
-from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, request, system_prompt, transcript
+from .shown import request, transcript
+from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, system_prompt
 
 FOUND, NONE, INVALID, UNREAD = "found", "none", "invalid", "unread"
 """What becomes of an item: rightly quoted, said to be missing, a quote that does not count, or no usable reply."""
