@@ -39,7 +39,7 @@ BUDGETS = {
     "extras/exchange": 1_520,
     "extras/fresh_sets": 1_370,
     "extras/isolation": 880,
-    "extras/judges": 2_070,
+    "extras/judges": 2_060,
     "extras/local": 670,
     "extras/machines": 840,
     "extras/monitoring": 2_280,

@@ -181,7 +181,7 @@ class Judging:
     progress: bool
 
     def __post_init__(self) -> None:
-        losses, endings = self.rubrics[0].reads_losses, self.run.endings()
+        losses, endings = self.rubrics[0].reads == "losses", self.run.endings()
         self._records = {
             digest: record
             for case_id, trial, digest, record in self.run.conversations()

@@ -71,8 +71,8 @@ async def probe_judges(
     world, rubrics = load_store(store, tools), load_rubrics(scorers)
     probed = []
     for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
-        first, used = rubrics[0], Usage()
-        probe = probe_reader if first.reads_customer else probe_losses if first.reads_losses else probe_judge
+        used, probes = Usage(), {"customer": probe_reader, "losses": probe_losses}
+        probe = probes.get(rubrics[0].reads, probe_judge)
         try:
             async with model.endpoint as endpoint:
                 found = await probe(endpoint.complete, world, rubrics, used)

@@ -53,8 +53,8 @@ ADDRESSED = re.compile("|".join(read_yaml(Path(__file__).with_name("addressed.ya
 class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
-    It scores no conversation with fewer than `customer_messages` messages of the customer. One that `reads_reasoning`
-    scores none without reasoning. One that is `alone` is a task of its own.
+    It scores no conversation with fewer than `customer_messages` messages of the customer. One that reads ``reasoning``
+    scores none without it. One that reads the ``customer`` or ``losses`` is `alone`: a task of its own.
     """
 
     name: str
@@ -63,18 +63,16 @@ class Rubric:
     text: str
     hash: str
     customer_messages: int = 1
-    reads_reasoning: bool = False
-    reads_customer: bool = False
-    reads_losses: bool = False
+    reads: str = ""
 
     @property
     def alone(self) -> bool:
         """Return whether its file is a whole task, which no other scorer shares."""
-        return self.reads_customer or self.reads_losses
+        return self.reads in ("customer", "losses")
 
     def lacks(self, conversation: Conversation) -> str:
         """Return what a conversation lacks for this rubric to score it; empty if nothing."""
-        if self.reads_reasoning and not conversation.reasoning:
+        if self.reads == "reasoning" and not conversation.reasoning:
             return "no reasoning of the model on record"
         few = sum(m.side == "customer" for m in conversation.messages) < self.customer_messages
         return f"fewer than {self.customer_messages} messages of the customer" if few else ""
@@ -96,10 +94,9 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         least = head.get("customer_messages", 1)
         if type(least) is not int or least < 1:
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
-        named = (name, str(head["version"]), str(head["title"]), text.strip(), content_hash(path.read_bytes()), least)
-        found.append(
-            Rubric(*named, *(head.get(f"reads_{what}") is True for what in ("reasoning", "customer", "losses")))
-        )
+        reads = next((what for what in ("reasoning", "customer", "losses") if head.get(f"reads_{what}") is True), "")
+        digest = content_hash(path.read_bytes())
+        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
     if len(found) > 1 and (own := next((r for r in found if r.alone), None)):
@@ -145,11 +142,11 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     is the record's own hash, which nobody in it could know. A judge of the customer sees what the customer saw: neither
     the case nor the desk's calls nor the ending.
     """
-    if rubrics[0].reads_customer:
+    if rubrics[0].reads == "customer":
         known = replace(conversation, tool_calls=[c for c in conversation.tool_calls if c.side == "customer"])
         lines, about = transcript(known, case)[:-1], []
     else:
-        lines = transcript(conversation, case, any(r.reads_reasoning for r in rubrics))
+        lines = transcript(conversation, case, any(r.reads == "reasoning" for r in rubrics))
         about = [f"# The case\n\n{orjson.dumps(case_facts(case, store)).decode()}"]
     return request(system_prompt(tuple(rubrics), store), about, lines)
 
@@ -225,21 +222,22 @@ async def judge_conversation(
     EndpointError
         When a call fails for good: nothing is judged then, and it can be tried again.
     """
-    length, of_customer = length_of(conversation), rubrics[0].reads_customer
-    haystacks: dict[bool, Any] = {
-        reads: await read_aside(length, lambda reads=reads: plain("\n".join(quotable(conversation, case, reads))))
-        for reads in {r.reads_reasoning for r in rubrics}
-    }
-    if of_customer:
-        haystacks[False] = await read_aside(length, said_by_customer, conversation)
+    length, of_customer = length_of(conversation), rubrics[0].reads == "customer"
+
+    def haystack(reads: str) -> Any:
+        if of_customer:
+            return said_by_customer(conversation)
+        return plain("\n".join(quotable(conversation, case, reads == "reasoning")))
+
+    haystacks = {reads: await read_aside(length, haystack, reads) for reads in {r.reads for r in rubrics}}
     asked = [r for r in rubrics if not r.lacks(conversation)]
-    alike = [[r for r in asked if r.reads_reasoning is reads] for reads in (False, True)]
+    alike = [[r for r in asked if (r.reads == "reasoning") is reads] for reads in (False, True)]
     groups = [[r] for r in asked] if apart else [group for group in alike if group]
     requests = [([r.name for r in group], judge_messages(conversation, case, store, group)) for group in groups]
 
     def read(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
         if of_customer:
-            return {names[0]: {"turns": read_turns(text, haystacks[False])}}
+            return {names[0]: {"turns": read_turns(text, haystacks["customer"])}}
         return read_scores(names, text, last)
 
     given, common = await ask_judge(complete, conversation, requests, read)
@@ -248,8 +246,7 @@ async def judge_conversation(
         entries |= {name: {"unscored": found} for name in names} if isinstance(found, str) else found
     settled: Any = settled_turns if of_customer else _settled
     kept = {
-        r.name: {**settled(entries[r.name], haystacks[r.reads_reasoning]), "rubric": r.version, "hash": r.hash}
-        for r in rubrics
+        r.name: {**settled(entries[r.name], haystacks[r.reads]), "rubric": r.version, "hash": r.hash} for r in rubrics
     }
     return {**common, "customer" if of_customer else "scores": kept}
 
