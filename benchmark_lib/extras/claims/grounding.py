@@ -46,9 +46,9 @@ NEAR = 40
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
     """Return values without a source or derivation."""
-    found, ground = [], Ground(claims)
+    found, told = [], dict[str, set[str]]()
     for message, reading in claims.replies:
-        ground.see(message.turn, message.text)
+        ground = Ground(claims, message.turn, message.text, told)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
@@ -81,29 +81,24 @@ def _looks_only(value: Value, sentence: str) -> bool:
 
 
 class Ground:
-    """Sources of a conversation's values, reply by reply."""
+    """Sources of the values in the reply of a turn.
 
-    def __init__(self, claims: AgentClaims):
-        self.claims, self.store = claims, claims.store
+    They are results, the customer's words, the reply's bare amounts on record, and what `told` has: values stated and
+    grounded before, by kind.
+    """
+
+    def __init__(self, claims: AgentClaims, turn: int, reply: str, told: dict[str, set[str]]):
+        self.claims, self.store, self.turn, self.told = claims, claims.store, turn, told
         self.today = claims.store.now.date()
         self.published = published(claims.store)
-        self.turn = 0
-        self.told: dict[str, set[str]] = {}
+        self.results, self.words = claims.results(turn), claims.customer_words(turn)
         self._required = {
             (fact.unit if fact.kind == "measure" else fact.kind, fold(str(fact.value)).rstrip("/"))
             for fact in claims.case.facts.values()
         }
         self._many_sums = sum(kind == "money" for kind, _ in self._required) > FEW_SUMS
-
-    def see(self, turn: int, reply: str = "") -> None:
-        """Advance to a reply: add results, the customer's words, and its bare amounts on record."""
-        self.turn = turn
-        self.results = self.claims.results(turn)
-        self.words = self.claims.customer_words(turn)
         for value in values_in(self.words, self.today.year):
             self.tell(value)
-        for name in _WORKED_OUT:
-            self.__dict__.pop(name, None)
         bare = {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}
         for cents in sorted(bare & self._cents) if bare else ():
             self.tell(Value("money", str(cents), 0))
@@ -261,8 +256,6 @@ def _ranges(store: Store) -> frozenset[str]:
 
 _FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
 """Cached values to recompute after a value of a kind was stated."""
-_WORKED_OUT = ("_seen", "_cents", "_prices", *_FOLLOWING["money"], *_FOLLOWING["date"])
-"""Cached values to recompute for the next reply."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
 _NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
 _CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)

@@ -102,15 +102,14 @@ class Sly(BuiltIn):
 
     def orders(self) -> list[dict[str, Any]]:
         """Return the orders that the customer names, or those of the sender's address."""
-        named = [self.talk.call("get_order", order_id=number) for number in self.numbers()[:MOST_ORDERS]]
-        found = [call.result for call in named if not call.error]
-        return found or self.orders_of_sender()
-
-    def orders_of_sender(self) -> list[dict[str, Any]]:
-        """Return the orders of the sender's address, up to `MOST_ORDERS`."""
+        if found := self._looked_up(self.numbers()):
+            return found
         mailbox = self.talk.sender.rpartition("<")[2].rstrip(">")
         rows = self.talk.call("find_orders", email=mailbox).result.get("orders", [])
-        calls = [self.talk.call("get_order", order_id=row["order_id"]) for row in rows[:MOST_ORDERS]]
+        return self._looked_up([row["order_id"] for row in rows])
+
+    def _looked_up(self, numbers: list[str]) -> list[dict[str, Any]]:
+        calls = [self.talk.call("get_order", order_id=number) for number in numbers[:MOST_ORDERS]]
         return [call.result for call in calls if not call.error]
 
     def agreed(self) -> bool:
