@@ -29,7 +29,7 @@ Row = tuple[str, str, str, str, str]
 
 
 def grown(what: str, more: float, less: float, goal: str, digits: int, ratio: int) -> Row:
-    """A row of a large measure and the small one it is held against, with their ratio."""
+    """Return a row of a large measure and the small one it is held against, with their ratio."""
     return what, f"{more:.{digits}f}", f"{less:.{digits}f}", f"{more / less:.{ratio}f}", goal
 
 
@@ -53,7 +53,7 @@ def conversations(rows: list[Row], quick: bool) -> None:
 
 
 def store_and_frames(rows: list[Row]) -> None:
-    """Opening the store, opening a desk, and loading 486 conversations into a frame."""
+    """Measure opening the store, opening a desk, and loading 486 conversations into a frame."""
     from benchmark_lib import Experiment, load_results
     from benchmark_lib.store.world import STORES, Store
 
@@ -108,7 +108,7 @@ def analysis(rows: list[Row], quick: bool) -> None:
 
 
 def pages(rows: list[Row], quick: bool) -> None:
-    """The site and all notebooks of a panel of 24 agents, by the clock and in CPU."""
+    """Measure the site and all notebooks of a panel of 24 agents, by the clock and in CPU."""
     agents = 3 if quick else 24
     for what, (clock, cpu) in panel.measure(agents).items():
         goal = f"< {panel.GOALS[what]}"
@@ -116,7 +116,7 @@ def pages(rows: list[Row], quick: bool) -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows in Markdown, with the day and the machine."""
+    """Return the rows in Markdown, with the day and the machine."""
     head = f"{date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} when it ended\n"
     lines = ["| measured | ours | rival or base | ratio | goal |", "|---|---|---|---|---|"]
     return "\n".join([head, *lines, *(f"| {' | '.join(row)} |" for row in rows)])

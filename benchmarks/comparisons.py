@@ -32,7 +32,7 @@ CANDIDATES = (CASES_T, INTENTS_T, CASES_FLIP, INTENTS_FLIP, CASES_BOOT, INTENTS_
 
 
 def centre(rate: float, spread: float) -> float:
-    """The logit at which the mean chance is `rate` when chances have a normal spread around it."""
+    """Return the logit at which the mean chance is `rate` when chances have a normal spread around it."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     return brentq(lambda m: weights @ expit(m + spread * nodes) / weights.sum() - rate, -20, 20)
 
@@ -55,7 +55,7 @@ def outcomes(theta: np.ndarray, repeats: bool, rng, trials: int = TRIALS) -> np.
 
 
 def judged(a: np.ndarray, b: np.ndarray, labels: np.ndarray, rng) -> dict[str, tuple[bool, float, float]]:
-    """What every candidate says of one data set: whether the two differ, and its interval."""
+    """Return what every candidate says of one data set: whether the two differ, and its interval."""
     found = {}
     for noun, groups in (("cases", np.arange(a.size)), ("intents", labels)):
         sums, sizes = np.bincount(groups, weights=a - b), np.bincount(groups)

@@ -93,7 +93,7 @@ def share_inside(low, high, truth) -> float:
 
 
 def ends(results, which, low: str = "low", high: str = "high") -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the results, spread back over the data sets."""
+    """Return the ends of the results, spread back over the data sets."""
     return tuple(np.array([getattr(result, name) for result in results])[which] for name in (low, high))
 
 
@@ -222,7 +222,7 @@ def verdict(role: str, cells) -> str:
 
 
 def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> str:
-    """The published page."""
+    """Return the published page."""
     places = [(population.name, trials) for population in SETTINGS for trials in TRIALS]
     lines = [
         "# Coverage of the intervals",

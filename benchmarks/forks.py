@@ -1,4 +1,4 @@
-"""Do the intervals of forks hold what they say, and what do forks save against whole conversations?
+"""Measure by simulation the coverage of forks' intervals, and the savings against whole conversations.
 
     python benchmarks/forks.py [--times 2000] [--seed 35] [--out benchmarks/forks.md]
 

@@ -34,7 +34,7 @@ ROUNDS = 6
 
 @contextmanager
 def machines(workers: int):
-    """The options of a run on so many workers that are there already, and their processes."""
+    """Yield the options of a run on this many running workers, and their processes."""
     if not workers:
         yield {}, []
         return
@@ -61,7 +61,7 @@ def busy_s() -> float:
 
 
 def played(where: dict, model: str, folder: str, **options):
-    """The run file of one run."""
+    """Play one run and return its run file."""
     out = Path(folder) / f"{time.monotonic_ns()}.deskbench"
     return asyncio.run(Experiment(model, out=out, progress=False, **where, **options).run())
 

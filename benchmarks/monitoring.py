@@ -1,4 +1,4 @@
-"""Are planted changes in made-up logs found, how soon, at how many false alarms; and what does it cost to read a large log?
+"""Measure how soon planted changes in made-up logs are found, false alarms, and the cost of a large log.
 
     python benchmarks/monitoring.py [--years 400] [--conversations 100000] [--seed 25] [--out benchmarks/monitoring.md]
 
@@ -29,13 +29,13 @@ LARGE = 100_000
 
 
 def markdown(frame) -> list[str]:
-    """A frame as a Markdown table."""
+    """Return a frame as a Markdown table."""
     rows = [list(frame.columns), ["---"] * len(frame.columns), *frame.astype(str).to_numpy().tolist()]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
 def false_lines(years: int, rng: np.random.Generator) -> list[str]:
-    """False alarms in years in which nothing changes."""
+    """Count false alarms in years in which nothing changes."""
     lines = []
     for per_week, unrest in QUIET:
         alarms = first_alarms(years, rng, changes=(), per_week=per_week, unrest=unrest)
@@ -67,7 +67,7 @@ def found_lines(years: int, rng: np.random.Generator) -> list[str]:
 
 
 def write_large(path: Path, n: int, seed: int) -> None:
-    """A log of `n` conversations whose texts are all different."""
+    """Write a log of `n` conversations whose texts are all different."""
     with path.open("wb") as file:
         for number, line in zip(range(n), made_up_year(np.random.default_rng(seed), per_week=n // 50), strict=False):
             messages = [{**m, "content": f"{m['content']} My note {number} of this month."} for m in line["messages"]]
@@ -79,7 +79,7 @@ def read_large(path: str, store: str) -> None:
     begun = time.process_time()
     seen = monitor(path, store=store or None)
     spent, peak = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(seen.counted.conversations.total(), f"{spent:.1f}", f"{peak:.0f}")
+    print(len(seen.log.rows), f"{spent:.1f}", f"{peak:.0f}")
 
 
 def cost_lines(sizes: tuple[int, ...], seed: int) -> list[str]:

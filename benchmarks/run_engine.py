@@ -81,7 +81,7 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
 
 @contextmanager
 def endpoint(latency_s: float = LATENCY_S):
-    """A server that answers each call after the same time, in a process of its own: its address, and the process."""
+    """Start a server process that answers each call after the same time; yield its address and it."""
     line = [sys.executable, str(ROOT / "benchmarks" / "fixed_latency.py"), str(latency_s)]
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

@@ -32,7 +32,7 @@ IN_TURN, ROUNDS = 2, {"retail": 2, "airline": 2, "telecom": 20}
 
 @contextmanager
 def clock(spent: Counter, phase: str):
-    """Adds the CPU milliseconds that pass to a phase."""
+    """Add the CPU milliseconds that pass to a phase."""
     started = time.process_time()
     yield
     spent[phase] += 1e3 * (time.process_time() - started)
@@ -45,7 +45,7 @@ def same_ids() -> None:
 
 
 def with_tools_timed(environment: Any, spent: Counter) -> Any:
-    """An environment that adds what its tools take to the phase of that name."""
+    """Return an environment that adds what its tools take to the phase of that name."""
     respond = environment.get_response
 
     def timed(call: Any) -> Any:
@@ -57,7 +57,7 @@ def with_tools_timed(environment: Any, spent: Counter) -> Any:
 
 
 def hashes(environment: Any) -> list[str | None]:
-    """What both databases come to at the end."""
+    """Return the hashes of both databases at the end."""
     return [environment.get_db_hash(), environment.get_user_db_hash()]
 
 
@@ -102,7 +102,7 @@ def ours(domain: str, kept: Path) -> dict[str, Any]:
 
 
 def least(count: int, play: Any) -> Counter:
-    """The smallest of each phase over some rounds."""
+    """Return the smallest of each phase over some rounds."""
     rounds = []
     for _ in range(count):
         rounds.append(Counter())
@@ -157,7 +157,7 @@ def theirs(domain: str, kept: Path) -> dict[str, Any]:
 
 
 def call_directly(world: Any, task: Any, messages: list[dict[str, Any]], spent: Counter) -> None:
-    """The functions that a conversation called, on the environment that it began with."""
+    """Call the functions of a conversation on its first environment."""
     start, kits = task.initial_state, {"assistant": world.tools, "user": world.user_tools}
     if start:
         world.set_state(start.initialization_data, start.initialization_actions, [])
@@ -171,7 +171,7 @@ def call_directly(world: Any, task: Any, messages: list[dict[str, Any]], spent: 
 
 
 def replayed_sides() -> tuple[type, type]:
-    """An agent and a user that take their messages, in turn, from one list."""
+    """Return an agent and a user that take their messages, in turn, from one list."""
     from tau2.agent.base import BaseAgent
     from tau2.data_model.message import AssistantMessage, UserMessage
     from tau2.user.base import STOP, BaseUser

@@ -119,7 +119,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
     safest = page.partition('<section id="safest">')[2].partition("</section>")[0]
     for text in (safest, lines[1]):
         assert re.search(r"(first|second) may answer (nothing )?alone.*approval", text)
-        assert "These cases cannot show of any model, however good, that it may answer an intent alone" in text
+        assert "These cases cannot show for any model, however good, that it may answer an intent alone" in text
     assert "a person behind" not in page
     assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
     assert not any(re.search(r"\d %", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page)), "no break"
@@ -208,7 +208,7 @@ def test_a_model_that_plays_one_trial_is_compared_and_told_to_play_three(tmp_pat
     found = {c.name: c for c in reports.answers(load_results(tmp_path)).considered}
     assert found["five"].compared and not found["five"].steps
     assert found["one"].compared and "hardly known" in found["one"].why
-    assert found["one"].steps == (("Play 3 trials; what is on file is kept", "deskbench run one --trials 3"),)
+    assert found["one"].steps == (("Play 3 trials; conversations on file are kept", "deskbench run one --trials 3"),)
 
 
 def test_own_stakes_are_read_from_a_small_file_and_named_with_the_answers(tmp_path, two_models):

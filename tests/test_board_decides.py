@@ -256,7 +256,7 @@ def test_published_figures_are_shown_on_request_only(oracle_run, tmp_path, capsy
 
 def test_what_no_model_can_show_is_said_with_the_command_that_makes_enough_cases(results, tmp_path, capsys):
     said = reports.scope_in_words(tables.scope_table(results.conversations.query("entry == 'scripted:oracle'")))[0]
-    assert "cannot show of any model, however good, that it may answer an intent alone" in said
+    assert "cannot show for any model, however good, that it may answer an intent alone" in said
     made = re.search(r"deskbench generate --seed N --sets (\d+) --out fresh", said)
     assert int(made[1]) == 5 and "none has more than 6" in said
     assert main(["generate", "--seed", "7", "--sets", "2", "--out", str(tmp_path / "fresh")]) == 0

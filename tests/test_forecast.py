@@ -126,7 +126,7 @@ def test_where_no_price_is_known_it_asks_above_a_number_of_calls(line, in_a_term
         in_a_terminal("")
         assert main(words) == 2 and server.count == 0
         said = capsys.readouterr().err
-        assert "calls at a price that is not known. Begin? [y/N]" in said and "data/prices.yaml" in said
+        assert "calls at an unknown price. Begin? [y/N]" in said and "data/prices.yaml" in said
         monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
         assert main([*words, "--ask-above", "5"]) == 2 and "--yes" in capsys.readouterr().err
         in_a_terminal("")
@@ -185,7 +185,7 @@ def test_what_the_main_job_refuses_it_refuses_before_a_file_is_moved_or_an_agent
 @pytest.mark.parametrize("sum_", ["-1", "nan"])
 def test_a_sum_that_is_none_is_refused(line, capsys, sum_):
     assert main([*line("http://127.0.0.1:9/v1", f"--ask-above={sum_}")]) == 2
-    assert "--ask-above must be a sum" in capsys.readouterr().err
+    assert "--ask-above must be a number" in capsys.readouterr().err
 
 
 def test_what_is_on_file_is_not_forecast_again(line, capsys):

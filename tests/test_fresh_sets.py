@@ -319,9 +319,9 @@ def test_bad_input_is_refused_in_one_sentence(store, tmp_path):
     for seed, out, says in (
         (-1, tmp_path / "a", "a whole number from 0"),
         (2**64, tmp_path / "a", "a whole number from 0"),
-        (1, tmp_path / "full", "does not exist or is empty"),
-        (1, tmp_path / "full" / "x", "does not exist or is empty"),
-        (1, store.path / "new", "inside the store"),
+        (1, tmp_path / "full", "a new or empty folder"),
+        (1, tmp_path / "full" / "x", "a new or empty folder"),
+        (1, store.path / "new", "inside its source store"),
         (1, tmp_path / "full" / "x" / "y", "cannot be written"),
     ):
         with pytest.raises(BadInput, match=says):

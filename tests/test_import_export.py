@@ -364,7 +364,7 @@ class TestTau2:
         assert "1 of 4 simulations of its index have no file: t2-1 (task t2, trial 1)." in told
         (folder / "simulations" / "t1-0.json").write_text("[]")
         assert main(["import", str(folder), "--out", str(tmp_path / "p")]) == 2, "the folder itself says what it is"
-        assert "t1-0.json is no simulation of tau2" in capsys.readouterr().err
+        assert "t1-0.json is not a simulation of tau2" in capsys.readouterr().err
 
     def test_a_spoken_run_has_scores_but_no_counts(self, tmp_path):
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0, messages=[], ticks=[])), format="tau2")
@@ -377,7 +377,7 @@ class TestTau2:
         [
             ({"domain": "retail", "metrics": {}}, "a summary that tau2 writes beside its results"),
             ([entry(0, 0, 1.0)], "no results file of tau2"),
-            (tau2(), "holds no simulation"),
+            (tau2(), "has no simulations"),
         ],
     )
     def test_what_is_no_such_file_is_refused_in_words(self, tmp_path, content, words):
@@ -503,10 +503,10 @@ class TestJsonLines:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            (b"{", "line 1 is no JSON"),
-            (b"[]", "no record with case_id"),
+            (b"{", "line 1 is not JSON"),
+            (b"[]", "not a record with case_id"),
             (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1 up"),
-            (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "ended_by is 'magic'"),
             (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages, entry 1, side: field required"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
@@ -526,7 +526,7 @@ class TestJsonLines:
                 b'"arguments": 5, "result": 1, "error": null, "write": false}]}',
                 "line 1: tool_calls, entry 1, arguments: input should be an object",
             ),
-            (b"\n", "holds no record"),
+            (b"\n", "has no records"),
         ],
     )
     def test_a_wrong_line_is_named(self, tmp_path, line, words):

@@ -204,11 +204,11 @@ def test_a_score_that_is_no_number_is_unscored(tmp_path, value):
 @pytest.mark.parametrize(
     "name, content, words",
     [
-        ("cut.eval", MADE_BY_INSPECT.read_bytes()[:4000], "cut short"),
+        ("cut.eval", MADE_BY_INSPECT.read_bytes()[:4000], "truncated"),
         ("no.eval", b"hello", "not a log of Inspect"),
         ("list.json", b"[1, 2]", "not a log of Inspect"),
         ("deep.json", b"[" * 100_000, "not a log of Inspect"),
-        ("none.json", json.dumps({"eval": {"dataset": {}}, "samples": []}).encode(), "holds no sample"),
+        ("none.json", json.dumps({"eval": {"dataset": {}}, "samples": []}).encode(), "has no samples"),
         ("odd.json", json.dumps({"eval": {"dataset": {}}, "samples": [{"messages": 3}]}).encode(), "damaged"),
     ],
 )

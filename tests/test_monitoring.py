@@ -13,7 +13,7 @@ from benchmark_lib import figures, monitoring, reports
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.claims import DETECTORS
-from benchmark_lib.extras.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
+from benchmark_lib.extras.monitoring.logs import LogReader, as_time
 from benchmark_lib.extras.monitoring.made_up import shares_by_week, texts
 from benchmark_lib.extras.monitoring.page import safe_link, terminal_lines, write_pages
 
@@ -74,7 +74,8 @@ def test_a_tool_that_nobody_knows_makes_detectors_abstain_until_it_is_named(tmp_
     assert any("Phantom action" in titles for reason, titles in seen.absent.items() if "--tool" in reason)
     named = monitoring.monitor(log, tools={"kundeAbfragen": "read"})
     assert named.drift.set_index("measure").loc["phantom_action", "base_count"] == 20 and not named.notes
-    assert monitoring.monitor(log, tools={"kundeAbfragen": "cancel_order"}).rows[1].base_counts == (0, 0)
+    cancelled = monitoring.monitor(log, tools={"kundeAbfragen": "cancel_order"}).weeks
+    assert (cancelled[cancelled["measure"] == "phantom_action"]["count"] == 0).all()
 
 
 def test_weeks_whose_calls_were_not_logged_count_for_nothing_that_needs_calls(tmp_path):
@@ -103,7 +104,7 @@ def test_chat_messages_with_calls_inside_them_and_every_way_to_write_a_time_are_
     path = tmp_path / "x.jsonl.gz"
     with gzip.open(path, "wt") as file:
         file.writelines(json.dumps({"messages": chat, "metadata": {"created_at": at}}) + "\n" for at in times)
-    found = list(read_logs([path], LogFormat(tools={"escalate": "hand_over_to_human"})))
+    found = list(LogReader([path], tools={"escalate": "hand_over_to_human"}))
     assert {one.at for one in found} == {datetime(2026, 1, 5, 8, tzinfo=UTC)}
     assert [c.name for c in found[0].record.tool_calls] == ["hand_over_to_human"]
     assert [m.side for m in found[0].record.messages] == ["customer", "agent"]
@@ -112,7 +113,7 @@ def test_chat_messages_with_calls_inside_them_and_every_way_to_write_a_time_are_
 
 
 def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path):
-    found = list(read_logs([Path(__file__).parent / "data" / "inspect_mock.eval"]))
+    found = list(LogReader([Path(__file__).parent / "data" / "inspect_mock.eval"]))
     assert len(found) == 4 and found[0].at.year == 2026 and found[0].record.tool_calls[0].name == "add"
     said = {"role": "user", "content": HELLO, "turn_idx": 0}
     one = {"id": "s", "task_id": "t", "trial": 0, "messages": [said], "reward_info": {"reward": 1.0}}
@@ -125,11 +126,11 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
     }
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
-    assert [(x.at.hour, x.record.messages[0].text) for x in read_logs([path], LogFormat("tau2"))] == [(8, HELLO)]
+    assert [(x.at.hour, x.record.messages[0].text) for x in LogReader([path], "tau2")] == [(8, HELLO)]
     del one["start_time"]
     path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
     with pytest.raises(BadInput, match="conversation 1 does not say when it was"):
-        list(read_logs([path], LogFormat("tau2")))
+        list(LogReader([path], "tau2"))
 
 
 @pytest.mark.parametrize(
@@ -148,13 +149,13 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
 def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_counted(tmp_path, bad, why):
     path = tmp_path / "x.jsonl"
     path.write_text("\n".join([json.dumps(line(1)), bad, json.dumps(line(2))]) + "\n")
-    read = read_logs([path])
+    read = iter(LogReader([path]))
     assert next(read).name == "c1", "what stands before it has been read: no more than a line is held"
     with pytest.raises(BadInput, match=f"line 2.*{why}|{why}"):
         next(read)
-    left_out = LeftOut()
-    assert [one.name for one in read_logs([path], LogFormat(left_out=left_out))] == ["c1", "c2"]
-    assert left_out.lines == 1 and "line 2" in left_out.first
+    lenient = LogReader([path], leave_out_bad=True)
+    assert [one.name for one in lenient] == ["c1", "c2"]
+    assert lenient.left_out == 1 and "line 2" in lenient.first_left_out
 
 
 def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
@@ -226,9 +227,26 @@ def test_a_result_of_a_form_that_a_detector_cannot_read_is_counted_and_never_fat
 def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     lines = [line(n, n % 4) for n in range(20)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
-    assert (
-        seen.counted.conversations.total() == 20 and "left out because their id had come up before: 20" in seen.notes[0]
-    )
+    assert len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
+
+
+def test_a_number_is_held_against_what_nine_of_ten_conversations_of_the_baseline_reach(tmp_path):
+    words = [10] * 18 + [30] * 2 + [10, 11, 12, 40] * 5
+    lines = [line(n, n // 10, " ".join(["fine"] * count)) for n, count in enumerate(words)]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines))
+    row = seen.drift.set_index("measure").loc["agent_words"]
+    assert row["title"] == "Many words (over 10)" and (row["base_count"], row["base_n"]) == (2, 20)
+    assert (row["recent_count"], row["recent_n"]) == (15, 20)
+    behind = seen.behind[(seen.behind["measure"] == "agent_words") & (seen.behind["week"] == "2026-01-26")]
+    assert list(behind["value"]) == [40, 40, 40, 12, 12, 12, 11, 11], "the highest first"
+    assert list(behind["place"])[:2] == ["x.jsonl:32", "x.jsonl:36"], "of equal ones, as they are in the log"
+
+
+def test_a_week_lists_at_most_fifty_conversations_and_counts_all(tmp_path):
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", [line(n, n % 2, "") for n in range(130)]))
+    week = seen.weeks[(seen.weeks["measure"] == "no_reply") & (seen.weeks["week"] == "2026-01-05")]
+    listed = seen.behind[(seen.behind["measure"] == "no_reply") & (seen.behind["week"] == "2026-01-05")]
+    assert (week["count"].iloc[0], len(listed)) == (65, 50) and listed["place"].iloc[0] == "x.jsonl:1"
 
 
 def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
@@ -260,6 +278,6 @@ def test_a_made_up_year_is_the_same_for_the_same_seed_and_says_that_it_is_synthe
     assert first == again and all(one["synthetic"] for one in first)
     shares = shares_by_week()
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    kinds = np.array(texts().kinds)
+    kinds = texts()["kind"].to_numpy()
     for change in monitoring.CHANGES:
         assert shares[-1, kinds == change.kind].sum() == pytest.approx(change.share)

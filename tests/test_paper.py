@@ -262,7 +262,7 @@ def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version
     assert "partial" not in said and f"{finished} conversations were recorded" in said
     example.conversations = example.conversations.iloc[1:]
     assert f"has {finished - 1} of {finished}" in reports.methods(example)
-    assert r"95 \%" in reports.methods(example, latex=True)
+    assert r"95\%" in reports.methods(example, latex=True)
 
 
 def test_the_numbers_of_a_table_stand_beside_its_text_in_the_csv(board, paper_folder):

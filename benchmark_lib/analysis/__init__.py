@@ -1,4 +1,4 @@
-"""Run files to frames (`load_results`), frames to tables (`tables`), arrays to estimates (`estimators`)."""
+"""Run files to frames, frames to tables, arrays to estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that know which conversations they count, and tables of them, from which every medium is drawn."""
+"""Numbers that know which conversations they count, and the tables built from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .query import Query
 
 MARKS = "abcdefghijklmnopqrstuvwxyz"
-"""The signs of footnotes."""
+"""Signs of footnotes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,16 +26,15 @@ class Cell:
     Attributes
     ----------
     number, interval : str
-        The value and its interval as text; the interval is empty where there is none.
+        The value and its interval as text; the interval may be empty.
     label, note : str
-        The estimand in a word (``median``, ``mean``), and what belongs behind the number (``worst trial 1``).
+        The estimand in a word (``median``, ``mean``), and the text after the number (``worst trial 1``).
     estimate, scale : Estimate or None, Scale or None
-        What the text was written from, and on which scale; None for counts and text.
+        Source of the text, and its scale; None for counts and text.
     yes, known, k, n : Query or None, int
-        The conversations that the number counts (None where there are none), those that have a value, and their
-        numbers.
+        Queries of the conversations counted and of those with a value (None for none), and both numbers.
     which : str
-        The trials that are counted, in words that follow the count (`` of trial 2, ...``); empty for all.
+        The trials that are counted, as a text that follows the count (`` of trial 2, ...``); empty for all.
     """
 
     number: str
@@ -55,7 +54,7 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """Return the number on the scale on which it is written; NaN where there is none."""
+        """Return the number on the scale on which it is written; NaN without an estimate."""
         if self.estimate is None:
             return float("nan")
         return (self.scale.times if self.scale else 1) * self.estimate.estimate
@@ -65,21 +64,21 @@ class Cell:
         return f"{self}, {self.note}" if self.note else str(self)
 
     def sort(self) -> str:
-        """Return the value for sorting; empty where there is none."""
+        """Return the value for sorting; empty if there is none."""
         return "" if self.estimate is None or missing(self.estimate.estimate) else f"{self.estimate.estimate:.6g}"
 
     def drawn(self) -> dict[str, float] | None:
-        """Return where value, low and high are on the way from the least to the greatest possible value, in percent."""
-        found = self.estimate
-        if found is None or self.scale is None or not self.scale.bounds or missing(found.low):
+        """Return value, low and high in percent of the metric's range; None if it has no ends."""
+        ends_of = self.estimate
+        if ends_of is None or self.scale is None or not self.scale.bounds or missing(ends_of.low):
             return None
-        full = self.scale.factor(found.n)
-        ends = {"value": found.estimate, "low": found.low, "high": found.high}
+        full = self.scale.factor(ends_of.n)
+        ends = {"value": ends_of.estimate, "low": ends_of.low, "high": ends_of.high}
         return {name: 100 * min(max(end / full, 0), 1) for name, end in ends.items()} if full else None
 
 
 def metric_cell(estimate: Estimate, scale: Scale, label: str, note: str = "", **behind: Any) -> Cell:
-    """Return the cell of an estimate on a metric's scale; `behind` as `benchmark_lib.analysis.counting` gives it."""
+    """Return the cell of an estimate; `behind` comes from `benchmark_lib.analysis.counting`."""
     number = scale.written(estimate.estimate) if label == "median" else scale.mean(estimate.estimate)
     interval = scale.interval(estimate.low, estimate.high)
     if not behind.get("k") or missing(estimate.estimate):
@@ -94,14 +93,13 @@ class Heading:
     Attributes
     ----------
     key, title : str
-        Its name in the rows, and its heading.
+        Name in the rows, and heading.
     heads : tuple of str
-        The headings of its cells where a medium gives each cell a column of its own; the title alone by default.
+        Headings of the cells in media that give each cell its own column; by default the title alone.
     under, help, mark : str
-        The small type below the heading (the denominator), a sentence that explains the column, the sign of its
-        footnote.
+        Small type below the heading (the denominator), a sentence that explains the column, the sign of its footnote.
     part : str
-        The part of the table it belongs to, see the function that makes the table.
+        Part of the table, as named by the function that makes the table.
     """
 
     key: str
@@ -115,20 +113,20 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Rows of cells, from which every medium is drawn; no renderer knows a metric.
+    """Rows of cells from which every medium is drawn; no renderer knows a metric.
 
     Attributes
     ----------
     columns : tuple of Heading
         In order.
     rows : tuple of dict
-        By the key of a column, a text, a cell or several cells.
+        A text, a cell or several cells, by the key of the column.
     caption : str
         What the table shows: n, trials, estimand, interval.
     notes : tuple of (mark, text)
-        Footnotes; those to the whole table have no mark.
+        Footnotes; a footnote to the whole table has no mark.
     line : (int, str) or None
-        A row before which the table is parted, and what follows there in words.
+        The first row below the dividing line, and the text of the line.
     """
 
     columns: tuple[Heading, ...]
@@ -138,28 +136,28 @@ class Table:
     line: tuple[int, str] | None = None
 
     def cells(self, row: dict[str, Any], column: Heading) -> tuple[Any, ...]:
-        """Return the cells of a row in a column, a text as one."""
-        found = row.get(column.key, "")
-        return found if isinstance(found, tuple) else (found,)
+        """Return the cells of a row in one column; a text counts as one cell."""
+        value = row.get(column.key, "")
+        return value if isinstance(value, tuple) else (value,)
 
     def part(self, name: str, **changed: Any) -> Table:
-        """Return the table with its first column and those of one part; `changed` are attributes that are set anew."""
+        """Return the table with its first column and one part; `changed` sets other attributes."""
         kept = tuple(column for at, column in enumerate(self.columns) if column.part == name or not at)
         return replace(self, columns=kept if len(kept) > 1 else (), **changed)
 
     @property
     def numeric(self) -> dict[str, bool]:
-        """Return by the key of each column whether it has numbers."""
+        """Return which columns contain numbers, by key."""
         return {c.key: any(isinstance(v, Cell) for row in self.rows for v in self.cells(row, c)) for c in self.columns}
 
     def texts(self) -> list[list[str]]:
-        """Return the rows as text, one for each column."""
+        """Return the rows as text, one entry per column."""
         return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
 
     def split(self) -> Table:
-        """Return the table with a column for each cell, for media that have no room for several in one place.
+        """Return the table with a column for each cell, for media with one value in a place.
 
-        A column of several cells gives each its own key, by its label: ``unsafe_median``, ``unsafe_mean``.
+        The columns of one heading get their keys from the labels of the cells: ``unsafe_median``, ``unsafe_mean``.
         """
         columns: list[Heading] = []
         rows: list[dict[str, Any]] = [{} for _ in self.rows]
@@ -174,22 +172,22 @@ class Table:
         return replace(self, columns=tuple(columns), rows=tuple(rows))
 
     def numbers(self) -> pd.DataFrame:
-        """Return the unrounded value, low, high and n of each column of estimates; NaN where there is none."""
+        """Return the unrounded value, low, high and n of each column of estimates, or NaN."""
         import pandas as pd
 
-        found: dict[str, list[float]] = {}
+        columns: dict[str, list[float]] = {}
         table = self.split()
         for key in (column.key for column in table.columns):
             estimates = [getattr(row[key], "estimate", None) for row in table.rows]
             if any(estimates):
                 for end in ("estimate", "low", "high", "n"):
                     name = key if end == "estimate" else f"{key}_{end}"
-                    found[name] = [getattr(one, end, float("nan")) for one in estimates]
-        frame = pd.DataFrame(found)
+                    columns[name] = [getattr(est, end, float("nan")) for est in estimates]
+        frame = pd.DataFrame(columns)
         return frame.loc[:, [not name.endswith(("_low", "_high")) or frame[name].notna().any() for name in frame]]
 
     def frame(self) -> pd.DataFrame:
-        """Return the table as text, with numbers in the columns that hold medians."""
+        """Return the table as text; columns of medians contain numbers."""
         import pandas as pd
 
         table = self.split()
@@ -200,7 +198,7 @@ class Table:
 def footnoted(
     columns: Iterable[Heading], notes: Mapping[str, str], whole: Iterable[str] = ()
 ) -> tuple[tuple[Heading, ...], tuple[tuple[str, str], ...]]:
-    """Return columns with the marks of their footnotes, and the footnotes, those to the `whole` table last."""
+    """Return marked columns with their footnotes; footnotes to the `whole` table come last."""
     marks = {key: MARKS[at % len(MARKS)] * (1 + at // len(MARKS)) for at, key in enumerate(k for k in notes if k)}
     marked = tuple(replace(column, mark=marks.get(column.key, "")) for column in columns)
     return marked, (*((mark, notes[key]) for key, mark in marks.items()), *(("", text) for text in whole))

@@ -1,4 +1,4 @@
-"""The conversations that a number counts: how many, of how many, and the query that lists them."""
+"""Counts behind a number: conversations that count, their total, and the query for each."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind a metric: of a share or a count those whose flag is true, of a mean all.
+    """Return the conversations behind a metric: those with a true flag, or all for a mean.
 
     Returns
     -------
@@ -25,16 +25,16 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
 
 def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[str, Any]]:
-    """Return the conversations behind a metric in each trial that has a value, as `behind_metric` gives them."""
+    """Return `behind_metric` for each trial that has a value."""
     values, trials = values_of(rows, metric, "trial")
     known = np.unique(trials[~np.isnan(values)])
     return [_behind(values[trials == trial], metric, who | {"trial": trial}) for trial in known]
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind the median, as `behind_metric`: of the trial with that value, or two around it.
+    """Return `behind_metric` for the trial with the median value, or the two trials around it.
 
-    ``of`` says which trials in words. Where no trial is whole enough for a median, ``k`` is 0.
+    ``of`` names the trials in words. ``k`` is 0 if no trial is complete enough for a median.
     """
     values, trials, cases = values_of(rows, metric, "trial", "case_id")
     chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
@@ -42,8 +42,8 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
         return _behind(values, metric, who) | {"k": 0, "of": ""}
     if len(np.unique(trials)) < 2:
         return _behind(values, metric, who) | {"of": ""}
-    mine = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
-    return mine | {"of": f" of {trials_in_words(chosen)}"}
+    counts = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
+    return counts | {"of": f" of {trials_in_words(chosen)}"}
 
 
 def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        What `tally` gives for success, and of the cases that failed at least once their number ``cases``, the number of
-        conversations ``failing`` and the fields that list them, ``fell``.
+        The result of `tally` for success. The number of cases with a failure is ``cases``, that of their conversations
+        ``failing``, and ``fell`` has the fields that list these conversations.
     """
     share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
     failed = rows.loc[(share < 1).fillna(False), "case_id"]
@@ -71,13 +71,13 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
 
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
-    """Return the fields that list the conversations of a detector's finding, and all on which it did not abstain."""
+    """Return the fields that list a detector's findings, and those it did not abstain on."""
     column = names_of(Score)[detectors()[detector].column]
     return {"yes": {**who, column: NO if detector in WHERE_TRUE_IS_RIGHT else YES}, "known": {**who, column: KNOWN}}
 
 
 def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
-    """Return how many flags of a column are true of how many known, and the fields that list both; None without any."""
+    """Return how many known flags of a column are true, with their queries; None without any."""
     known = values.dropna()
     if known.empty:
         return None

@@ -1,7 +1,4 @@
-"""The columns of every frame, each declared once with its type, unit and words.
-
-The frames are built from here, and so is the data dictionary.
-"""
+"""The columns of frames and data dictionary, declared once with type, unit and description."""
 
 from typing import Annotated, TypedDict
 

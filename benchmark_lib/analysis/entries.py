@@ -1,4 +1,4 @@
-"""The name of each run in every table, the settings of its model, and the runs that copy others."""
+"""Names of runs in tables, settings of their models, and runs that copy others."""
 
 from __future__ import annotations
 
@@ -21,70 +21,69 @@ if TYPE_CHECKING:
     from .frames import Results
 
 RULES_NAMED = 2
-"""Rules of an operator that a name contains; of more it has the first and their number."""
+"""Most operator rules listed in a name; beyond it the name has the first rule and their number."""
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
-"""Inputs of a run that have words of their own in a name; any other stands there under its own."""
+"""Inputs of a run with their own wording in a name; any other input appears under its own name."""
 APART = ("model", "players", "rules")
-"""Inputs that a name shows otherwise."""
+"""Inputs that a name shows in another way."""
 
 LONGEST = 40
-"""How many characters of a value a name contains."""
+"""Most characters of a value in a name."""
 
 _FILE = re.compile(r".+?\.\w+(?= |$)")
 HASH_SHOWN = 4
-"""How many characters of a content's hash a name contains, where the words alone do not say which content it is."""
+"""Characters of a content's hash in a name, where the words do not identify the content."""
 DEFAULT = "default"
-"""What is shown for a setting that was left as it is, and for a run that set nothing."""
+"""Value of an unchanged setting, and of a run without settings."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Levels of reasoning effort as endpoints name them, the least first."""
+"""Levels of reasoning effort as endpoints name them, lowest first."""
 THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
-"""Inputs that two runs must share before a difference between them is put down to a setting."""
+"""Inputs that two runs must share before a difference between them counts as the effect of a setting."""
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return the entry of each run by run_id, no two alike, given the manifests of all runs that are shown together.
+    """Return the entry of each run by run_id, no two alike.
 
-    An entry is the name of the model if it has one run, otherwise followed by what differs, ``"acme-large [seed 7]"``.
-    A prompt of one's own and an operator's rules are always named, the prompt by its file and the first characters of
-    its hash. Where nothing differs the run_id says which run it is. Imported records of a model never change the name
-    of its run here.
+    An entry is the model's name. If the model has several runs, what differs follows: ``"acme-large [seed 7]"``. A
+    custom prompt and operator rules always appear, the prompt as its file and the first characters of its hash. Runs
+    that differ in nothing get their run_id. Imported records never change the name of a run of the same model.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
         runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
     names: dict[str, str] = {}
-    for (model, imported), mine in runs.items():
-        words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
-        words = [_never_unsaid(said, m) for said, m in zip(words, mine, strict=True)]
-        names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
+    for (model, imported), group in runs.items():
+        words = told_apart(group) if len(group) > 1 else _store(group) if imported and (model, False) in runs else [""]
+        words = [_with_own_inputs(trait, m) for trait, m in zip(words, group, strict=True)]
+        names |= {m["run_id"]: f"{model} [{trait}]" if trait else model for m, trait in zip(group, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
 
 
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
-    """Return the entry that a name means: an entry as it is, or that of the run whose file, run_id or only model it is.
+    """Return the entry that a name means: an entry itself, or a run's file, run_id or model.
 
-    The entry of a run depends on what else is there, its file does not: a command that names the file is true later
-    too.
+    A model is enough if it has one run. The entry of a run depends on the other runs, its file name does not: a command
+    that names the file stays valid.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
         return name
     runs = getattr(results, "runs", ())
-    found = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
-    alike = found or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
-    return found[0] if found else alike[0] if len(alike) == 1 else name
+    by_file = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
+    alike = by_file or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
+    return by_file[0] if by_file else alike[0] if len(alike) == 1 else name
 
 
-def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
+def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
     prompt = own_prompt(manifest)
     unprotected = UNPROTECTED if _value(manifest, "isolate") == UNPROTECTED else ""
     own = (f"prompt {prompt}" if prompt else "", _rules(manifest), unprotected)
-    return ", ".join(filter(None, (said, *(words for words in own if words not in said))))
+    return ", ".join(filter(None, (trait, *(words for words in own if words not in trait))))
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
-    """Return a prompt other than the store's as its file and the start of its hash: ``brief.md (3fa2)``."""
+    """Return a custom prompt as its file and the start of its hash: ``brief.md (3fa2)``."""
     part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
     value = str(part.get("value") or "").strip()
     stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]
@@ -96,24 +95,24 @@ def own_prompt(manifest: dict[str, Any]) -> str:
 
 def _rules(manifest: dict[str, Any]) -> str:
     names = str(_value(manifest, "rules") or "").split(", ")
-    told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
-    return f"rules {as_named(told)}" if names[0] else ""
+    text = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
+    return f"rules {as_named(text)}" if names[0] else ""
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """Return what distinguishes several runs: the first trait that differs in all, or several traits, or the run_id."""
+    """Return what distinguishes several runs: traits that differ between them, or the run_id."""
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
         return alone
-    told: list[tuple[str, ...]] = [()] * len(manifests)
+    traits: list[tuple[str, ...]] = [()] * len(manifests)
     for column in differing:
-        more = [(*words, word) for words, word in zip(told, column, strict=True)]
-        told = more if len(set(more)) > len(set(told)) else told
-    times = Counter(told)
+        more = [(*words, word) for words, word in zip(traits, column, strict=True)]
+        traits = more if len(set(more)) > len(set(traits)) else traits
+    times = Counter(traits)
     return [
         ", ".join(words if times[words] == 1 else (*words, m["run_id"]))
-        for words, m in zip(told, manifests, strict=True)
+        for words, m in zip(traits, manifests, strict=True)
     ]
 
 
@@ -123,7 +122,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     known = input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
     own = map(own_prompt, manifests)
-    yield [f"prompt {mine}" if mine else words for mine, words in zip(own, known, strict=True)]
+    yield [f"prompt {prompt}" if prompt else words for prompt, words in zip(own, known, strict=True)]
     yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
     yield input_words(manifests, "agent", "agent {}", "no own agent")
@@ -144,7 +143,7 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
 def input_words(
     manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
 ) -> list[str]:
-    """Return an input of each run in words, with its hash's start where the same words mean several contents."""
+    """Return an input of each run in words, with a hash where words alone are ambiguous."""
     parts = [m["inputs"].get(name) or {} for m in manifests]
     texts = [as_named(part.get("value")) for part in parts]
     if last_word:
@@ -154,25 +153,25 @@ def input_words(
         for part, text in zip(parts, texts, strict=True)
     ]
     hashes = [str(part.get("hash")) for part in parts]
-    times = Counter(said for said, _ in set(zip(words, hashes, strict=True)))
+    times = Counter(trait for trait, _ in set(zip(words, hashes, strict=True)))
     return [
-        said if times[said] == 1 else f"{said} ({content[:HASH_SHOWN]})"
-        for said, content in zip(words, hashes, strict=True)
+        trait if times[trait] == 1 else f"{trait} ({content[:HASH_SHOWN]})"
+        for trait, content in zip(words, hashes, strict=True)
     ]
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
     flat = [dict(flat_settings(_value(m, "settings") or {})) for m in manifests]
-    every = dict.fromkeys(name for one in flat for name in one)
-    names = [name for name in every if len({orjson.dumps(one.get(name)) for one in flat}) > 1]
+    every = dict.fromkeys(name for pairs in flat for name in pairs)
+    names = [name for name in every if len({orjson.dumps(pairs.get(name)) for pairs in flat}) > 1]
     return [
-        ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings"
-        for one in flat
+        ", ".join(f"{name} {as_named(pairs[name])}" for name in names if name in pairs) or "default settings"
+        for pairs in flat
     ]
 
 
 def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield settings one by one, those of the agent without a prefix."""
+    """Yield settings one by one; settings of the agent have no prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
@@ -187,28 +186,28 @@ def as_named(value: Any) -> str:
 
 
 def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the settings of a run's model by name, as text; without those that were left as they are.
+    """Return the changed settings of a run's model as text, by name.
 
-    They are fields of the request, ``prompt`` for one that is not the store's own, and any further input such as rules.
+    They are fields of the request, a custom ``prompt``, and any further input such as rules.
     """
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
-    found = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
+    settings = {name: as_named(value) for name, value in flat_settings(body)} if body else {}
     if prompt := own_prompt(manifest):
-        found["prompt"] = prompt
+        settings["prompt"] = prompt
     for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
         if inputs[name].get("value") not in (None, "", []):
-            found[name] = as_named(inputs[name]["value"])
-    return found
+            settings[name] = as_named(inputs[name]["value"])
+    return settings
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
-    """Return the settings of a run's model, ``reasoning effort high, temperature 0``; `DEFAULT` for none."""
+    """Return the settings of a run's model, ``reasoning effort high``, or `DEFAULT`."""
     return ", ".join(f"{name} {value}" for name, value in settings_of(manifest).items()) or DEFAULT
 
 
 def level(value: str) -> tuple[int, float, str]:
-    """Return the rank of a value of a setting: the default first, then efforts and numbers from low to high."""
+    """Return the rank of a setting's value: the default, then efforts and numbers upwards."""
     if value == DEFAULT:
         return 0, 0.0, ""
     if value in EFFORTS:
@@ -225,26 +224,26 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     Returns
     -------
     list of (setting, (run_id, value), (run_id, value))
-        Of each model and setting, every other value beside the lowest one, see `level`.
+        For each model and setting, the lowest value with each other value; `level` orders them.
     """
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for m in manifests:
         alike[m["model"], m["source"], *(_content(m, name) for name in THE_SAME), str(_body(m, "customer"))].append(m)
-    found = []
+    chain = []
     for runs in alike.values():
         known = {m["run_id"]: settings_of(m) for m in runs}
         prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
-        for setting in dict.fromkeys(name for one in known.values() for name in one):
+        for setting in dict.fromkeys(name for own in known.values() for name in own):
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-            for run_id, one in known.items():
-                rest = tuple(sorted((name, value) for name, value in one.items() if name != setting))
-                groups[rest, "" if setting == "prompt" else prompts[run_id]][one.get(setting, DEFAULT)].append(run_id)
+            for run_id, own in known.items():
+                rest = tuple(sorted((name, value) for name, value in own.items() if name != setting))
+                groups[rest, "" if setting == "prompt" else prompts[run_id]][own.get(setting, DEFAULT)].append(run_id)
             for values in groups.values():
                 base, *others = sorted(values, key=level)
                 for value in others:
                     pairs = product(values[base], values[value])
-                    found += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
-    return found
+                    chain += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
+    return chain
 
 
 def _content(manifest: dict[str, Any], name: str) -> str:
@@ -261,10 +260,10 @@ def _body(manifest: dict[str, Any], role: str) -> Any:
 
 
 def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[RunFile]:
-    """Return the runs without scripted ones whose conversations another run with the same inputs has as well.
+    """Return the runs without scripted runs that another run with the same inputs repeats.
 
-    A scripted agent does the same thing again, so a second file tells nothing new. The run with the most trials of the
-    most cases stays, and in any case the run whose run_id is `keep`.
+    A scripted agent is deterministic, so a second file adds no information. The run with the most trials of the most
+    cases is kept, and the run whose run_id is `keep`.
     """
     manifests = {run.run_id: run.manifest for run in runs}
     alike: dict[Any, list[RunFile]] = defaultdict(list)
@@ -275,11 +274,11 @@ def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[Run
     copies: set[str] = set()
     for same in alike.values():
         largest = sorted(same, key=lambda r: (r.run_id != keep, -len(r.endings())))
-        held: list[set[tuple[Any, ...]]] = []
+        kept: list[set[tuple[Any, ...]]] = []
         for run in largest:
             cases = manifests[run.run_id]["cases"]
-            mine = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
-            if run.run_id != keep and any(mine <= other for other in held):
+            trials = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
+            if run.run_id != keep and any(trials <= other for other in kept):
                 copies.add(run.run_id)
-            held.append(mine)
+            kept.append(trials)
     return [run for run in runs if run.run_id not in copies]

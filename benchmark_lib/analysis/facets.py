@@ -1,4 +1,4 @@
-"""What conversations can be chosen by, one row of fields per conversation, and the questions that a record answers."""
+"""Fields by which conversations can be selected, and the questions that a record answers."""
 
 from __future__ import annotations
 
@@ -27,56 +27,55 @@ NAMES = (
     *("entry", "source", "panel", "run_id", "case_id", "trial", "bucket", "intent", "kind", "language"),
     *("family", "arm", "settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
 )
-"""Columns of the conversations frame that are chosen by their values."""
+"""Columns of the conversations frame that are selected by value."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
-"""Counts of the conversations frame that are chosen as flags: more than none."""
+"""Counts of the conversations frame that are selected as flags: above zero."""
 BROKEN = "broken: "
-"""The beginning of the name of a rule that was broken, among the findings."""
+"""Prefix of a broken rule among the findings."""
 DECIDED = ("outcome", "reason", "became")
 SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise")
 """Fields with several values in one conversation."""
 
 
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the fields that conversations are chosen by; of conversations alone, without the fields `SEVERAL`.
+    """Return the fields of conversations; a frame alone gives none of the fields `SEVERAL`.
 
     Returns
     -------
     DataFrame
-        One row per conversation, in the order and with the index of the frame. Names are text, flags ``yes`` and
-        ``no``, other numbers ``some``; None where the value is missing. Made here: ``outcome`` (a word of
-        `SUCCESS_STATES`), ``reason`` (the main reason against a success), ``became`` (the outcome with that reason),
-        ``trials_succeed`` (``always``, ``sometimes`` or ``never``, over the trials of the case), ``shared`` (every
-        entry played the case), ``use_case``, ``adherent`` and ``end_for_desk`` (see `desk_view`), and the fields
-        `SEVERAL`, which hold tuples.
+        One row per conversation, with order and index of the frame. Names are text, flags ``yes`` and ``no``, other
+        numbers ``some``; missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason``
+        (the main reason against a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``,
+        ``sometimes`` or ``never``, over the trials of the case); ``shared`` (every entry played the case);
+        ``use_case``, ``adherent`` and ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
     """
     import pandas as pd
 
     f = conversations_of(results)
-    found: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
-    found |= {name: _names(f[name]) for name in f if name.startswith("rule_")}
+    fields: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
+    fields |= {name: _names(f[name]) for name in f if name.startswith("rule_")}
     metrics = {m.column: m.scale.bounds for m in METRICS.values()}
     flags = {c for c in f if str(f[c].dtype) == "boolean"} | {c for c, bounded in metrics.items() if bounded}
-    found |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
-    found |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
+    fields |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
+    fields |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
     if "customer_flagged" in f:
-        found["customer_flagged"] = _flags(flags_of(f))
+        fields["customer_flagged"] = _flags(flags_of(f))
     names = names_of(Score)
     counted = {names[d.column] for d in detectors().values()} - flags
-    found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
-    some = (name for name in metrics if name in f and name not in found)
-    found |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
-    found |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
-    found |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
+    fields |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
+    some = (name for name in metrics if name in f and name not in fields)
+    fields |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
+    fields |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
+    fields |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
     desk = desk_view(f)
-    found |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
+    fields |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
     if not isinstance(results, pd.DataFrame):
-        found |= _several(f, results)
-    return pd.DataFrame(found, index=f.index, dtype="object")
+        fields |= _several(f, results)
+    return pd.DataFrame(fields, index=f.index, dtype="object")
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as dicts, with None for what is unknown, as in a stored score."""
+    """Return the rows of a frame as dicts, with None for unknown values, as in a stored score."""
     columns = {
         name: [value if known else None for value, known in zip(column.tolist(), column.notna().tolist())]
         for name, column in frame.items()
@@ -85,14 +84,14 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def judged_by(scorer: str, judge: str) -> str:
-    """Return a scorer with the judge that was asked, as the fields ``judged`` and ``judge_scored`` name them."""
+    """Return a scorer with its judge, as the fields ``judged`` and ``judge_scored`` name them."""
     return f"{scorer} by {judge}"
 
 
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
-    """Return which conversations are customer faults: the audit found something, or the customer broke off.
+    """Return which conversations are customer faults: flagged by the audit, or broken off.
 
-    Where no audit was run, as in imported records, a fault on record counts in its place.
+    In conversations without an audit, such as imported records, a recorded fault counts instead.
     """
     recorded = conversations["customer_faults"].fillna(0) > 0
     audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)
@@ -132,28 +131,28 @@ def _shared(f: pd.DataFrame) -> list[str | None]:
 
 def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...]]]:
     calls = results.tool_calls[results.tool_calls["side"] == "agent"]
-    found = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
+    fields = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
     verdicts = results.verdicts
     if len(verdicts):
         given = [judged_by(scorer, judge) for scorer, judge in zip(verdicts["scorer"], verdicts["judge"], strict=True)]
         asked = verdicts.assign(name=given)
-        found |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
+        fields |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
     scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
-    mine = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
-    said = [{finding_label(one) for one in score.get("findings") or ()} for score in mine]
-    for names, column in zip(said, f["customer_finding_names"].fillna(""), strict=True):
+    stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
+    findings = [{finding_label(finding) for finding in score.get("findings") or ()} for score in stored]
+    for names, column in zip(findings, f["customer_finding_names"].fillna(""), strict=True):
         names |= {f"customer: {name}" for name in column.split(", ") if name}
     for rule in (name for name in f if name.startswith("rule_")):
-        for names, state in zip(said, f[rule], strict=True):
+        for names, state in zip(findings, f[rule], strict=True):
             names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()
-    return found | {
-        "finding": [tuple(sorted(names)) for names in said],
-        "promise": [tuple(sorted(_promises(score))) for score in mine],
+    return fields | {
+        "finding": [tuple(sorted(names)) for names in findings],
+        "promise": [tuple(sorted(_promises(score))) for score in stored],
     }
 
 
 def promise_label(kind: str, state: str) -> str:
-    """Return a promise and what became of it, as the field ``promise`` names them: ``refund: beyond authority``."""
+    """Return a promise and its outcome, as in ``promise``: ``refund: beyond authority``."""
     return f"{words(kind)}: {words(state)}"
 
 
@@ -163,7 +162,7 @@ def _promises(score: dict[str, Any]) -> Iterable[str]:
 
 
 def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
-    # the names of some calls or verdicts, each once, per conversation
+    # distinct names of the calls or verdicts of each conversation
     keys = ["run_id", "case_id", "trial"]
     names: dict[tuple[Any, ...], set[str]] = {}
     for *key, name in calls[[*keys, "name"]].drop_duplicates().itertuples(index=False):
@@ -172,9 +171,9 @@ def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
 
 
 SUCCESS = "success"
-"""The question that every scored conversation has an answer to."""
+"""The question that every scored conversation answers."""
 FINDING, RULE, OWN = "finding:", "rule:", "own: "
-"""How the names of a detector's, a rule's and the labeller's own question begin in a file of labels."""
+"""Prefixes in a file of labels: a detector's, a rule's and the labeller's own question."""
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
 
@@ -185,15 +184,15 @@ class RecordQuestion:
     Attributes
     ----------
     scorer : str
-        Its name in a file of labels.
+        Name of the question in a file of labels.
     title, yes, no, definition : str
-        The question, the two answers, and in one sentence what a yes means.
+        The question, the two answers, and the meaning of a yes in one sentence.
     column : str
-        The column of the conversations frame that answers it.
+        Column of the conversations frame with the answer.
     bucket : str or None
-        The bucket whose cases it is for; None for all.
+        Bucket to which the question applies; None for all.
     yes_is : str
-        The values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
+        Values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
     """
 
     scorer: str
@@ -206,24 +205,24 @@ class RecordQuestion:
     yes_is: str = "true"
 
     def answers(self, conversations: pd.DataFrame) -> np.ndarray:
-        """Return 1 for yes and 0 for no, one per conversation; NaN where there is no answer."""
+        """Return 1 for yes, 0 for no and NaN for no answer, one per conversation."""
         values = conversations[self.column]
         if self.yes_is == "broken":
-            found = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
+            answers = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
         else:
             numbers = values.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
             yes = numbers == 0 if self.yes_is == "false" else numbers > 0
-            found = np.where(np.isnan(numbers), np.nan, yes.astype(float))
+            answers = np.where(np.isnan(numbers), np.nan, yes.astype(float))
         if self.bucket is not None:
-            found[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
-        return found
+            answers[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
+        return answers
 
 
 def _questions() -> list[RecordQuestion]:
     names = names_of(Score)
     columns = {d.name: names[d.column] for d in detectors().values()}
-    found = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
-    found += [
+    questions = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
+    questions += [
         RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
         for m in METRICS.values()
         if m.scale.bounds is not None and m.column not in columns.values()
@@ -231,11 +230,11 @@ def _questions() -> list[RecordQuestion]:
     for d in detectors().values():
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
         words = ("found", "nothing found", f"Is there a finding? {d.definition}")
-        found.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
+        questions.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
     for rule in RULES:
         words = ("broken", "kept", f"Was the process rule `{rule}` broken?")
-        found.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
-    return found
+        questions.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
+    return questions
 
 
 QUESTIONS = {q.scorer: q for q in _questions()}
@@ -243,5 +242,5 @@ QUESTIONS = {q.scorer: q for q in _questions()}
 
 
 def is_yes_or_no(scorer: str) -> bool:
-    """Return True where a label of this scorer is a yes or a no, and not a score on the judges' scale."""
+    """Return True if labels of this scorer are yes or no, not scores on the judges' scale."""
     return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))

@@ -1,7 +1,4 @@
-"""Run files -> tidy frames.
-
-One row per conversation, message, tool call, model call or verdict; all with run_id, entry, model, case_id, trial.
-"""
+"""Run files to tidy frames: a row per conversation, message, tool call, call or verdict."""
 
 from __future__ import annotations
 
@@ -40,13 +37,12 @@ SCORE_FIELDS = tuple(column.field for column in columns_of(Score).values())
 
 
 class Results:
-    """The frames of one or more runs; each is built when it is first used.
+    """Frames of one or more runs, each built at its first use.
 
     Parameters
     ----------
     runs : list of RunFile
-        The files they are read from. Beside other runs, those of a hard set appear in `hard` alone, forks in
-        `forks`.
+        The run files. Among other runs, those of a hard set appear in `hard` only, and forks in `forks`.
 
     Attributes
     ----------
@@ -70,18 +66,18 @@ class Results:
 
     @cached_property
     def hard(self) -> Results:
-        """Return the runs of hard sets alone; the tables of the board never mix them with others."""
+        """Return the runs of hard sets; the tables of the board never mix them with others."""
         hard = [run for run in self._whole if is_hard(run.manifest)]
         return Results(hard + [run for run in self._every if is_fork(run.manifest)] if hard else [], self._named)
 
     @cached_property
     def forks(self) -> Results:
-        """Return the forks alone, on any set of cases; no table counts them with whole conversations."""
+        """Return the forks of any set of cases; no table counts them with whole conversations."""
         return Results([run for run in self._every if is_fork(run.manifest)], self._named)
 
     @cached_property
     def entries(self) -> dict[str, str]:
-        """Return the entry of each run by run_id, see `entry_names`."""
+        """Return the entry of each run by run_id, as named by `entry_names`."""
         return entry_names(run.manifest for run in self.runs)
 
     def _rows(self, runs: list[RunFile] | None = None) -> Iterator[tuple[tuple[Any, ...], str, dict[str, Any]]]:
@@ -94,7 +90,8 @@ class Results:
     def conversations(self) -> pd.DataFrame:
         """Return one row per conversation, scores included.
 
-        A damaged file that was found in a folder, and not named, is left out of all frames with a warning.
+        A damaged file in a folder is left out of all frames, with a warning; a damaged file that was named is an
+        error.
         """
         try:
             return self._conversations()
@@ -117,12 +114,12 @@ class Results:
 
     @cached_property
     def tool_calls(self) -> pd.DataFrame:
-        """Return one row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
+        """Return one row per tool call; arguments and result are JSON text."""
         return _frame("tool_calls", ((*who, *_tool_call(x)) for who, _, r in self._rows() for x in r["tool_calls"]))
 
     @cached_property
     def calls(self) -> pd.DataFrame:
-        """Return one row per finished model call: side, n, tokens, latency, attempts, cost, estimated or not."""
+        """Return one row per finished model call, with tokens, latency and cost."""
         names = list(DICTIONARY["calls"])
         return _frame(
             "calls",
@@ -137,8 +134,8 @@ class Results:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """Return one row per judge's verdict on one scorer: score (0-100, NaN if unscored), reason, quote."""
-        judged = [run for run in self.runs if next(iter(run.verdicts()), None)]  # of the others no record is read
+        """Return one row per judge and scorer, with score (0-100 or NaN), reason and quote."""
+        judged = [run for run in self.runs if next(iter(run.verdicts()), None)]  # skip reading the other records
         where = {(who[0], digest): who for who, digest, _ in self._rows(judged)}
         return _frame(
             "verdicts",
@@ -148,20 +145,20 @@ class Results:
                     row["judge"],
                     row["version"],
                     scorer,
-                    *(found.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
+                    *(verdict.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
                     row["verdict"].get("entrant"),
                     len(row["verdict"].get("addressed") or ()),
                 )
                 for run in self.runs
                 for row in run.verdicts()
                 if (key := (run.run_id, row["record_hash"])) in where
-                for scorer, found in (row["verdict"].get("scores") or {}).items()
+                for scorer, verdict in (row["verdict"].get("scores") or {}).items()
             ),
         )
 
     @cached_property
     def planned(self) -> pd.DataFrame:
-        """Return one row per case of a run: how many trials of it were planned, finished or not."""
+        """Return one row per case of a run, with the number of planned trials."""
         rows = (
             (m["run_id"], self.entries[m["run_id"]], m["model"], source_of(m), case_id, trials)
             for m in (run.manifest for run in self.runs)
@@ -171,21 +168,26 @@ class Results:
 
     @cached_property
     def facets(self) -> pd.DataFrame:
-        """Return the fields by which each conversation can be chosen, see `benchmark_lib.analysis.facets`."""
+        """Return the fields by which conversations can be selected, see `facets`."""
         return facets(self)
 
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
-        """Return the conversations of a query, as in ``bucket=adversarial unsafe=yes``, with the panel of each.
+        """Return the conversations of a query, ``bucket=adversarial unsafe=yes``, with their panels.
 
         Parameters
         ----------
         query, **fields
-            As in `Query.of`. Text that is no query and a field that does not exist are refused.
+            As in `Query.of`.
 
         Returns
         -------
         DataFrame
-            ``attrs["query"]`` is the `Query`, whose `Query.address` lists exactly these conversations on the site.
+            ``attrs["query"]`` is the `Query`; its `Query.address` lists exactly these conversations on the site.
+
+        Raises
+        ------
+        BadInput
+            If the text is no query, or a field does not exist.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]
@@ -193,10 +195,10 @@ class Results:
         return rows
 
     def only(self, query: Query | str = "", /, **fields: Any) -> Results:
-        """Return the same runs with the conversations of a query alone in every frame but `planned`; refuse none."""
+        """Return the same runs with a query's conversations alone; refuse a query without a match."""
         rows = self.where(query, **fields)
         if rows.empty:
-            raise BadInput(f"no conversation matches {rows.attrs['query']}: leave a field out, or mend its value")
+            raise BadInput(f"no conversation matches {rows.attrs['query']}: leave out a field, or correct its value")
         kept = Results(self._every, self._named)
         kept.runs, kept.entries = self.runs, self.entries
         keys = rows[["run_id", "case_id", "trial"]]
@@ -205,7 +207,7 @@ class Results:
         return kept
 
     def record(self, entry: str, case_id: str, trial: int = 1) -> Any:
-        """Return the record of one conversation; refuse an entry or a conversation that is not there."""
+        """Return the record of one conversation; refuse an unknown entry or conversation."""
         run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
         if run is None:
             raise BadInput(
@@ -221,17 +223,20 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders of run files (by default ``data/runs``); of a folder neither the hidden ones (``deskbench
-        runs hide``) nor second copies of the same scripted run.
+        Run files, or folders of run files (by default ``data/runs``). Files hidden by ``deskbench runs hide`` and
+        copies of a scripted run are skipped in folders.
     optional : iterable of path
-        Files and folders that are read if they exist.
+        Files and folders that need not exist.
 
-    A path without a run file is refused.
+    Raises
+    ------
+    BadInput
+        If a path has no run file.
     """
-    there = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
+    present = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
     named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
-    runs = [run for place in (*needed, *there) for run in _runs_at(place)]
+    runs = [run for place in (*needed, *present) for run in _runs_at(place)]
     if not runs and needed:
         raise BadInput(
             f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`"
@@ -281,8 +286,8 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
 
     path = in_project(place)
     if os.path.isdir(path):
-        found = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
-        return without_copies([run for run in found if run is not None])
+        runs = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
+        return without_copies([run for run in runs if run is not None])
     return [RunFile(path)]
 
 
@@ -306,28 +311,27 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}
-        told = score.get("cost_usd"), score.get("customer_cost_usd")
+        recorded = score.get("cost_usd"), score.get("customer_cost_usd")
         who = (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial)
         played = (source_of(manifest, raw["source"]), raw["customer"], raw["ended_by"], version, score.get("version"))
         tokens = (usage.get(f"{kind}_tokens") for kind in ("prompt", "completion", "reasoning"))
         sides = (("agent", raw["source"]), ("customer", raw["customer"]))
         paid = [
             costs.get((case_id, trial, side), 0.0 if played_by == "scripted" else None) if cost is None else cost
-            for cost, (side, played_by) in zip(told, sides, strict=True)
+            for cost, (side, played_by) in zip(recorded, sides, strict=True)
         ]
         of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
-        # a score from before scoring-10 does not tell a needless handover from an accepted one
+        # scores before scoring-10 do not distinguish needless from accepted handovers
         score = {"needless_handover": score.get("handed_over") if score.get("bucket") == "resolvable" else None} | score
         yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
 
 
 _BLOCK = 50_000
-"""How many rows are turned into columns at once."""
+"""Rows that are converted to columns at once."""
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
-    # flags are nullable booleans, numbers floats, counts whole numbers, the rest is text; block by block, so that a
-    # million rows need hardly more memory than the frame itself
+    # Built block by block: a million rows then need hardly more memory than the frame itself.
     import pandas as pd
 
     columns = DICTIONARY[name].values()
@@ -342,7 +346,7 @@ def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
 
 
 def _values(column: Column, values: tuple[Any, ...]) -> Any:
-    # a count that is unknown somewhere becomes a float column with NaN
+    # A count with unknown values becomes a float column with NaN.
     import pandas as pd
 
     if column.kind == "flag":

@@ -1,4 +1,4 @@
-"""Panels: models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled."""
+"""Panels of entries: models, scripted agents, the recovery panel, published figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PANELS = {
     "published": "figures others have published, not measured here",
     "forks": "continuations of recorded conversations, never counted with whole conversations",
 }
-"""Every panel, in the order in which they are shown, and what it is."""
+"""Every panel in display order, with its description."""
 
 LABELS = {
     "local model": "local model",
@@ -39,18 +39,17 @@ LABELS = {
     "published": "published",
     "forks": "fork",
 }
-"""What stands behind the name of a row that is no language model run here."""
+"""Text after the name of a row that is not a language model run here."""
 
 SCRIPTED = ("scripted agents", "recovery panel")
-"""The panels of scripted agents."""
+"""Panels of scripted agents."""
 NO_MODELS = ("players", *SCRIPTED, "imported", "published", "forks")
-"""Panels without an agent that runs here; they are folded below the others, and have no pages of their own beside
-them."""
+"""Panels without an agent that runs here. Boards fold them below the others and give them no pages."""
 NOT_COUNTED = ("local model", *NO_MODELS[1:])
-"""Panels that say nothing about how hard a case is."""
+"""Panels that say nothing about the difficulty of a case."""
 
 MOST_NAMED = 12
-"""Of more rows a caption says only how many they are."""
+"""Most rows that a caption lists; beyond it the caption has their number."""
 
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
@@ -64,7 +63,7 @@ _BY_SOURCE = {
 }
 
 RESOLVES_ENOUGH = 0.5
-"""Whoever resolves less than this share of the resolvable cases is below the line of a board."""
+"""Share of the resolvable cases that an entry must resolve to be above the line of a board."""
 
 
 def panel_of(model: str, source: str) -> str:
@@ -77,15 +76,15 @@ def panel_of(model: str, source: str) -> str:
 
 
 def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:
-    """Return the conversations with the panel of each: the basis of every table.
+    """Return the conversations with their panel, the basis of every table.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or their conversations; without a column `entry` each model is one.
+        Results, or their conversations; without a column `entry` each model is an entry.
     variants : bool
-        Keep the buckets of crossed variants and other wordings. They are not part of the case set, so by default their
-        bucket is ``variant``, and no metric of a bucket counts them.
+        Keep the buckets of crossed variants and other wordings. They are not part of the case set: by default their
+        bucket is ``variant``, which no metric counts.
     """
     frame = cast("pd.DataFrame", getattr(results, "conversations", results))
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
@@ -98,30 +97,30 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
     return frame.assign(bucket=frame["bucket"].mask(crossed, VARIANT))
 
 
-def progress(mine: pd.DataFrame) -> tuple[int, int]:
-    """Return the numbers of conversations of an entry that are finished, and that were planned as far as is known."""
-    finished = len(mine) - int(mine["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in mine else 0)
-    planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
-    return finished, max(planned, len(mine))
+def progress(rows: pd.DataFrame) -> tuple[int, int]:
+    """Return how many conversations of an entry are finished, and how many were planned."""
+    finished = len(rows) - int(rows["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in rows else 0)
+    planned = int(rows.drop_duplicates("run_id")["planned"].sum()) if "planned" in rows else 0
+    return finished, max(planned, len(rows))
 
 
 def partial_words(finished: int, planned: int) -> str:
-    """Return what makes a run partial, ``251 of 486`` conversations; empty where it lacks none."""
+    """Return the progress of a partial run, ``251 of 486``; empty for a complete run."""
     return f"{finished:,} of {planned:,}" if finished < planned else ""
 
 
 def says_partial(make: Table) -> Table:
-    """Give a table a column ``partial``: the `partial_words` of each entry, or of the panel where it has no entries."""
+    """Decorate a table function: add a column ``partial`` with each row's `partial_words`."""
 
     @wraps(make)
     def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
-        table, found = make(results, *given, **options), dict[str, dict[str, str]]()
-        for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-            if words := partial_words(*progress(mine)):
-                found.setdefault(panel, {})[entry] = words
+        table, by_panel = make(results, *given, **options), dict[str, dict[str, str]]()
+        for (panel, entry), group in conversations_of(results).groupby(["panel", "entry"], sort=False):
+            if words := partial_words(*progress(group)):
+                by_panel.setdefault(panel, {})[entry] = words
         if "entry" not in table:
-            return table.assign(partial=[named_with(found.get(panel, {})) for panel in table["panel"]])
-        by_entry = {entry: words for of_panel in found.values() for entry, words in of_panel.items()}
+            return table.assign(partial=[named_with(by_panel.get(panel, {})) for panel in table["panel"]])
+        by_entry = {entry: words for of_panel in by_panel.values() for entry, words in of_panel.items()}
         return table.assign(partial=[by_entry.get(entry, "") for entry in table["entry"]])
 
     return made  # type: ignore[return-value]  # the same arguments, passed on
@@ -129,34 +128,34 @@ def says_partial(make: Table) -> Table:
 
 def named_with(partial: Mapping[str, str]) -> str:
     """Return entries in words, each with its `partial_words`; without a name, the words alone."""
-    told = [
+    parts = [
         f"{short_name(entry)} ({words})" if entry and words else short_name(entry) or words
         for entry, words in partial.items()
     ]
-    return ", ".join(told) if len(told) <= MOST_NAMED else f"{len(told)} of the rows"
+    return ", ".join(parts) if len(parts) <= MOST_NAMED else f"{len(parts)} of the rows"
 
 
 def is_variant(case_ids: pd.Series) -> pd.Series:
-    """Return which ids are of no case of the set: crossed variants, and other wordings of a case."""
+    """Return which ids belong to no case of the set: crossed variants and other wordings."""
     return is_crossed(case_ids) | is_wording(case_ids)
 
 
 def is_crossed(case_ids: pd.Series) -> pd.Series:
-    """Return which ids are of variants of the evidence x pressure table."""
+    """Return which ids belong to variants of the evidence x pressure table."""
     return case_ids.str.startswith(f"{TABLE}_")
 
 
 def is_wording(case_ids: pd.Series) -> pd.Series:
-    """Return which ids are of other wordings of a case."""
+    """Return which ids belong to other wordings of a case."""
     return case_ids.str.startswith(PREFIX)
 
 
 def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Split a table into its panels in the order of `PANELS`, by heading: ``"Recovery panel (24): ..."``."""
+    """Split a table into panels, in display order, by heading: ``"Recovery panel (24): ..."``."""
     parts = {}
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
-        if len(rows):  # a row that is a mean over models says of how many
+        if len(rows):  # a mean over models has their number in `models`
             models = int(rows["models"].max()) if "models" in rows else rows["entry"].nunique()
             parts[f"{panel.capitalize()} ({models}): {words}"] = rows
     return parts
@@ -164,25 +163,25 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
     """Return the short name of a row, with its kind unless it is a model: ``oracle (scripted)``."""
-    said = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
-    words = ", ".join(filter(None, said))
+    remarks = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
+    words = ", ".join(filter(None, remarks))
     return short_name(row["entry"], longest) + (f" ({words})" if words else "")
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
-    """Say for a caption which rows are no language models run here, panel by panel, and which runs are partial."""
-    said: list[str] = []
+    """Return for a caption which rows are no language models run here, and which are partial."""
+    sentences: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
         if panel != "models" and len(rows):
-            said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
+            sentences.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
     if partial := partial_in(table):
-        said.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
-    return said
+        sentences.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
+    return sentences
 
 
 def partial_in(table: pd.DataFrame) -> dict[str, str]:
-    """Return the `partial_words` of partial entries; by an empty name those of a table that shows several as one."""
+    """Return the `partial_words` of partial entries; without a column `entry` the key is empty."""
     if "partial" not in table:
         return {}
     entries = table["entry"] if "entry" in table else [""] * len(table)
@@ -198,19 +197,19 @@ def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """Return an entry printable and short, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
+    """Return a short printable entry; ``tunable s.80 c.20 k.10`` is skill, credulity, caution."""
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
         return fitted(text.removeprefix("scripted:"), longest)
     name, mark = _parted(text)
     settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
     marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-    told = [f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings]
-    return f"tunable {' '.join(told)}{mark}"
+    parts = [f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings]
+    return f"tunable {' '.join(parts)}{mark}"
 
 
 def fitted(text: str, longest: int) -> str:
-    """Cut a name to a length; keep at least the end of what distinguishes the runs of one model."""
+    """Cut a name to a length, but keep the end of what distinguishes the runs of one model."""
     if len(text) <= longest:
         return text
     mark = _parted(text)[1]

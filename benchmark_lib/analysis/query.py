@@ -1,4 +1,4 @@
-"""One line of text that says which conversations: ``bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"``."""
+"""Queries of conversations, one line of text each: ``bucket=adversarial unsafe=yes``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 YES, NO, KNOWN = "yes", "no", "known"
-"""Values of a field: a flag that is true, a flag that is false, and any value that is not missing."""
+"""Special values of a field: a true flag, a false flag, and any value that is not missing."""
 _BARE = r'[^\s,"=]+'
 _VALUE = rf'(?:"(?:[^"\\]|\\.)*"|{_BARE})'
 _TERM = re.compile(rf"({_BARE})=({_VALUE}(?:,{_VALUE})*)(?=\s|$)")
@@ -26,10 +26,10 @@ HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (ef
 
 @dataclass(frozen=True)
 class Query:
-    r"""Fields of conversations, each with the values of which one must match.
+    r"""Fields of conversations with accepted values; a conversation must match every field.
 
-    The text of a query is the same in Python, on the command line and in an address of the site. Several values are
-    separated by commas; a value with spaces, commas or quotes is put in double quotes, with ``\"`` for a quote.
+    The text of a query is the same in Python, on the command line and in an address of the site. Commas separate
+    several values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Query:
 
     @classmethod
     def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
-        """Return the query of a text, or of a query, and of fields; refuse text that is no query.
+        """Return the query of a text or a query, with more fields; refuse text that is no query.
 
-        A field has a value or a list of values; True and False mean ``yes`` and ``no``, None leaves a field open.
+        A field takes a value or a list of values. True and False mean ``yes`` and ``no``; None leaves a field open.
         """
         if isinstance(text, Query):
             return text.but(**fields)
@@ -61,7 +61,7 @@ class Query:
         return cls(tuple(terms.items())).but(**fields)
 
     def but(self, /, **fields: Any) -> Query:
-        """Return the query with some fields set anew, as in `of`."""
+        """Return the query with some fields replaced, as in `of`."""
         new = {name: _texts(value) for name, value in fields.items() if value is not None}
         return Query(tuple({**dict(self.terms), **new}.items()))
 
@@ -69,7 +69,7 @@ class Query:
         return " ".join(f"{name}={','.join(map(_quoted, values))}" for name, values in self.terms)
 
     def mask(self, facets: pd.DataFrame) -> pd.Series:
-        """Return which rows of `benchmark_lib.analysis.facets.facets` match; refuse a field that does not exist."""
+        """Return which rows of `benchmark_lib.analysis.facets.facets` match; refuse unknown fields."""
         import pandas as pd
 
         rows = pd.Series(True, index=facets.index)
@@ -78,29 +78,29 @@ class Query:
                 raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
             own, wanted = facets[name].map(_own), set(map(visible, values))
             known = KNOWN in wanted
-            rows &= np.array([bool(mine) if known else not wanted.isdisjoint(mine) for mine in own], dtype=bool)
+            rows &= np.array([bool(v) if known else not wanted.isdisjoint(v) for v in own], dtype=bool)
         return rows
 
     def address(self, site: str = "") -> str:
-        """Return where the site lists exactly these conversations, as in ``transcripts.html#unsafe=yes``.
+        """Return the address that lists these conversations, as in ``transcripts.html#unsafe=yes``.
 
-        `site` is the address of the site, or its folder relative to the page that links.
+        `site` is the address of the site, or its folder relative to the linking page.
         """
         base = f"{site.rstrip('/')}/" if site else ""
         return f"{base}transcripts.html#{quote(visible(str(self)), safe='=,', errors='replace')}"
 
 
 def _own(value: Any) -> tuple[str, ...]:
-    """Return the values of a row as an address of the site spells them: hidden characters are visible there."""
+    # hidden characters are visible here, as in an address of the site
     values = value if isinstance(value, tuple) else () if value is None or value != value else (value,)
-    return tuple(visible(one) if isinstance(one, str) else one for one in values)
+    return tuple(visible(v) if isinstance(v, str) else v for v in values)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, bool):
         return (YES if value else NO,)
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return tuple(str(one) for one in value)
+        return tuple(str(v) for v in value)
     return (str(value),)
 
 

@@ -1,10 +1,10 @@
-"""The command line: one module a command, each with its arguments, one call into a room, and an exit code."""
+"""The command line: one module per command, with its arguments and an exit code."""
 
 from .codes import INTERRUPTED
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; an interrupt is quiet from the first import on."""
+    """Run the command line and return its exit code; an interrupt is quiet from the start."""
     try:
         from .parser import main as run
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print every name that --cases takes with the number of its cases, or the cases of one name."""
+    """Print the names that --cases accepts with their numbers of cases, or one name's cases."""
     from ..analysis.estimators.estimate import counted
     from ..cases.load import HARD, case_set, load_cases
     from ..cases.names import names_with_counts

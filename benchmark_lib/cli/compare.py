@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEAD = 100, 42
 MOST_CASES = 8
-"""So many cases on which two differ are named; the notebook and the page have all."""
+"""The most cases with a difference to print; the notebook and the page have all."""
 
 
 ARGUMENTS = {
@@ -45,7 +45,7 @@ def execute(options: argparse.Namespace) -> int:
     entries = [results.entries[run.run_id] for run in results.runs]
     compared = compare_pairs(results, entries, every_pair=options.every_pair, explore=options.all)
     lines = _lines(results, entries, partial, compared, options.all)
-    if options.out:  # before anything is printed: a reader such as `head` may be gone after a few lines
+    if options.out:  # before printing: a reader such as `head` may close the output after a few lines
         _write(pairs_table(compared), Path(options.out))
         lines.append(f"table: {options.out}")
     print(*lines, sep="\n")
@@ -54,7 +54,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
-    # the runs at hand of one of the two sets, and the entry of each run that was given by file or by name
+    # the available runs of one set, and the entry of each given file or name
     from ..analysis.entries import entry_meant
     from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
@@ -162,9 +162,9 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     cases = differing_cases(results, a, b)
     if cases.empty:
         return _wrapped(SAID["alike"])
-    told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
-    told += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
-    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(told)}.")
+    names = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
+    names += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(names)}.")
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

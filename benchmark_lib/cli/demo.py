@@ -25,7 +25,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Play the scripted agents, a model beside them if one is named, and end with the leaderboard."""
+    """Play the scripted agents and a model if one is named; end with the leaderboard."""
     from ..experiment.demo import LOCAL, beside
 
     model = None
@@ -38,7 +38,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def play_demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> int:
-    """Play what `benchmark_lib.experiment.demo` puts together, and make the leaderboard once all of it is played."""
+    """Play the experiments of `benchmark_lib.experiment.demo`; then make the leaderboard."""
     from ..experiment.demo import demo
     from ..reports.notebooks import LEADERBOARD, run_notebook
 

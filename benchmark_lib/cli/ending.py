@@ -21,8 +21,7 @@ from ..runfile import SUFFIX, RunFile, is_hidden
 from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
-"""Runs on the board in the terminal: the one that ended, then models and people, then scripted agents; the newest
-first."""
+"""Rows of the board in the terminal: the run that ended, models and people, then scripted agents; newest first."""
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
 SITE_PAGE = ("reports/site/index.html", "site")
 """Pages over all runs, each with the command that makes it."""
@@ -30,10 +29,9 @@ PAGES = f"  every conversation and comparison of data/runs as pages to share: {c
 
 
 def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
-    """Print the board of the runs on this one's store, and what to do with it; see `next_steps`.
+    """Print the board of the runs on the same store, and the next steps; see `next_steps`.
 
-    The board marks the run if it was `made` now. A file beside it may end or change while it is read: the board then
-    shows the run alone.
+    The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
     there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
     try:
@@ -64,21 +62,21 @@ def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bo
 
 
 def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
-    """Return three commands at most that go on from a finished run; each names its file, and so stays true later.
+    """Return at most three commands to continue with after a run; each names its file.
 
-    The first is a report, on the operator's rules where a model was told some; after a scripted agent, a run of one's
-    own model. A comparison is with the newest other model that finished the same cases. Pages in ``reports`` that are
-    older than the run come with the command that makes them again.
+    The first is a report, on the operator's rules if the prompt had some; after a scripted agent, a run of a model. The
+    comparison is with the newest other model that finished the same cases. Older pages in ``reports`` come with the
+    command that makes them again.
 
     Parameters
     ----------
     beside : sequence of RunFile
         The other runs on its board, the newest first.
     page_follows : bool
-        True where the page of the leaderboard is made right after this.
+        Whether the page of the leaderboard is made right after this.
     """
     given = [f"entry={_as_yaml(run.path.stem)}", *_runs_parameter(run)]
-    given += ["panel=null"] if is_hard(run.manifest) else []  # beside the panel a run of the hard set is left out
+    given += ["panel=null"] if is_hard(run.manifest) else []  # a panel excludes runs of the hard set
     if rules_played(run.manifest):
         first = f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"
     elif source_of(run.manifest) == "scripted":
@@ -105,10 +103,10 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
 
 
 def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
-    # a line on a page that is older than the run; none where it is newer or was never made
+    # a line for a page older than the run; none for a newer or missing page
     at = run.path.parents[2] / page[0]
     older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
-    return [f"  {_short(at)} is older than this run; to make it anew: {command(*page[1:])}"] if older else []
+    return [f"  {_short(at)} is older than this run; to update it: {command(*page[1:])}"] if older else []
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:
@@ -116,7 +114,7 @@ def _notebook(name: str, given: Sequence[str]) -> str:
 
 
 def _runs_parameter(*runs: RunFile) -> list[str]:
-    # by themselves, notebooks find the core set in data/runs
+    # by default, notebooks load the core set from data/runs
     found = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
     return [] if found else [_runs([run.path for run in runs])]
 
@@ -134,14 +132,14 @@ def _named(run: RunFile) -> str:
 
 
 def _comparable(run: RunFile, other: RunFile) -> bool:
-    # both of models, and the other finished the same cases
+    # both are runs of models, and the other one finished the same cases
     planned = other.manifest["planned"]
     models = all(source_of(one.manifest) == "model" for one in (run, other))
     return models and {*planned} == {*run.manifest["planned"]} and other.counts()["finished"] == sum(planned.values())
 
 
 def _as_yaml(text: str) -> str:
-    # in quotes where YAML would read something else
+    # in quotes if YAML would read anything but text
     with contextlib.suppress(*BROKEN_YAML):
         if load_yaml(text) == text:
             return text
@@ -154,7 +152,7 @@ def _short(path: Path) -> str:
 
 
 def _readable(paths: Sequence[Path]) -> list[RunFile]:
-    # each once; a file that cannot be read is left to the commands that were given it
+    # each once; leave unreadable files to the commands that name them
     found: dict[str, RunFile] = {}
     for path in paths:
         with contextlib.suppress(BadInput):

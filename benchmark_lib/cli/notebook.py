@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the notebook and say where its page is."""
+    """Run the notebook and print where its page is."""
     from ..reports.notebooks import run_for_each_model, run_notebook
 
     parameters = dict(_parameter(p) for p in options.parameter)
@@ -32,11 +32,11 @@ def execute(options: argparse.Namespace) -> int:
     if not options.each_model:
         if any(where.values()):
             mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
-            raise BadInput(f"one notebook is run here: {mend}")
+            raise BadInput(f"a single notebook runs on this machine: {mend}")
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out, progress=True)}")
         return FINISHED
     if options.out:
-        raise BadInput("with --each-model every page is named after its model: leave --out out")
+        raise BadInput("with --each-model every page is named after its model: remove --out")
     for page in run_for_each_model(options.notebook, parameters, **where):
         print(f"page: {page}", flush=True)
     return FINISHED
@@ -61,7 +61,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         why = getattr(error, "problem", None) or type(error).__name__
         mend = f"put it in quotes, such as -p '{name}=\"text\"'"
         raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None
-    # names are texts, also "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops what follows #
+    # names are texts, also "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops text after #
     quoted = value[:1] in tuple("{[\"'|>&!?") or "\n" in value or read is None
     as_text = name in SUBJECTS or isinstance(read, str) or (isinstance(read, int | float) and ":" in value)
     return name, value.strip() if as_text and not quoted else read

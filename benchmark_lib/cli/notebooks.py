@@ -6,7 +6,7 @@ ARGUMENTS: dict[str, str] = {}
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Let the scripted agents play if need be, and run every notebook over what lies in data/runs."""
+    """Play the scripted agents if necessary, and run every notebook over data/runs."""
     from ..reports.notebooks import run_every_notebook
     from .demo import play_demo
 

@@ -1,14 +1,13 @@
-"""Arguments of commands as tables, and those that several commands have."""
+"""Arguments of commands as tables, and arguments that several commands share."""
 
 import argparse
 from typing import Any
 
 Options = dict[str, Any]
-"""``"--name VALUE": help``, without a VALUE a flag; ``(help, given)`` where `given` is a type, or the default. An
-option
-whose default is a list may be given again and again. A name without dashes is a positional argument, with ``?``, ``*``
-or ``+``
-behind it for how many; in place of the help may stand a dict of what argparse is given."""
+"""``"--name VALUE": help``, or a flag without VALUE. ``(help, given)`` adds a type or a default; an option with a list
+as its default may be repeated. A name without dashes is positional, with ``?``, ``*`` or ``+`` for how many. A dict
+in place of the help goes to argparse.
+"""
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
 STORE_PLAYED: Options = {"--store DIR": "the store the runs were played on (default: the one they name)"}
@@ -29,7 +28,7 @@ PATTERN = (
 
 
 def executor(what: str) -> Options:
-    """Return the options of a command that can work on a Dask cluster; `what` says what the workers do."""
+    """Return the Dask options of a command; `what` says what the workers do."""
     return {
         "--executor NAME": f"dask: {what} on the workers of a Dask cluster (needs the extra `dask`)",
         "--scheduler ADDRESS": (
@@ -42,12 +41,12 @@ def executor(what: str) -> Options:
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     """Add the options of a table to a parser."""
-    for words, told in options.items():
+    for words, spec in options.items():
         name, _, value = words.partition(" ")
-        text, given = told if isinstance(told, tuple) else (told, None)
+        text, given = spec if isinstance(spec, tuple) else (spec, None)
         how: dict[str, Any] = {"help": text, "default": given}
-        if isinstance(told, dict):
-            how = dict(told)
+        if isinstance(spec, dict):
+            how = dict(spec)
         elif isinstance(given, list):
             how["action"] = "append"
         elif isinstance(given, type):

@@ -1,4 +1,4 @@
-"""The table of commands, their parser, and the way from a command line to an exit code."""
+"""The table of commands, their parser, and the exit code of a command line."""
 
 import argparse
 import difflib
@@ -32,9 +32,9 @@ COMMANDS = {
     "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",
     "site": "build a static site with the leaderboard, models, cases and every transcript",
 }
-"""Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) ->
-exit code``;
-it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
+"""Help line by command. The module of that name has ``ARGUMENTS`` and ``execute(options) -> exit code``. It is
+imported only for its command, and does its own heavy imports inside ``execute``.
+"""
 ORDER = [
     "run",
     "runs",
@@ -56,19 +56,19 @@ ORDER = [
     "export",
     "import",
 ]
-"""The order in which help lists the commands; those of extras that it does not name follow."""
+"""The order of commands in help; other commands of extras follow."""
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """Characters that move the cursor, colour, erase or turn the direction of a text."""
 
 
 def commands() -> dict[str, str]:
-    """Return the help line of every command, those of extras too."""
+    """Return the help line of every command, including extras."""
     found = COMMANDS | {name: words["help"] for name, (_, words) in offered("commands").items()}
     return {name: found.pop(name) for name in ORDER if name in found} | found
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one sentence with the nearest right word."""
+    """An argument parser that complains in one sentence with the nearest correct word."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line with `BadInput`, always."""
@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(chosen: str | None) -> Parser:
-    """Return the parser of all commands; only the `chosen` one has its arguments, so that help stays instant."""
+    """Return the parser of all commands; only `chosen` gets its arguments, so that help is fast."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -95,14 +95,14 @@ def build_parser(chosen: str | None) -> Parser:
     parser.add_argument("--version", action="version", version=f"deskbench {number}")
     subs = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in commands().items():
-        told = f"{text[0].upper()}{text[1:]}."
-        sub = subs.add_parser(name, help=text, description=told, epilog=EXPLAINED, allow_abbrev=False)
+        opening = f"{text[0].upper()}{text[1:]}."
+        sub = subs.add_parser(name, help=text, description=opening, epilog=EXPLAINED, allow_abbrev=False)
         if name == chosen:
             extra, words = offered("commands").get(name, ("", {}))
             module = load(extra, words["module"]) if extra else import_module(f".{name}", __package__)
             add_options(sub, module.ARGUMENTS)
             if details := getattr(module, "DETAILS", ""):
-                sub.description, sub.formatter_class = f"{told}\n\n{details}", argparse.RawDescriptionHelpFormatter
+                sub.description, sub.formatter_class = f"{opening}\n\n{details}", argparse.RawDescriptionHelpFormatter
             sub.epilog = getattr(module, "EPILOG", EXPLAINED)
             sub.set_defaults(execute=module.execute)
     return parser
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.showwarning = _noted  # type: ignore[assignment]
             return _main(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:
-        if not any(map(_reader_gone, (sys.stdout, sys.stderr))):  # the second only where the first has a reader
+        if not any(map(_reader_gone, (sys.stdout, sys.stderr))):  # check the second only if the first has a reader
             raise
         return READER_GONE
     finally:
@@ -148,25 +148,22 @@ def _main(given: list[str]) -> int:
             note(scrub(" ".join(str(error).split())))
             return REFUSED
         if type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error):
-            return INTERRUPTED  # pydantic wraps an interrupt that comes while it builds a class
+            return INTERRUPTED  # pydantic wraps an interrupt during the building of a class
         print(scrub(traceback.format_exc()), file=sys.stderr)
         note("this is a fault of Deskbench: please report the lines above")
         return CRASHED
     finally:
-        sys.stdout.flush()  # what is still held back would meet a closed pipe only when Python ends, with a traceback
+        sys.stdout.flush()  # otherwise a closed pipe raises only when Python ends, with a traceback
 
 
 def _noted(message: Warning | str, category: type[Warning], *place: Any) -> None:
-    # a warning to a person says what a run or file was left out; others are for developers
+    # warnings for users say which run or file is left out; others are for developers
     if issubclass(category, UserWarning):
         note(" ".join(str(message).split()))
 
 
 class PlainStream:
-    """A stream to a terminal or file that shows text of any origin and cannot be made to fail or to obey it.
-
-    Control characters and direction marks become ``?``; what the encoding lacks is written as an escape.
-    """
+    """A stream that shows any text safely: control characters and direction marks become ``?``."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -182,7 +179,7 @@ class PlainStream:
 
 
 def _reader_gone(stream: Any) -> bool:
-    """Tell whether a stream has lost its reader; redirect it then, so that Python ends without a message."""
+    """Return whether a stream lost its reader; then redirect it, so that Python ends quietly."""
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

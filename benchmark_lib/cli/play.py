@@ -1,4 +1,4 @@
-"""Experiments played one after another: the forecast before the first paid call, signals on the way, how each ended."""
+"""Play experiments one after another: forecast, confirmation, signals, and how each ended."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
-"""The likely cost above which a terminal asks where nobody chose another sum; the likely calls, where a price is
-unknown."""
+"""Ask above this likely cost unless the user sets another; above this number of calls if a price is unknown."""
 BEFORE = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
@@ -36,20 +35,19 @@ BEFORE = {
     ),
     "--yes": "begin without asking",
 }
-"""The options between the forecast and the first call."""
+"""Options between the forecast and the first call."""
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
-"""Seconds to wait for calls in flight, which are paid for. Who sends SIGTERM often sends SIGKILL ten seconds later."""
+"""Seconds to wait for calls in flight, which are paid for. SIGKILL often follows SIGTERM after ten seconds."""
 AT_ONCE_S = 0.5
 """Seconds that an orderly end may take after the second signal; then the process ends."""
 GO_ON = "give the same command again to go on"
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
-    """Print the forecast of each run that calls models, and ask above the chosen sum, or above `ASK_ABOVE_CALLS`.
+    """Print the forecast of each run that calls models, and ask if it is above a limit.
 
-    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if there
-    is
-    nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    Returns the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if nobody can
+    answer, the answer is no, or an endpoint is out of reach and nothing is on file.
     """
     from ..endpoint import EndpointError
 
@@ -62,7 +60,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
         except EndpointError as error:
             if not experiment.on_file():
                 raise BadInput(str(error)) from None
-            note(f"what is finished is saved; {error}")
+            note(f"finished conversations are saved; {error}")
             return RESUMABLE
         print("\n".join(forecast.sentences(experiment.model)), flush=True)
         if not (options.dry_run or options.yes or experiment.budget_usd):
@@ -74,7 +72,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
 
 
 def _ask_above(given: float | None) -> tuple[float, bool]:
-    # the sum, and whether somebody chose it
+    # the sum, and whether the user chose it
     text = os.environ.get(ASK_VARIABLE, "").strip() if given is None else str(given)
     try:
         limit = float(text or ASK_ABOVE_USD)
@@ -82,7 +80,7 @@ def _ask_above(given: float | None) -> tuple[float, bool]:
         limit = math.nan
     if not limit >= 0:
         name = ASK_VARIABLE if given is None else "--ask-above"
-        raise BadInput(f"{name} must be a sum in USD from 0 up, not {text}: change it")
+        raise BadInput(f"{name} must be a number of USD from 0 up, not {text}: change it")
     return limit, bool(text)
 
 
@@ -91,7 +89,7 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
 
     if forecast.cost_usd is None:
         many = forecast.calls.likely > ASK_ABOVE_CALLS
-        above = f"the run takes {forecast.calls.written()} calls at a price that is not known"
+        above = f"the run takes {forecast.calls.written()} calls at an unknown price"
         way = "a price in data/prices.yaml"
     else:
         many = forecast.cost_usd.likely > limit
@@ -101,17 +99,16 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if chosen:
-            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or {way}")
+            raise BadInput(f"{above}, and there is no terminal to confirm it: give --yes, or {way}")
         return
     if not confirmed(f"{above}. Begin?"):
-        raise BadInput(f"nothing was begun: give fewer --cases or --trials, or {way}")
+        raise BadInput(f"nothing was started: give fewer --cases or --trials, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
-    """Play experiments until one is ended by a signal; returns the highest exit code.
+    """Play experiments until a signal ends one; return the highest exit code.
 
-    A `brief` report has one line on a scripted agent, counts those that were finished before in one, and the page of
-    the
+    A `brief` report has one line per scripted agent and counts earlier finished runs in one line. The page of the
     leaderboard follows.
     """
     from .ending import say_what_next
@@ -138,7 +135,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
 
 
 def played(experiment: Experiment) -> tuple[int, RunFile | None]:
-    """Play an experiment until it ends or a signal comes; return the exit code, and the run file if it was begun."""
+    """Play an experiment to its end or a signal; return the exit code, and the run file if any."""
     runs: list[RunFile] = []
 
     async def work(seen: list[int]) -> int:
@@ -160,15 +157,15 @@ def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
         return
     if experiment.replay:
         many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
-        print(f"{many} played again, each came out byte for byte")
+        print(f"{many} played again, each identical byte for byte")
     print(*summary(run), *(forecast_against_real(run) if experiment.foreseen else ()), sep="\n")
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:
-        note(f"what is finished is saved; {experiment.stopped.sentence}")
+        note(f"finished conversations are saved; {experiment.stopped.sentence}")
 
 
 def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
-    """Run ``work(seen)``, whose signals come into `seen`; returns its exit code, or that of what ended it."""
+    """Run ``work(seen)`` and return its exit code, or the signal's; `seen` receives the signals."""
     from ..experiment.writer import CannotSave
 
     seen: list[int] = []
@@ -186,11 +183,11 @@ def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
 
 @contextlib.contextmanager
 def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping[str, float]) -> Iterator[None]:
-    """End an experiment in order at Ctrl-C or SIGTERM, and the process within `AT_ONCE_S` after the second one.
+    """End an experiment in order at Ctrl-C or SIGTERM; after the second one, within `AT_ONCE_S`.
 
-    Calls in flight are waited for so long as `grace_s` has for the signal. The handlers are Python's own and not the
-    event loop's, so that they also run where an agent holds the loop and never gives it back. What was acknowledged is
-    on disk at any time, so ending the process costs at most the calls in flight.
+    Calls in flight get `grace_s` seconds, by signal. The handlers are Python's, not the event loop's, so that an agent
+    that blocks the loop cannot stop them. Acknowledged rows are on disk, so ending the process costs at most the calls
+    in flight.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -208,12 +205,12 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
             return
         wait_s = grace_s.get(name, 0.0) if len(seen) == 1 else 0.0
         if wait_s:
-            waits = f"calls in flight are waited for, {wait_s:g} s at most"
+            waits = f"waiting up to {wait_s:g} s for calls in flight"
             print(f"stopping: {waits}; once more to stop at once", file=sys.stderr)
         loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", wait_s)
 
     for number in before:
-        # does nothing but wake the loop: a signal may reach the process in another thread
+        # only wakes the loop: another thread may receive the signal
         loop.add_signal_handler(number, lambda: None)
         signal.signal(number, on_signal)
     try:
@@ -225,5 +222,5 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
 
 
 def _end(code: int) -> None:
-    note(f"stopped at once; what is finished is saved: {GO_ON}")
+    note(f"stopped at once; finished conversations are saved: {GO_ON}")
     os._exit(code)

@@ -8,7 +8,7 @@ from .play import BEFORE, agreed, play
 
 ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
-"""What the command line alone is concerned with."""
+"""Options of the command line that are not part of the run."""
 
 
 ARGUMENTS = {
@@ -25,8 +25,8 @@ ARGUMENTS = {
     "no_emojis, refund_approved, customer_language, or a YAML file of your own, separated by commas",
     **TOOLS,
     "--cases PATTERN": (
-        f"{PATTERN}wordings for twelve cases told again in five voices each, factorial for the evidence x "
-        "pressure table, both reported apart; `deskbench cases` lists all names with counts",
+        f"{PATTERN}wordings for twelve cases in five more voices each, factorial for the evidence x "
+        "pressure table, both reported separately; `deskbench cases` lists all names with counts",
         "all",
     ),
     **TRIALS,
@@ -51,7 +51,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Play one experiment, or that of every scripted agent."""
+    """Play one experiment, or one per scripted agent."""
     from ..experiment import Experiment
     from ..experiment.demo import every_scripted
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
 
 ACTIONS = {
-    "list": (0, 0, "every run with its model and setting, how far it is, what it cost and how old it is (the default)"),
-    "show": (1, 1, "RUN: what it was made of, and how it went"),
+    "list": (0, 0, "every run with model, setting, progress, cost and age (the default)"),
+    "show": (1, 1, "RUN: its inputs and its results"),
     "hide": (
         1,
         None,
@@ -31,7 +31,7 @@ ACTIONS = {
         "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
     ),
 }
-"""Name to the least and the most runs an action takes, None for any number, and its help."""
+"""The least and the most runs of each action (None for any number), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
@@ -53,7 +53,7 @@ KINDS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what is asked of the runs that are named."""
+    """Carry out an action on the named runs."""
     from ..experiment import shelf
     from ..experiment.manifest import addresses
     from ..runfile import hide
@@ -106,8 +106,8 @@ def _list(found: list[Shelved]) -> None:
     if width is None or least <= width:
         print(*columns(rows, right=right, width=width, gives=1), sep="\n")
         return
-    told = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
-    print(*(f"{line}\n  {row[0]}" for line, row in zip(told, rows, strict=True)), sep="\n")
+    lines = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
+    print(*(f"{line}\n  {row[0]}" for line, row in zip(lines, rows, strict=True)), sep="\n")
 
 
 def _row(one: Shelved, names: dict[str, str]) -> list[str]:
@@ -171,7 +171,7 @@ def _show(one: Shelved) -> None:
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
-        print("  partial: the command it was begun with goes on where it stopped")
+        print("  partial: the same command continues it")
 
 
 def _remove_partial(named: list[Path], sure: bool) -> int:
@@ -180,7 +180,7 @@ def _remove_partial(named: list[Path], sure: bool) -> int:
 
     chosen = [shelf.shelved(path) for path in named]
     if finished := next((one for one in chosen if not one.partial), None):
-        raise BadInput(f"{finished.path} is not a partial run: to be rid of a finished one, delete the file itself")
+        raise BadInput(f"{finished.path} is not a partial run: delete the file itself to remove it")
     if not named:
         chosen = [one for one in shelf.shelf() if one.partial and not one.writing and not one.played]
     if not chosen:
@@ -189,7 +189,7 @@ def _remove_partial(named: list[Path], sure: bool) -> int:
     for one in chosen:
         print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
     if not sure and not sys.stdin.isatty():
-        raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")
+        raise BadInput("deleting them needs a terminal to confirm it: give --yes")
     if not sure and not confirmed(f"Delete {counted(len(chosen), 'partial run')}?"):
         print("nothing was deleted")
         return REFUSED

@@ -29,7 +29,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Score every file and say how each run did, or compute its costs."""
+    """Score every file and print a summary of each run, or compute its costs."""
     from ..experiment.again import rescore
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary

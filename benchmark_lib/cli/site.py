@@ -9,7 +9,7 @@ from .options import Options
 ARGUMENTS: Options = {
     "RUN*": "run files, or folders with run files (default: data/runs)",
     "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
-    "--store FOLDER": ("a store that runs were played on and that is kept elsewhere; may be given again", []),
+    "--store FOLDER": ("a store of the runs that is kept elsewhere; may be repeated", []),
     "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
     "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an "
     "approval cost you (US dollars): the answers and the advice on scope rest on them (default: data/stakes.yaml)",
@@ -22,7 +22,7 @@ ARGUMENTS: Options = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Build the site and say where it is."""
+    """Build the site and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..reports.site import build_site

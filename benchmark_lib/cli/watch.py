@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Look at the run again and again until nobody writes it any more."""
+    """Print the state of a run again and again until nobody writes it."""
     from ..experiment.shelf import find_run, is_being_written, runs_folder, shelf
     from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
     if page is not None:
         print(f"page: {page.index.resolve()}", flush=True)
     while True:
-        going_on = is_being_written(path)  # asked first: what was written before the end is then seen below
+        going_on = is_being_written(path)  # checked first, so that rows written before the end are shown below
         seen = look(run)
         if page is not None:
             page.write(seen, options.every, going_on)
@@ -67,11 +67,11 @@ def _show(seen: Look, page: Path | None, going_on: bool) -> None:
         ]
         lines += ["", *columns(newest, width=width)] if newest else []
     if not going_on and not seen.over:
-        lines.append("nobody plays this run now: the command it was begun with goes on where it stopped")
+        lines.append("nobody plays this run now: the same command continues it")
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
     if screen:
         sys.stdout.flush()
-        os.write(sys.stdout.fileno(), CLEAR.encode())  # past the stream, which lets no control character through
+        os.write(sys.stdout.fileno(), CLEAR.encode())  # not through the stream, which replaces control characters
     print("\n".join(fitted(line, width) if width else line for line in printable), flush=True)

@@ -172,7 +172,7 @@ class ScriptedCustomer(Consenting):
         news = [s for s in news if s != "date" or not self._asks_another_date(heard)]
         for choice in heard.choices:
             either = [s for s in self.kind.proofs if s in choice and s in news]
-            likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
+            likely = [s for s, chance in heard.slots.items() if s in choice and self._open(s) and chance >= SURE]
             others = [] if any(s in news for s in choice) else likely[:1]
             best = [s for s in either if self._open(s)] or others or either
             rest = {*either} | ({*self.kind.of_proofs} & choice - heard.apart if best[:1] == [self._subject] else set())

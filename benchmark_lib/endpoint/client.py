@@ -1,7 +1,7 @@
 """One chat-completion call done well: `Endpoint`.
 
-The request has the headers of the ``openai`` package and a body encoded here: the same authentication and the same
-JSON on the wire, at a cost that does not grow with the conversation (its ``create`` walks every message).
+Requests have the headers of the ``openai`` package and a body encoded here. Authentication and JSON on the wire are the
+same, but the cost does not grow with the conversation (its ``create`` walks every message).
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from .settings import RoleSettings, role_settings
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
-"""Four times the longest answer of today's models; memory and the run file keep the whole of it."""
+"""Four times the longest answer of today's models; memory and the run file keep the whole answer."""
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
-"""The request that shows whether an endpoint takes the key and knows the model, and the seconds to wait for its
-answer."""
+"""The request that checks key and model, and the seconds to wait for its answer."""
 DEAD_AFTER = 10
-"""So many calls in a row without a completion after all their attempts mean a dead endpoint."""
+"""This many calls in a row that fail after all attempts mean a dead endpoint."""
 
 
 def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
@@ -40,20 +39,20 @@ def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
 class Endpoint:
     """A model behind an OpenAI-compatible endpoint.
 
-    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
-    ``async with``. A base URL, key or setting that cannot work is refused with `BadInput` before anything is sent.
+    Each event loop that calls it gets its own client, closed by `aclose` in that loop or by ``async with``. A base URL,
+    key or setting that cannot work is refused with `BadInput` before anything is sent.
 
     Parameters
     ----------
     model, base_url : str
-        The name the endpoint knows the model by, and where it is: else from the settings, ``OPENAI_BASE_URL``, OpenAI.
+        The model's name at the endpoint, and its address: else from the settings, ``OPENAI_BASE_URL``, OpenAI.
     api_key : str, optional
-        The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine
-        needs none.
+        The key; else from the environment variable that the settings name (``OPENAI_API_KEY``). A server on this
+        machine needs none.
     settings : RoleSettings or dict, optional
         Model settings of the role, see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
-        Seconds one attempt may take from sending to the last byte, default 120.
+        Seconds of one attempt from sending to the last byte, default 120.
     attempts, concurrency : int, optional
         The most attempts of one call, default 6, and the most requests in flight, default 50; the latter halves while
         the endpoint answers 429.
@@ -80,7 +79,7 @@ class Endpoint:
         self._key_from = "" if api_key else self.settings.api_key_env
         self.keyless = not api_key and key == LOOPBACK_KEY
         headers, query = self.settings.all_headers(), urlencode(self.settings.all_query())
-        proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
+        proxy_of(self.base_url)  # refuses one that cannot work, before anything is sent
         if os.environ.get("SSL_CERT_FILE") and self.base_url.startswith("https:"):
             check_certificates()
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
@@ -93,11 +92,11 @@ class Endpoint:
         self._answered = False
         self._failed_in_row = 0
         secrets = [secret for secret in {key, *self.settings.secrets()} if len(secret) >= SHORTEST_SECRET]
-        secrets.sort(key=len, reverse=True)  # one may hold another
+        secrets.sort(key=len, reverse=True)  # a secret may contain another
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
         most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
         timeout_s, most = self.timeout, self.concurrency
-        # two functions alone know what is secret, so that no picture of the endpoint shows it
+        # only two functions know the secrets, so that no repr of the endpoint shows them
         self._opened = lambda: Client(address, timeout_s, most_bytes, Limiter(most), key, headers)
         self._hidden = lambda answer: hide(answer.decode("utf-8", "surrogateescape"), secrets)
 
@@ -117,13 +116,13 @@ class Endpoint:
             await client.close()
 
     def reach(self) -> None:
-        """Make sure that something takes connections at the base URL, or raise `EndpointError` within five seconds."""
+        """Open a connection to the base URL, or raise `EndpointError` within five seconds."""
         reach(self.base_url, self.where)
 
     async def greet(self) -> None:
-        """Make a call of one token, so that an endpoint refuses an unknown key or model at once.
+        """Make a call of one token, so that an unknown key or model is refused at once.
 
-        `EndpointError` of a kind that stops a run; whatever else goes wrong is left to the calls that count.
+        `EndpointError` of a kind that stops a run; later calls meet any other fault.
         """
         try:
             async with asyncio.timeout(HELLO_S):
@@ -138,26 +137,26 @@ class Endpoint:
 
     @property
     def in_flight_limit(self) -> int:
-        """Return how many requests may be in flight now, in the running event loop."""
+        """Requests that may be in flight now, in the running event loop."""
         return int(self._client().limiter.limit)
 
     async def complete(
         self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
     ) -> Completion:
-        """Ask for one completion of a conversation in the chat-completions form.
+        """Return one completion of a conversation in the chat-completions form.
 
-        `body` holds more fields of the request, over those of the settings; one that is None is left out.
+        `body` adds fields to the request, over those of the settings; None removes one.
 
         Returns
         -------
         Completion
             With the failed attempts before it. A refusal by the provider's filter is a completion whose `finish_reason`
-            is ``content_filter``, whichever way the provider says it.
+            is ``content_filter``, in whichever form it came.
 
         Raises
         ------
         EndpointError
-            When there is no completion after all attempts, or at once where another attempt cannot help.
+            When there is no completion after all attempts, or at once if another attempt cannot help.
         """
         failed: list[dict[str, Any]] = []
         try:
@@ -180,9 +179,9 @@ class Endpoint:
         extra: dict[str, Any] | None = None,
         manner: Manner | None = None,
     ) -> bytes:
-        """Return the JSON body of a request: the model, the conversation, the tools, the settings and `extra`."""
-        told = cleaned(messages, manner or self._manner, names_of(tools))
-        fields = {"model": self.model, "messages": told, **self.settings.body, **(extra or {})}
+        """Return the JSON body: model, conversation, tools, settings and `extra`."""
+        cleaned_messages = cleaned(messages, manner or self._manner, names_of(tools))
+        fields = {"model": self.model, "messages": cleaned_messages, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
@@ -194,7 +193,7 @@ class Endpoint:
         body: dict[str, Any],
         failed: list[dict[str, Any]],
     ) -> Completion:
-        """Send a conversation in the manner in which this endpoint takes it, found out by what it refuses."""
+        """Send a conversation; change its form as the endpoint's refusals demand."""
         manner, other = self._manner, None
         while True:
             try:
@@ -212,7 +211,7 @@ class Endpoint:
     async def _refuses_all(
         self, error: EndpointError, tools: list[dict[str, Any]] | None, body: dict[str, Any]
     ) -> bool:
-        """Tell whether an endpoint that refused its first request refuses a greeting too."""
+        """Return whether an endpoint that refused its first request refuses a greeting, too."""
         if error.kind != "bad_request" or self._answered:
             return False
         try:
@@ -225,7 +224,7 @@ class Endpoint:
     async def _attempts(
         self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
     ) -> Completion:
-        """Make attempts until one succeeds, another cannot help or none is left; `failed` takes the failed ones."""
+        """Try until an attempt succeeds, none can help or none is left; fill `failed`."""
         client = self._client()
         while True:
             async with client.limiter as sent_at:
@@ -250,7 +249,7 @@ class Endpoint:
             await asyncio.sleep(wait_s)
 
     async def _post(self, client: Client, content: bytes) -> bytes:
-        """Send a body and return that of the answer; whatever the client raises becomes an `EndpointError`."""
+        """Send a body and return the answer's; every exception becomes an `EndpointError`."""
         try:
             async with asyncio.timeout(self.timeout):
                 answer = await client.answer(content)
@@ -258,7 +257,7 @@ class Endpoint:
             known = from_exception(error, self.where)
         else:
             return self._hidden(answer).encode("utf-8", "surrogateescape")
-        raise known  # out here it has no context: the client's errors hold the request, and that holds the key
+        raise known  # out here it has no context: the client's errors contain the request with its key
 
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""
@@ -272,7 +271,6 @@ class Endpoint:
         return error
 
     def _client(self) -> Client:
-        """Return the client of the running event loop, opened on first use."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:

@@ -1,4 +1,4 @@
-"""What can go wrong with one call, by kind: which faults are worth another attempt and what a person should do."""
+"""Sort the faults of a call by kind: whether to try again, and what a person should do."""
 
 import asyncio
 import json
@@ -17,16 +17,16 @@ STOPS_THE_RUN = frozenset({"auth", "quota", "not_found", "proxy", "certificate",
 WRAPPED = re.compile(
     r"(?:[\w.]+(?: \w+Error)?(?:: | - ))*(?:Error code: (?=\d+ - )|\{\s*\"error\":\s*\{\s*\"code\": *)([45]\d\d)\b"
 )
-"""How a message begins in which a gateway wraps its provider's error; what it repeats of a conversation comes later."""
+"""The beginning of a message in which a gateway wraps its provider's error. Quotes of the conversation come later."""
 INNER = re.compile(
     r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:00|13|22|29))\b", re.IGNORECASE
 )
-"""Where else it has the status it came with, unless these are words of the conversation."""
+"""Other places of the provider's status; it may also be a quote of the conversation."""
 DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
 
 
 class UnusableAnswer(Exception):
-    """An answer that is given up while it is read: of which kind the fault is, and what is wrong with it."""
+    """An answer that is given up while it is read, with the kind and detail of its fault."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -34,7 +34,7 @@ class UnusableAnswer(Exception):
 
 
 class ErrorAnswer(Exception):
-    """An answer whose status is an error; `said` is the error in its JSON, all of the JSON, or its text."""
+    """An answer with an error status; `said` is the error in its JSON, all of it, or the text."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)
@@ -48,11 +48,10 @@ class ErrorAnswer(Exception):
 class EndpointError(Exception):
     """A call that brought no completion.
 
-    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer, `told` more of what it said
-    than
-    `detail` shows. `fatal` says that no other call of this run can fare better, `retry` that this one is worth another
-    attempt, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones: ``kind``,
-    ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
+    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `told` has more of the
+    endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is
+    worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones:
+    ``kind``, ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
     """
 
     def __init__(
@@ -75,12 +74,12 @@ class EndpointError(Exception):
 
     @property
     def message(self) -> str:
-        """Return the sentence a person is shown."""
+        """The sentence for a person."""
         return str(self)
 
 
 def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
-    """Return a text on one line, without keys and control characters, and cut to a readable length."""
+    """Return a text on one line, without keys and control characters, cut to `most`."""
     whole = str(text)
     # No key is cut in two and then not known.
     start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
@@ -91,14 +90,14 @@ def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
 def fault(
     kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
 ) -> EndpointError:
-    """Build the error of a kind of ``data/endpoints.yaml``; `where` is model and host, `detail` the endpoint's text."""
+    """Build the error of a kind; `where` is model and host, `detail` the endpoint's text."""
     text = one_line(detail) or f"status {status}"
     sentence, fatal = book()["advice"][kind].format(where=where, detail=text), kind in STOPS_THE_RUN
     return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
 
 
 def kind_of_status(status: int | None, text: str) -> str:
-    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and its words."""
+    """Classify an error answer by its HTTP status and words, as in ``data/endpoints.yaml``."""
     for kind in kinds_in(text, status):
         if not (kind == "quota" and wait_in(text)):
             return kind
@@ -107,7 +106,7 @@ def kind_of_status(status: int | None, text: str) -> str:
 
 
 def kind_inside(codes: list[str], message: str, text: str) -> str | None:
-    """Name the kind of a provider's error inside a gateway's; only its code or the head of its text stops a run."""
+    """Classify a provider's error within a gateway's; only its code or first words stop a run."""
     head = WRAPPED.match(message)
     sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
     if sure:
@@ -117,15 +116,15 @@ def kind_inside(codes: list[str], message: str, text: str) -> str | None:
 
 
 def without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
-    """Return an error without what it repeats of the request, nulls, and nesting beyond reason."""
+    """Return an error without quotes of the request, nulls and excessive nesting."""
     if isinstance(said, dict):
-        told = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
-        return {name: without_request(value, levels - 1) for name, value in told.items() if levels}
+        kept = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
+        return {name: without_request(value, levels - 1) for name, value in kept.items() if levels}
     return [without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
 
 
 def error_in(data: Any) -> Any:
-    """Return the error that decoded JSON holds in one of the usual places, None where it holds none there."""
+    """Return the error in decoded JSON, from one of the usual places, or None."""
     if isinstance(data, list) and data and isinstance(data[0], dict):
         return error_in(data[0])
     if not isinstance(data, dict):
@@ -141,9 +140,9 @@ def error_in(data: Any) -> Any:
 def from_error_body(
     error: Any, where: str, status: int | None = None, retry_after_s: float | None = None, otherwise: str = ""
 ) -> EndpointError:
-    """Build the error for what an endpoint says of one, also inside an answer with status 200.
+    """Build the error for an endpoint's error text, also for one within status 200.
 
-    `otherwise` is its kind where neither a number nor a word in it tells one.
+    `otherwise` is the kind if no number or word in it decides.
     """
     said = without_request(error if isinstance(error, dict) else {"message": error})
     text = str(said if isinstance(error, dict) else said["message"])[:LONGEST_READ]
@@ -169,7 +168,7 @@ def from_error_body(
 
 
 def described(said: dict[str, Any], status: int | None) -> str:
-    """Return what an error says in a line that keeps, however long it is, the provider's own code and the parameter."""
+    """Return an error on one line that always keeps the provider's code and parameter."""
     message, code = (next((said[n] for n in book()["fields"][part] if said.get(n)), "") for part in ("say", "name"))
     upstream = said.get("metadata")
     raw = upstream.get("raw") if isinstance(upstream, dict) else None
@@ -184,7 +183,7 @@ def described(said: dict[str, Any], status: int | None) -> str:
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
-    """Translate what the client raised, whatever it was; only an answer can have made it do so: it ends no run."""
+    """Translate any exception of the client; an unknown one comes from the answer."""
     import aiohttp
 
     if isinstance(error, ErrorAnswer):

@@ -1,8 +1,8 @@
-"""From a conversation to messages that an endpoint will take, and what a refusal teaches of those it will not.
+"""Turn a conversation into messages that an endpoint accepts, and learn from its refusals.
 
-What the model itself broke would else be refused with every later request: arguments that are no JSON object, a name
-that no tool may have, an empty reply. Whatever a provider added to a message that asks for tools goes back with it, so
-that the model goes on thinking where it was; with a reply in words most refuse it.
+Broken parts of a reply would otherwise be refused with every later request: arguments that are no JSON object, an
+invalid tool name, an empty reply. A provider's own fields go back with messages that ask for tools, so that the model
+keeps its thoughts. Most providers refuse them in a reply without calls.
 """
 
 import re
@@ -18,7 +18,7 @@ from .reply import STANDARD, THOUGHTS, arguments_text, own_fields, split_text
 ALWAYS_BACK = frozenset({"extra_content"})
 """A provider's own fields that go back with every message."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""A name that every provider takes for a tool."""
+"""A tool name that every provider accepts."""
 NO_NAME, NO_WORDS = "unnamed", "(nothing)"
 """What is sent in place of the name of a call without one, and of the words of an empty message."""
 NO_NULL = re.compile(r"\bnull\b|\bNone\b|valid string|KeyError")
@@ -29,13 +29,11 @@ WANTED = re.compile(
 
 @dataclass(frozen=True)
 class Manner:
-    """How an endpoint wants its own messages back.
+    """The form in which an endpoint wants its own messages back.
 
-    Its thoughts come with messages that ask for tools (``calls``) or with each of its messages (``all``). Fields that
-    it
-    `refused` are left out, those that are `wanted` are in each of its messages, be they empty. `in_words` tells calls
-    of
-    tools that do not exist in words, `no_null` gives a message without words an empty text.
+    Thoughts go back with messages that ask for tools (``calls``) or with all messages (``all``). `refused` fields are
+    left out; `wanted` fields are in each message, even if empty. `in_words` turns calls of unknown tools into text.
+    `no_null` gives a message without words an empty text.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
@@ -45,7 +43,7 @@ class Manner:
     no_null: bool = False
 
     def after(self, error: EndpointError, messages: Sequence[dict[str, Any]], tools: set[str]) -> "Manner | None":
-        """Return another manner that a refused request is worth sending in, None where there is none."""
+        """Return another form worth trying after a refused request, or None."""
         sent = [m for m in cleaned(messages, self, tools) if m["role"] == "assistant"]
         calls = [call for message in sent for call in message.get("tool_calls") or ()]
         parts = [own_fields(part) for call in calls for part in (call, call["function"])]
@@ -65,7 +63,7 @@ class Manner:
 def cleaned(
     messages: Sequence[dict[str, Any]], manner: Manner | None = None, tools: set[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Return messages that an endpoint takes in its manner; those that it takes as they are are not copied."""
+    """Return the messages in the endpoint's form; copy only what has to change."""
     manner = manner or Manner()
     if manner.in_words:
         messages = in_words(messages, tools or set())
@@ -73,7 +71,7 @@ def cleaned(
 
 
 def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
-    """Return one message as it is sent; the same message where nothing of it changes."""
+    """Return one message as it is sent; the same object if nothing changes."""
     calls, made = message.get("tool_calls"), message
     if message.get("role") == "assistant":
         back = manner.thoughts == "all" or calls
@@ -89,12 +87,12 @@ def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
 
 
 def is_blank(content: Any) -> bool:
-    """Tell whether a content holds no word."""
+    """Return whether a content has no words."""
     return content is None or content == [] or (isinstance(content, str) and not content.strip())
 
 
 def clean_call(given: dict[str, Any], refused: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return a call with a name and arguments that every endpoint takes, and without what this one refused."""
+    """Return a call with a name and arguments that every endpoint accepts, without `refused`."""
     call = {field: value for field, value in given.items() if field not in refused}
     function = {field: value for field, value in given["function"].items() if field not in refused}
     name, arguments = function.get("name") or NO_NAME, function.get("arguments")
@@ -106,7 +104,7 @@ def clean_call(given: dict[str, Any], refused: frozenset[str] = frozenset()) -> 
 
 
 def needs_cleaning(arguments: Any) -> bool:
-    """Tell whether arguments are anything but the text of a JSON object."""
+    """Return whether arguments are anything but the text of a JSON object."""
     try:
         return not isinstance(orjson.loads(arguments), dict)
     except orjson.JSONDecodeError:
@@ -114,8 +112,8 @@ def needs_cleaning(arguments: Any) -> bool:
 
 
 def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
-    """Return messages in which calls of tools that do not exist, and what came of them, are told in words."""
-    told: list[dict[str, Any]] = []
+    """Return messages in which calls of unknown tools, and their results, are text."""
+    rewritten: list[dict[str, Any]] = []
     made_up: dict[str, str] = {}
     waiting: list[str] = []
     for message in messages:
@@ -123,7 +121,7 @@ def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[s
             waiting.append(f"[{made_up[message['tool_call_id']]}: {message['content']}]")
             continue
         if message.get("role") != "tool" and waiting:
-            told.append({"role": "user", "content": "\n".join(waiting)})
+            rewritten.append({"role": "user", "content": "\n".join(waiting)})
             waiting = []
         calls = message.get("tool_calls") or []
         wrong = [call for call in calls if call["function"].get("name") not in tools]
@@ -133,5 +131,5 @@ def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[s
             text = "\n".join(filter(None, [split_text({"content": message.get("content")})[0], *words]))
             message = message | {"content": text, "tool_calls": [call for call in calls if call not in wrong]}
             message = {name: value for name, value in message.items() if name != "tool_calls" or value}
-        told.append(message)
-    return told + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])
+        rewritten.append(message)
+    return rewritten + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])

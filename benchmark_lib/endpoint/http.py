@@ -1,4 +1,4 @@
-"""The way to an endpoint: a base URL that may be written down, proxy, certificates, and the client that sends."""
+"""Reach an endpoint: a base URL without secrets, proxy, certificates, and the HTTP client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONNECT_TIMEOUT_S, KEEP_ALIVE_S = 15.0, 60.0
 ACCEPTED = "gzip, deflate"
 """Encodings that aiohttp decodes without further packages."""
 REDIRECTS = frozenset({301, 302, 307, 308})
-"""Statuses after which the same request goes on with method and body: nothing else makes sense for a completion."""
+"""Statuses that repeat the request with its method and body; no other makes sense for a completion."""
 MOST_REDIRECTS = 5
 MOST_ERROR_BYTES = 100_000
 """Bytes read of an error's body; a person sees one line of it."""
@@ -40,8 +40,8 @@ MOST_ERROR_BYTES = 100_000
 def check_base_url(base_url: str | None = None, where: str = "the base URL") -> str:
     """Return the base URL to use: the given one, else OPENAI_BASE_URL, else OpenAI's.
 
-    Run files, notebooks and pages repeat a base URL. So `BadInput` refuses one with a user, a password, a query or a
-    key, in a sentence on `where` that does not repeat these.
+    Run files, notebooks and pages repeat a base URL. Therefore `BadInput` refuses a user, password, query or key in it,
+    naming only `where`.
     """
     if not base_url and os.environ.get(URL_VARIABLE):
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
@@ -74,7 +74,7 @@ def shown(url: str) -> str:
 
 
 def is_address(url: str) -> bool:
-    """Tell whether a text is an http or https address with a host."""
+    """Return whether a text is an http or https address with a host."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")
@@ -85,7 +85,7 @@ def is_address(url: str) -> bool:
 
 
 def is_loopback(base_url: str) -> bool:
-    """Tell whether a base URL points at this machine."""
+    """Return whether a base URL points to this machine."""
     host = urlsplit(base_url).hostname or ""
     with suppress(ValueError):
         return ip_address(host).is_loopback
@@ -93,13 +93,13 @@ def is_loopback(base_url: str) -> bool:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of an address: a key goes only where all three are the same."""
+    """Return scheme, host and port of an address; a key may go only where all three are equal."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme)
 
 
 def proxy_of(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None; refuse one that is not HTTP."""
+    """Return the proxy that the environment names for an address, or None; refuse a wrong one."""
     scheme, proxies = urlsplit(base_url).scheme, getproxies()
     if is_loopback(base_url) or is_excepted(base_url, proxies.get("no", "")):
         return None
@@ -114,7 +114,7 @@ def proxy_of(base_url: str) -> str | None:
 
 
 def is_excepted(base_url: str, no_proxy: str) -> bool:
-    """Tell whether NO_PROXY names an address: by host, host and port, ``*.domain``, or its network."""
+    """Return whether NO_PROXY names an address by host, port, ``*.domain`` or network."""
     _, host, port = origin(base_url)
     shown_host = f"[{host}]" if ":" in host else host
     names = re.split(r"[,\s]+", no_proxy)
@@ -141,9 +141,9 @@ def check_certificates() -> None:
 
 
 def reach(base_url: str, where: str) -> None:
-    """Open and close one connection to an endpoint, or to the proxy on the way there.
+    """Open and close one connection to an endpoint, or to the proxy on the way.
 
-    `EndpointError` of kind ``connection``, on `where`, if nothing takes the connection in `REACH_S`.
+    `EndpointError` of kind ``connection``, on `where`, if nothing accepts it in `REACH_S`.
     """
     proxy = proxy_of(base_url)
     _, host, port = origin(proxy or base_url)
@@ -159,7 +159,7 @@ def reach(base_url: str, where: str) -> None:
         except OSError as error:
             problem = error.strerror or str(error)
 
-    # in a thread of its own: the look-up of a name cannot be cancelled, and may take minutes where no server answers
+    # in its own thread: looking up a name cannot be cancelled and may take minutes if no server answers
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(REACH_S)
@@ -168,10 +168,10 @@ def reach(base_url: str, where: str) -> None:
 
 
 class Client:
-    """Send the requests of one endpoint in one event loop, through a session of aiohttp.
+    """Send the requests of one endpoint in one event loop, through an aiohttp session.
 
-    Measured, `openai.AsyncOpenAI.post` on its aiohttp transport takes two to three times the CPU, reads an error's body
-    without a limit, and its redirects take a caller's own headers to any host. Its headers are sent here.
+    `openai.AsyncOpenAI.post` takes two to three times the CPU (measured) and reads an error's body without a limit. Its
+    redirects send a caller's own headers to any host. Its headers are sent here.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Client:
     most_bytes : int
         The longest body of an answer that is read, counted after decompression.
     limiter : Limiter
-        The bound on requests in flight, for the caller to keep.
+        The limit on requests in flight, for the caller to keep.
     key, headers
         The key, and headers of the caller's own.
     """
@@ -208,10 +208,10 @@ class Client:
         self._to_https = not plain
 
     async def answer(self, content: bytes) -> bytes:
-        """Send a body and return that of the answer; a redirect is followed where the key may go.
+        """Send a body and return the answer's; follow a redirect if the key may go there.
 
-        A status that is no success is raised as `ErrorAnswer`, what goes wrong on the way as aiohttp raises it;
-        `UnusableAnswer` for a body over the limit, and a redirect that leads nowhere, elsewhere or in a circle.
+        Raise `ErrorAnswer` for an error status and aiohttp's own exceptions for a broken connection. `UnusableAnswer`
+        means a body over the limit, or a redirect that leads nowhere, elsewhere or in a circle.
         """
         address = self._address
         for _ in range(MOST_REDIRECTS + 1):
@@ -231,7 +231,7 @@ class Client:
 
 
 def package_headers(timeout_s: float, address: str, key: str, headers: dict[str, str]) -> dict[str, str]:
-    """Return the headers that the ``openai`` package sends with every request, by their names in lower case."""
+    """Return the headers of the ``openai`` package, by their names in lower case."""
     import httpx2
     from openai import AsyncOpenAI
 
@@ -244,14 +244,13 @@ def package_headers(timeout_s: float, address: str, key: str, headers: dict[str,
         "x-stainless-retry-count": "0",
         "x-stainless-read-timeout": str(timeout_s),
     }
-    return {name: value for name, value in made.items() if isinstance(value, str)}  # others mark what is left out
+    return {
+        name: value for name, value in made.items() if isinstance(value, str)
+    }  # other values mark headers to leave out
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
-    """Return the body of an answer, decompressed piece by piece; of an error's body only the beginning.
-
-    Reading ends with `UnusableAnswer` where the body is longer than `most_bytes`.
-    """
+    """Return a body, decompressed up to `most_bytes` or `UnusableAnswer`; an error's beginning."""
     failed, pieces, length = answer.status >= 400, [], 0
     async for piece in answer.content.iter_any():
         pieces.append(piece)
@@ -265,9 +264,9 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
-    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS.
+    """Return the target of a redirect within the same origin, or (`to_https`) the host's TLS.
 
-    `UnusableAnswer` where it names no address, or one that must not get the key.
+    `UnusableAnswer` if the target is no address, or one that must not get the key.
     """
     place, target = answer.headers.get("Location", ""), ""
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Keys come from the environment, are never written, and are taken out of every text that leaves this package."""
+"""Read keys from the environment, never write them, and remove them from every text."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _seen: set[str] = set()  # keys handed over by a caller or read for a header: an
 
 
 def remember(secret: str) -> None:
-    """Have `scrub` take this secret out of every text from now on; one too short to be a key is ignored."""
+    """Have `scrub` remove this secret from now on; ignore one too short to be a key."""
     if len(secret) >= SHORTEST_SECRET:
         _seen.add(secret)
 
@@ -32,7 +32,7 @@ def scrub(text: str) -> str:
 def hide(text: str, secrets: Iterable[str] | None = None) -> str:
     """Return `text` with `secrets`, by default every known key, replaced by ``[key]``.
 
-    They are found plain, in base64 and hex, and with any of their characters escaped for JSON, an address or HTML.
+    Secrets are also found in base64, in hex, and with characters escaped for JSON, an address or HTML.
     """
     if secrets is None:
         named = {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}
@@ -57,7 +57,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _escaped(character: str) -> str:
-    """Return a pattern for a character that may be escaped; its first alternatives are literals, for speed."""
+    # The first alternatives are literals, for speed.
     plain = r"\\++" if character == "\\" else re.escape(character)
     units = character.encode("utf-16-be", "surrogatepass").hex()
     json = r"\\*+".join(f"u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
@@ -67,7 +67,7 @@ def _escaped(character: str) -> str:
 
 
 def find_key(variable: str, host: str, needed: bool) -> str:
-    """Return the key for a host from the environment variable, or `BadInput`; a server on this machine needs none."""
+    """Return the key for a host from the environment; `BadInput` if it is needed and missing."""
     key = os.environ.get(variable, "").strip()
     if not key and not needed:
         return LOOPBACK_KEY
@@ -80,7 +80,7 @@ def find_key(variable: str, host: str, needed: bool) -> str:
 
 
 def check_key(key: str, where: str) -> str:
-    """Return the key if it can stand in an HTTP header, and refuse it without quoting it otherwise."""
+    """Return the key if an HTTP header can carry it; otherwise refuse it without quoting it."""
     remember(key)
     if not (key.isascii() and key.isprintable()) or set(key) & set(" \"'"):
         raise BadInput(f"the key in {where} holds characters that a key cannot have; copy it again")

@@ -1,4 +1,4 @@
-"""Small YAML files that a user edits, read as typed data; what does not fit is refused where it stands."""
+"""Read small YAML files that a user edits as typed data, and name the place of an error."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -20,14 +20,14 @@ SAID = {
     "invalid-json-value": "JSON cannot hold this value; put it in quotes",
     "missing": "field required; add it",
 }
-"""Reasons in place of pydantic's, by its name of the error."""
+"""Our reasons, by pydantic's name of the error."""
 T = TypeVar("T")
 Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, (date, int, float)) else value)]
 """A text that YAML may have read as a date or a number."""
 
 
 def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
+    """Return the mapping in a YAML file; `BadInput` if it cannot be read or is no mapping."""
     content = read_yaml(path, LARGEST_FILE)
     if not isinstance(content, dict | None):
         raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
@@ -37,7 +37,7 @@ def read_mapping(path: Path) -> dict[Any, Any]:
 def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; take it out") -> T:
     """Return plain data, or the bytes of a JSON text, as a typed value.
 
-    `BadInput` names the first part that does not fit; `unknown` is its reason for a field that is not known.
+    `BadInput` names the first part that does not fit; `unknown` is its reason for an unknown field.
     """
     reader, in_json = adapter(kind), isinstance(content, bytes)
     try:
@@ -54,13 +54,13 @@ def reason_of(error: Any) -> str:
     """Return why a part does not fit, in a validator's own words or in pydantic's."""
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    said = error["msg"].partition(" or an instance of ")[0]
+    message = error["msg"].partition(" or an instance of ")[0]
     kind = "invalid_key" if error["loc"][-1:] == ("[key]",) else error["type"]
-    return SAID.get(kind, f"{said[0].lower()}{said[1:]}; change that value")
+    return SAID.get(kind, f"{message[0].lower()}{message[1:]}; change that value")
 
 
 def place_of(error: Any, content: Any) -> str:
-    """Return the place of an error in `content`, without pydantic's names for keys and branches of a union."""
+    """Return the place of an error in `content`, without pydantic's own names for it."""
     parts = []
     for part in error["loc"]:
         if isinstance(content, list) and isinstance(part, int):
@@ -76,14 +76,14 @@ adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
 
 
 def filled(entries: Any) -> Any:
-    """Return a list of mappings without the fields that are left empty; what is no such list as it is."""
+    """Return a list of mappings without their empty fields, and anything else unchanged."""
     if not isinstance(entries, list):
         return entries or []
     return [{n: v for n, v in e.items() if v not in (None, "")} if isinstance(e, dict) else e for e in entries]
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:
-    """Yield the entries whose `model`, a name or a pattern, fits a model's name with or without its vendor."""
+    """Yield the entries whose `model` (a name or pattern) fits, with or without the vendor."""
     entries = list(entries)
     for name in dict.fromkeys((model.lower(), model.lower().rpartition("/")[2])):
         yield from (entry for entry in entries if fnmatchcase(name, entry.model.lower()))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What tokens cost: a dated file a user may edit, and an unknown price that stays unknown."""
+"""Price tokens by a dated file that a user may edit; an unknown price stays unknown."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 PRICES = DATA / "prices.yaml"
 HIGHEST_USD = 1_000_000
-"""For a million tokens; anything above is a slip of the pen."""
+"""For a million tokens; anything above is a typing error."""
 Dollars = Annotated[float, Field(strict=True, ge=0, lt=HIGHEST_USD, allow_inf_nan=False)]
 
 
@@ -28,9 +28,9 @@ Dollars = Annotated[float, Field(strict=True, ge=0, lt=HIGHEST_USD, allow_inf_na
 class Price:
     """The price of one model in US dollars for a million tokens.
 
-    `model` is the name or pattern it stands for, `at` the pattern of the host it holds for (``*`` for any), `as_of` and
-    `source` say when and where it was read. `cached_input` are prompt tokens read from the provider's cache; hidden
-    reasoning is among the `output`.
+    `model` is a name or pattern, `at` the pattern of the host (``*`` for any). `as_of` and `source` say when and where
+    the price was read. `cached_input` prices prompt tokens from the provider's cache; `output` includes hidden
+    reasoning.
     """
 
     model: str
@@ -42,10 +42,9 @@ class Price:
     at: Noted = "*"
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return what `usage` cost in US dollars; None where tokens that cost were not reported.
+        """Return the cost of `usage` in US dollars; None if tokens that cost were not reported.
 
-        Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts
-        them and as `read_usage` makes every endpoint's counts, so neither is added again.
+        `prompt_tokens` include cached tokens and `completion_tokens` include reasoning, as `read_usage` makes them.
         """
         if usage.missing and (self.input or self.output):
             return None
@@ -55,14 +54,14 @@ class Price:
 
 
 class Tier(NamedTuple):
-    """A cost tier: up to and including so many US dollars for 1,000 conversations; infinite for the last one."""
+    """A cost tier: its name and upper bound in US dollars per 1,000 conversations."""
 
     name: str
     up_to_usd: float
 
 
 class PriceText(BaseModel):
-    """A price file as it is written."""
+    """The content of a price file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -75,7 +74,7 @@ class PriceText(BaseModel):
 
 
 class PriceFile(NamedTuple):
-    """A price file that was read and checked: its prices, free ones first, its rising tiers, and its content hash."""
+    """A checked price file; free prices come first and tiers rise."""
 
     dated: str
     prices: Sequence[Price]
@@ -83,7 +82,7 @@ class PriceFile(NamedTuple):
     hash: str
 
     def price(self, model: str, base_url: str | None = None) -> Price | None:
-        """Return the first price that fits a model (at an endpoint), None where none does.
+        """Return the first price that fits a model at an endpoint, or None.
 
         A name with a vendor in front (``openai/gpt-5.5``) is also looked up without it.
         """
@@ -98,7 +97,7 @@ class PriceFile(NamedTuple):
 
 
 def find_price(model: str, base_url: str | None = None, path: str | Path | None = None) -> Price | None:
-    """Return the price of a model from the price file, None where it is unknown."""
+    """Return the price of a model from the price file, or None."""
     return load_prices(path).price(model, base_url)
 
 
@@ -112,7 +111,7 @@ def how_to_add(model: str) -> str:
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, the project's own by default; `BadInput` when it cannot be read or an entry is no price."""
+    """Read a price file, by default the project's; `BadInput` for a wrong file or entry."""
     path = Path(path or PRICES)
     return _load(path, path.stat().st_mtime_ns if path.exists() else 0)
 

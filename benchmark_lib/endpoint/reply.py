@@ -1,7 +1,7 @@
 """Read the body of an answer as a `Completion`.
 
-Endpoints agree on the outline of a chat completion and on little else. Whatever a body holds, `parse_reply` returns a
-completion or raises `EndpointError`; it never fails in another way. What it mends is listed there.
+Endpoints agree on the outline of a chat completion and on little else. `parse_reply` returns a completion or raises
+`EndpointError`, whatever the body; its docstring lists what it corrects.
 """
 
 import json
@@ -20,32 +20,32 @@ from .wording import apart, end_meant, is_whole
 STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "name"})
 """Fields of a message that are not sent back as they came; all others are a provider's own, such as its thoughts."""
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking", "thoughts")
-"""Fields in which thoughts come; the first that holds any is the one that is read."""
+"""Fields with thoughts; the first one that is not empty counts."""
 BROKEN = "not a call: "
-"""What the arguments of a call begin with that the model wrote and nobody could read."""
+"""The beginning of the arguments of a call that nobody could read."""
 NAMED = re.compile(
     r"""(?:"name"\s*:\s*"|<function=|<invoke name="|\b(?:for|call) tool ['"`]?)([A-Za-z_][\w.-]{0,63})"""
 )
 
 DEEPEST, ROOM = 200, 10
 MOST_BRACKETS = 300_000
-"""Each list or object takes a hundred times the memory of its two bytes, and the time to make it."""
+"""Each list or object takes a hundred times the memory of its two bytes, and time to build."""
 LONGEST_FINISH, LONGEST_ID, LONGEST_BROKEN = 60, 256, 2000
 MOST_CALLS = 128
-"""As many calls as OpenAI takes back in one message. An answer with more is a loop, and each of them would be made."""
+"""OpenAI takes back no more calls in one message. An answer with more is a loop."""
 MOST_TOKENS = 20_000_000
-"""More tokens than any context window holds: a count above it is a mistake, and a budget would end by it."""
+"""No context window is larger. A count above it is a mistake and would end a budget."""
 STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index", "custom", "name", "arguments", "input"})
-"""Fields of a call and of its function that are written anew; all others are a provider's own and go back."""
+"""Fields of a call and its function that are written here; all others are a provider's own and go back."""
 
 
 @dataclass(slots=True)
 class RequestedCall:
-    """A tool call the model asks for.
+    """A tool call that the model requests.
 
-    `id` is the endpoint's, or one given here where it had none or had used it before. `arguments` are the raw text
-    where they are not a JSON object, so that the model can be told; `extra` and `within` are the provider's own fields
-    of the call and of its function, such as a signature of its thoughts, which must go back with it.
+    `id` is the endpoint's, or a new one if it had none or repeated one. `arguments` are the raw text if they are no
+    JSON object, so that the model can correct them. `extra` and `within` are the provider's own fields of the call and
+    of its function, which must go back.
     """
 
     id: str
@@ -55,7 +55,7 @@ class RequestedCall:
     within: dict[str, Any] = field(default_factory=dict)
 
     def as_sent(self) -> dict[str, Any]:
-        """Return the call as the endpoint wants it back."""
+        """Return the call in the form that goes back to the endpoint."""
         function = {"name": self.name, "arguments": arguments_text(self.arguments), **self.within}
         return {"id": self.id, "type": "function", **self.extra, "function": function}
 
@@ -67,22 +67,22 @@ class Completion:
     Attributes
     ----------
     text : str
-        What it says; empty where it says nothing. Thinking aloud is not in it.
+        The text for the reader, without visible thinking; may be empty.
     tool_calls : list of RequestedCall
-        The calls it asks for, in order.
+        The requested calls, in order.
     finish_reason : str or None
-        The endpoint's word for a whole answer, such as ``stop``; else ``length``, ``content_filter`` or
-        ``malformed_call``, by whatever word the endpoint means that.
+        The endpoint's word for a complete answer, such as ``stop``; else ``length``, ``content_filter`` or
+        ``malformed_call``, translated from the endpoint's word.
     usage : Usage
-        Tokens of this call, hidden reasoning within `completion_tokens`; `missing` is 1 where the endpoint told none.
+        Tokens of this call; `completion_tokens` include hidden reasoning. `missing` is 1 if the endpoint gave none.
     reasoning : str
         Visible thinking, kept apart.
     raw : dict
         The body as it came; `parse_reply` makes the same completion of it again.
     latency_s : float
-        Time of the attempt that succeeded, in seconds; waiting and failed attempts are not in it.
+        Seconds of the successful attempt, without waits and failed attempts.
     attempts : list of dict
-        The attempts that failed before it: ``kind``, ``status``, ``detail``, ``wait_s``.
+        The failed attempts before it: ``kind``, ``status``, ``detail``, ``wait_s``.
     """
 
     text: str
@@ -95,18 +95,18 @@ class Completion:
     attempts: list[dict[str, Any]] = field(default_factory=list)
 
     def message(self) -> dict[str, Any]:
-        """Return the assistant message to append to the conversation, with whatever the provider added, thoughts too.
+        """Return the assistant message to append, with everything that the provider added.
 
-        What of that an endpoint is sent back is decided where it is sent.
+        `history.cleaned` decides what of that an endpoint gets back.
         """
         sent = raw_message(self.raw)
-        # Decided by what was read then: a call on file makes the same message whatever is read as a thought today.
+        # A call on file makes the same message, even if today's reading finds other thoughts in it.
         aside = joined(sent.get("content"))[1] or self.reasoning != split_text(sent | {"content": None})[1]
         whole = sent.get("content") if aside and self.finish_reason != "malformed_call" else self.text
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
-        # A gateway puts thoughts here that its provider wants by their name.
+        # Some gateways put the thoughts here, by the provider's own name.
         more = sent.get("provider_specific_fields")
         sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
@@ -120,15 +120,15 @@ def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the message of a choice, made of its bare text where that is all it has; None where it has neither."""
+    """Return the message of a choice, built from its bare text if needed, or None."""
     message, text = choice.get("message", choice.get("delta")), choice.get("text")
     return message if isinstance(message, dict) else {"content": text} if isinstance(text, str) else None
 
 
 def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
-    """Return the JSON object in a body; stray surrogates and bytes that are no UTF-8 become replacement marks.
+    """Return the JSON object in a body; invalid Unicode becomes replacement marks.
 
-    `EndpointError` of kind ``bad_body`` for an empty, cut, nested beyond reason, HTML or otherwise wrong body.
+    `EndpointError` of kind ``bad_body`` for an empty, cut, too deeply nested, HTML or otherwise wrong body.
     """
     body = body.removeprefix(BOM_UTF8)
     brackets = body.count(b"{") + body.count(b"[")
@@ -151,7 +151,7 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
 
 
 def decode_leniently(body: bytes) -> Any:
-    """Decode JSON whose text is not valid Unicode; None where it is no JSON at all."""
+    """Decode JSON whose text is not valid Unicode; return None if it is no JSON."""
     try:
         loose = json.loads(body.decode("utf-8", "replace"))
         return orjson.loads(json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace"))
@@ -160,7 +160,7 @@ def decode_leniently(body: bytes) -> Any:
 
 
 def can_be_kept(data: Any, brackets: int) -> bool:
-    """Tell whether decoded JSON can be written again, within a row or a request: the writer goes 254 levels deep."""
+    """Return whether decoded JSON, within a row or a request, is at most 254 levels deep."""
     if brackets < DEEPEST:
         return True
     for _ in range(ROOM):
@@ -175,13 +175,16 @@ def can_be_kept(data: Any, brackets: int) -> bool:
 def parse_reply(
     raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), where: str = "the endpoint"
 ) -> Completion:
-    """Make a completion of a decoded body; `EndpointError` where it reports an error or holds no choice.
+    """Build a completion from a decoded body; `EndpointError` for an error or no choice.
 
-    Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the
-    text, the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are
-    missing or used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens,
-    no message beside a word for the end. Counts of tokens that cannot be are unknown, never 0. Ids given here follow
-    from `messages`, the conversation that was sent, so the same conversation gets the same ids.
+    It corrects silently:
+
+    - content that is null or a list of parts, a refusal in its own field, thinking within the text;
+    - the old ``function_call``; arguments that are a dict, null, empty or JSON inside a JSON string;
+    - missing or repeated ids, too many calls, and a missing message next to a finish reason;
+    - reasoning tokens counted outside the completion tokens, and impossible counts, which become unknown.
+
+    New ids follow from `messages`, so the same conversation gets the same ids.
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -208,7 +211,7 @@ def parse_reply(
 
 
 def end_word(choice: dict[str, Any]) -> Any:
-    """Return the word for how an answer ended; the provider's own where a gateway made a plain end of it."""
+    """Return the finish reason; the provider's own if a gateway hid it behind a plain one."""
     word, more = choice.get("finish_reason"), choice.get("provider_specific_fields")
     native = choice.get("native_finish_reason") or (more.get("native_finish_reason") if isinstance(more, dict) else "")
     hidden = isinstance(word, str) and isinstance(native, str) and is_whole(word) and not is_whole(native)
@@ -216,7 +219,7 @@ def end_word(choice: dict[str, Any]) -> Any:
 
 
 def end_of(word: Any, where: str) -> str | None:
-    """Return how an answer ended; raise `EndpointError` for an unknown word and for a fault of the provider."""
+    """Return how an answer ended; `EndpointError` for an unknown word or a provider's fault."""
     word = word.get("type") if isinstance(word, dict) else word
     word = word.strip().removeprefix("FinishReason.") if isinstance(word, str) else ""
     if not word or is_whole(word):
@@ -237,7 +240,7 @@ def end_of(word: Any, where: str) -> str | None:
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
-    """Return what the message says to its reader, and the thinking that came with it."""
+    """Return the text for the reader, and the thinking in the message."""
     text, aside = joined(message.get("content"))
     thoughts = [aside] if aside else []
     for name in THOUGHTS:
@@ -251,7 +254,7 @@ def split_text(message: dict[str, Any]) -> tuple[str, str]:
 
 
 def joined(content: Any) -> tuple[str, str]:
-    """Return the text and the thinking in a content field: a string, a list of parts, or anything else (nothing)."""
+    """Return the text and the thinking in a content field: a string or a list of parts."""
     if isinstance(content, str):
         return content, ""
     parts = content if isinstance(content, list) else [content]
@@ -269,7 +272,7 @@ def joined(content: Any) -> tuple[str, str]:
 
 
 def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
-    """Return the tool calls of a message, without parts that are no calls and what follows the first `MOST_CALLS`."""
+    """Return the first `MOST_CALLS` tool calls of a message, without malformed entries."""
     found = message.get("tool_calls")
     listed = found if isinstance(found, list) else [found]
     entries = [entry for entry in listed if isinstance(entry, dict)]
@@ -290,19 +293,19 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
 
 
 def own_fields(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a call, or of its function, that are the provider's own."""
+    """Return the provider's own fields of a call or of its function."""
     return {name: value for name, value in part.items() if name not in STANDARD_CALL_FIELDS}
 
 
 def fresh_id(position: int, index: int, taken: set[str]) -> str:
-    """Return an id of nine letters and digits, the one form every provider takes, that is not in use."""
+    """Return an unused id of nine letters and digits, a form that every provider accepts."""
     while (number := f"c{position % 10_000:04d}{index:04d}") in taken:
         index += 1
     return number
 
 
 def read_arguments(given: Any) -> dict[str, Any] | str:
-    """Return arguments as a dict; the raw text where they are no JSON object."""
+    """Return arguments as a dict, or the raw text if they are no JSON object."""
     if given is None or given == "":
         return {}
     if isinstance(given, dict):
@@ -323,42 +326,41 @@ def read_arguments(given: Any) -> dict[str, Any] | str:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Return arguments as the JSON object text an endpoint takes back; broken ones are wrapped for the model."""
+    """Return arguments as the text of a JSON object; broken ones are wrapped for the model."""
     read = read_arguments(arguments)
     return orjson.dumps(read if isinstance(read, dict) else {"not_valid_json": read}).decode()
 
 
 def count(value: Any) -> int | None:
-    """Return a token count, None for what is none: a text, a fraction, a negative number, or more than there can be."""
+    """Return a token count, or None for anything but a plausible whole number."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else None
 
 
 def read_usage(usage: Any) -> Usage:
-    """Return the tokens of one call; `missing` is 1 where prompt or completion tokens are not known.
+    """Return the tokens of one call; `missing` is 1 if prompt or completion tokens are unknown.
 
-    Hidden reasoning is billed as output. OpenAI counts it within ``completion_tokens``; where the total shows that an
-    endpoint counts it beside them (xAI, Gemini), it is added, so `completion_tokens` always holds all output. Where
-    only the completion tokens are left out, the total says how many there were.
+    Hidden reasoning is billed as output. If the total shows that an endpoint counts it outside ``completion_tokens``
+    (xAI, Gemini), it is added. Missing completion tokens follow from the total.
     """
-    told = usage if isinstance(usage, dict) else {}
-    prompt, output, total = (count(told.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
-    if output is None and told.get("completion_tokens") is None and prompt is not None and total is not None:
+    counts = usage if isinstance(usage, dict) else {}
+    prompt, output, total = (count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    if output is None and counts.get("completion_tokens") is None and prompt is not None and total is not None:
         output = max(0, total - prompt)
     if not prompt or output is None:
         return Usage(calls=1, missing=1)
-    details, sources = told.get("completion_tokens_details"), told.get("prompt_tokens_details")
+    details, sources = counts.get("completion_tokens_details"), counts.get("prompt_tokens_details")
     reasoning = (count(details.get("reasoning_tokens")) or 0) if isinstance(details, dict) else 0
     beside = (total or 0) - prompt - output
     if beside > 0:
         output, reasoning = output + beside, max(reasoning, beside)
     cached = count(sources.get("cached_tokens")) if isinstance(sources, dict) else 0
-    cached = cached or count(told.get("prompt_cache_hit_tokens")) or count(told.get("cache_read_input_tokens")) or 0
+    cached = cached or count(counts.get("prompt_cache_hit_tokens")) or count(counts.get("cache_read_input_tokens")) or 0
     return Usage(prompt, output, min(reasoning, output), min(cached, prompt), calls=1)
 
 
 def as_answer(error: EndpointError, messages: Sequence[dict[str, Any]]) -> Completion | None:
-    """Return the completion that an error amounts to: a refusal by the filter, or a call the model could not write."""
+    """Return the completion that a content-filter refusal or a broken call amounts to, or None."""
     finish = {"content_filter": "content_filter", "broken_call": "malformed_call"}.get(error.kind)
     if finish is None:
         return None

@@ -1,4 +1,4 @@
-"""One retry layer and one bound on what is in flight, for every call of an endpoint."""
+"""One retry layer and one limit on requests in flight, for all calls of an endpoint."""
 
 import asyncio
 import random
@@ -10,17 +10,17 @@ FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 1.0, 30.0, 1.0
 
 
 def wait_before(attempt: int, asked_s: float | None) -> float:
-    """Return the seconds before attempt number `attempt` (from 2): as the endpoint asks, else doubling from one."""
+    """Return the seconds before attempt `attempt` (from 2): as requested, else doubled from one."""
     doubled = min(FIRST_WAIT_S * 2.0 ** (attempt - 2) + random.uniform(0.0, JITTER_S), LONGEST_WAIT_S)
     return asked_s or doubled
 
 
 class Limiter:
-    """Bound on the requests in flight: halved when the endpoint refuses one for its rate, grown back by successes.
+    """Limit on requests in flight: halved by a rate refusal, raised again by successes.
 
-    Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989): `limit` successes
-    raise the limit by one, to `most` at most; a refusal halves it, and refusals of requests that were under way at the
-    last halving do not halve it again. Used as ``async with limiter:`` around one attempt, first come, first served.
+    Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989). `limit` successes
+    raise the limit by one, to `most` at most. A refusal halves it, unless the request was already under way at the last
+    halving. Use ``async with limiter:`` around one attempt; requests are served in order of arrival.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,7 +31,7 @@ class Limiter:
         self._halved_at = float("-inf")
 
     async def __aenter__(self) -> float:
-        """Wait for a place; returns the time at which it was given, for `refused`."""
+        """Wait for a place and return the time at which it was given, for `refused`."""
         if self._waiting or self.in_flight >= int(self.limit):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -50,12 +50,12 @@ class Limiter:
         self._release()
 
     def succeeded(self) -> None:
-        """Note an answer: the limit grows by one over as many answers as are allowed in flight."""
+        """Note an answer: raise the limit by one over the number of requests allowed in flight."""
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
 
     def refused(self, sent_at: float) -> None:
-        """Note a refusal for the rate of a request sent at `sent_at`."""
+        """Note that a request sent at `sent_at` was refused for its rate."""
         if sent_at > self._halved_at:
             self.limit = max(1.0, self.limit / 2)
             self._halved_at = time.monotonic()
@@ -70,9 +70,9 @@ class Limiter:
 
 
 def start_delay_s(index: int, concurrency: int, latency_s: float) -> float:
-    """Return how long the conversation number `index` (from 0) waits before its first call, in seconds.
+    """Return the seconds that conversation `index` (from 0) waits before its first call.
 
-    Spreads the first `concurrency` starts evenly over the time one call takes, so that calls do not come in waves for
-    the rest of the run. Later conversations start when an earlier one ends and wait for nothing.
+    The first `concurrency` starts are spread evenly over the time of one call, so that calls do not come in waves.
+    Later conversations start when an earlier one ends and wait for nothing.
     """
     return latency_s * index / concurrency if index < concurrency else 0.0

@@ -1,4 +1,4 @@
-"""Model settings from a small YAML file: what goes into the request, for agent, customer and judge apart.
+"""Read model settings of agent, customer and judge from a small YAML file.
 
 .. code-block:: yaml
 
@@ -11,9 +11,9 @@
       headers_env: {X-Project-Token: PROJECT_TOKEN}
       query: {api-version: "2024-10-21"}
 
-The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file holds
-no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. It holds the parameters of the
-query because run files and notebooks repeat a base URL, and never the settings file.
+The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file has
+no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Query parameters belong here
+because run files and notebooks repeat a base URL, but never the settings file.
 """
 
 import os
@@ -42,7 +42,7 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 def header_name(name: str) -> str:
-    """Refuse a name that no header may have, or that the request itself sets."""
+    """Refuse a name that is not allowed for a header or that the request itself sets."""
     if not HEADER_NAME.fullmatch(name):
         raise ValueError(f"{name!r:.60} is no name of a header; use letters, digits and dashes")
     if name.lower() in OWN_HEADERS:
@@ -51,7 +51,7 @@ def header_name(name: str) -> str:
 
 
 def sendable(value: str) -> str:
-    """Refuse a value that no header may have."""
+    """Refuse a value that a header cannot carry."""
     if not (value.isascii() and value.isprintable()):
         raise ValueError("it holds a line break or other characters that a header cannot have; take them out")
     return value
@@ -61,7 +61,7 @@ Headers = dict[Annotated[str, AfterValidator(header_name)], Annotated[str, After
 
 
 class Sampling(BaseModel):
-    """Fields of the body that mean the same at every endpoint; the others are its own and go there as they are."""
+    """Body fields that mean the same at every endpoint; all others are passed on unchanged."""
 
     model_config = STRICT | ConfigDict(extra="allow")
 
@@ -78,12 +78,12 @@ class Sampling(BaseModel):
 
 
 class RoleSettings(BaseModel):
-    """Hold the settings of one role; `body` has fields of the request: temperature, seed, whatever the provider knows.
+    """Settings of one role; `body` has fields of the request, known here or not.
 
-    Headers and parameters of the address are literal, or (``..._env``) the names of environment variables. `thoughts`
-    names the messages with which a model gets its thoughts back: ``calls``, those that ask for tools, or ``all``.
-    `max_answer_mb` limits an answer, in millions of bytes after decompression, default 4. An agent under ``--isolate``
-    also gets the variables in `env`. The rest is as for `Endpoint`.
+    Headers and query parameters are literal, or (``..._env``) names of environment variables. `thoughts` names the
+    messages with which a model gets its thoughts back: ``calls`` (those with tool calls) or ``all``. `max_answer_mb`
+    limits an answer, in millions of bytes after decompression, default 4. An agent under ``--isolate`` also gets the
+    variables in `env`. The rest is as for `Endpoint`.
     """
 
     model_config = STRICT | ConfigDict(extra="forbid")
@@ -104,15 +104,15 @@ class RoleSettings(BaseModel):
 
     @property
     def told(self) -> dict[str, Any]:
-        """Return the settings that a run file keeps: the fields of the request, and `thoughts` where it is ``all``."""
+        """Settings that a run file keeps: `body`, and `thoughts` if it is ``all``."""
         return self.body if self.thoughts == "calls" else self.body | {"thoughts": self.thoughts}
 
     def all_headers(self) -> dict[str, str]:
-        """Return the extra headers with their values from the environment; `BadInput` for one unset or not sendable."""
+        """Return the extra headers with values from the environment; `BadInput` for a wrong value."""
         return read_as(Headers, self.headers | from_environment(self.headers_env, "header"), "headers")
 
     def all_query(self) -> dict[str, str]:
-        """Return the parameters of the address with their values from the environment; `BadInput` for one unset."""
+        """Return the query parameters with values from the environment; `BadInput` if one is unset."""
         return self.query | from_environment(self.query_env, "query parameter")
 
     def secrets(self) -> set[str]:
@@ -122,7 +122,7 @@ class RoleSettings(BaseModel):
 
 
 def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
-    """Return the values of environment variables by the names they are sent under; `scrub` knows them from now on."""
+    """Return environment values by the names they are sent under; `scrub` hides them from now."""
     values = {}
     for name, variable in variables.items():
         values[name] = os.environ.get(variable, "").strip()
@@ -134,12 +134,12 @@ def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
 
 
 def secret_forms(value: str) -> set[str]:
-    """Return the forms in which a secret may come back: whole, without a word like ``Basic`` before it, or quoted."""
+    """Return a secret whole, without a word like ``Basic`` before it, and quoted."""
     return {value, value.rpartition(" ")[2], quote_plus(value)}
 
 
 def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "the model settings") -> RoleSettings:
-    """Return checked settings of one role; `BadInput` for an unknown field, a wrong type, a reserved field or a key."""
+    """Return checked settings of one role; `BadInput` for unknown or wrong fields and for keys."""
     if isinstance(values, RoleSettings):
         return values
     if values is not None and not isinstance(values, dict):
@@ -163,7 +163,7 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
 
 
 def check_body(body: dict[str, Any], where: str) -> None:
-    """Refuse fields of the request that the run sets itself, keys, and sampling settings that are no numbers."""
+    """Refuse fields that the run sets itself, keys, and sampling settings that are no numbers."""
     try:
         text = orjson.dumps(body).decode()
     except TypeError as error:
@@ -181,10 +181,7 @@ def check_body(body: dict[str, Any], where: str) -> None:
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
-    """Read settings by role from a file or a mapping; the result has every role, with defaults for what is left out.
-
-    `BadInput` for a file that cannot be read or is no YAML mapping, and for an unknown role or setting.
-    """
+    """Read settings by role from a file or a mapping, with defaults; `BadInput` for wrong ones."""
     content, where = {} if given is None else given, "settings"
     if isinstance(given, str | Path):
         content, where = read_mapping(Path(given)), str(given)
@@ -195,7 +192,7 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
     unknown = [str(key) for key in content if key not in ROLES]
     if unknown:
         raise BadInput(
-            f"{where}: {unknown[0][:60]!r} is no role; the top level holds {', '.join(ROLES)}, "
-            "and fields of the request stand under their 'body'"
+            f"{where}: {unknown[0][:60]!r} is no role; the top level has {', '.join(ROLES)}, "
+            "and fields of the request go under their 'body'"
         )
     return {role: role_settings(content.get(role), f"{where}: {role}") for role in ROLES}

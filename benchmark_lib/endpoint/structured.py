@@ -1,4 +1,4 @@
-"""A reply that has to be one JSON object: read strictly, with one chance to mend it."""
+"""Read a reply that must be one JSON object, strictly, with one chance to correct it."""
 
 import json
 from collections import Counter
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 FENCE, MOST_OBJECTS = "```", 1000
 LONGEST_ECHO = 4000
-"""Characters of a reply that could not be read which are sent back with the complaint."""
+"""Characters of an unreadable reply that are sent back with the complaint."""
 
 MEND = "That cannot be used: {reason}. Answer once more with the JSON object alone, in the form that was asked for."
 
 
 class Unreadable(ValueError):
-    """A reply that is not the object asked for; with the provider's filter asking again cannot help (`mendable`)."""
+    """A reply that is not the requested object; not `mendable` if a content filter ended it."""
 
     def __init__(self, reason: str, mendable: bool = True):
         super().__init__(reason)
@@ -28,9 +28,9 @@ class Unreadable(ValueError):
 
 
 def read_object(text: str, strict: bool = False) -> dict[str, Any]:
-    """Return the JSON object that a reply consists of, without a code fence; raise `Unreadable` otherwise.
+    """Return the JSON object of a reply without its code fence; `Unreadable` otherwise.
 
-    A `strict` reading also refuses a key that is there twice, and an object that is nested deeper than can be kept.
+    A `strict` reading also refuses a repeated key and an object nested too deeply to be kept.
     """
     stripped = unfenced(text.strip())
     if not stripped:
@@ -55,7 +55,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def unfenced(text: str) -> str:
-    """Return what stands in a code fence around the whole text; the text as it is where there is none."""
+    """Return the text within a code fence around the whole text; without a fence, the text."""
     opening, line_end, rest = text.partition("\n")
     language = opening.removeprefix(FENCE).strip()
     fenced = line_end and opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalpha())
@@ -63,9 +63,9 @@ def unfenced(text: str) -> str:
 
 
 def without_words(text: str, messages: list[dict[str, Any]]) -> str:
-    """Return the one object in a reply without the words around it; the reply as it came where there is no such object.
+    """Return the only object in a reply without the words around it; else the reply unchanged.
 
-    An object that is only quoted from `messages`, the request, is nobody's answer.
+    An object quoted from `messages`, the request, does not count.
     """
     asked = "".join("".join(str(message["content"]).split()) for message in messages)
     own, start = list[str](), text.find("{")
@@ -86,13 +86,11 @@ def without_words(text: str, messages: list[dict[str, Any]]) -> str:
 async def ask_for(
     complete: Any, messages: list[dict[str, Any]], read: Callable[[str, bool], T], noted: Callable[[Any], None]
 ) -> T:
-    """Ask for an object; where the reply cannot be read, say why and ask once more.
+    """Ask for an object; if the reply cannot be read, say why and ask once more.
 
-    ``complete(messages)`` gives a completion, which `noted` is called with; ``read(text, last)`` gives the value or
-    raises
-    `Unreadable`, with `last` for the second reply. `Unreadable` if that one cannot be read either, or the provider's
-    filter
-    stopped a reply.
+    ``complete(messages)`` returns a completion, which is passed to `noted`. ``read(text, last)`` returns the value or
+    raises `Unreadable`; `last` marks the second reply. `Unreadable` is raised if the second reply cannot be read
+    either, or if the provider's filter stopped a reply.
     """
     answer = await complete(messages)
     noted(answer)

@@ -1,4 +1,4 @@
-"""How long an endpoint asks to be left alone: in a header of its own or of a gateway, or in the words of an error."""
+"""Read how long an endpoint asks to wait, from a header or from the words of an error."""
 
 import re
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 LONGEST_MEANT_S = 7 * 86_400.0
-"""A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
+"""A longer requested wait is a mistake and is ignored."""
 LONGEST_GUESS_S = 120.0
-"""A longer time until a limit is reset is a wait only where the header beside it says that nothing remains."""
+"""A longer time until a reset is a wait only if the header next to it says that nothing remains."""
 UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
 """Seconds of a unit by how its name begins; the first that fits counts."""
 WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
@@ -32,7 +32,7 @@ IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 TIME_OF_DAY = re.compile(rf"(?:at|until|on|resets?)[\W_]+{CLOCK}$", re.IGNORECASE)
-"""A moment whose day and zone are not known is no wait."""
+"""A time of day without date and zone is ignored."""
 CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
 LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
 """The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0,
@@ -41,12 +41,12 @@ BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(
 
 
 def meant(seconds: float | None) -> float | None:
-    """Return a wait that somebody can mean, else None."""
+    """Return the wait if it is plausible, else None."""
     return seconds if seconds is not None and 0 <= seconds <= LONGEST_MEANT_S else None
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
+    """Return the seconds of ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
     if re.fullmatch(CLOCK, text):
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
     with suppress(ValueError):
@@ -60,7 +60,7 @@ def duration(text: str) -> float | None:
 
 
 def wait_in(text: str, now: datetime | None = None) -> float | None:
-    """Return the wait in seconds that an error's words ask for, None where they ask for none."""
+    """Return the wait in seconds that the words of an error ask for, or None."""
     if found := next((asked for asked in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(asked[0])), None):
         return meant(until(found[1], now or datetime.now(UTC)))
     if found := CHINESE_JAPANESE.search(text):
@@ -70,33 +70,33 @@ def wait_in(text: str, now: datetime | None = None) -> float | None:
 
 
 def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | None = None) -> float | None:
-    """Return the wait in seconds that the headers of an answer ask for, None for none, or one nobody means.
+    """Return the wait in seconds that the headers of an answer ask for, or None.
 
-    A gateway passes on a provider's header with a name of its own before it. The times until limits are reset come
-    with every answer, so they count only with status 429 and only for a limit that is used up.
+    A gateway passes a provider's header on with its own prefix. Every answer has the times of the next reset. They
+    count only with status 429 and only for a limit that is used up.
     """
-    told = {name.lower(): (value or "").strip() for name, value in headers.items()}
+    by_name = {name.lower(): (value or "").strip() for name, value in headers.items()}
     now = now or datetime.now(UTC)
     for ending in ("retry-after-ms", "retry-after"):
-        for name, value in told.items():
+        for name, value in by_name.items():
             if name.endswith(ending) and (seconds := meant(until(value, now, name.endswith("-ms")))) is not None:
                 return seconds
     resets = []
-    for name, value in told.items() if status == 429 else ():
+    for name, value in by_name.items() if status == 429 else ():
         if "reset" not in name or "limit" not in name:
             continue
-        seconds, left = meant(until(value, now)), duration(told.get(name.replace("reset", "remaining"), ""))
+        seconds, left = meant(until(value, now)), duration(by_name.get(name.replace("reset", "remaining"), ""))
         if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
             resets.append(seconds)
-    if status == 429 and (found := LIMIT.search(told.get("ratelimit", ""))):
+    if status == 429 and (found := LIMIT.search(by_name.get("ratelimit", ""))):
         resets.append(float(found[1]))
     return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 
 
 def until(value: str, now: datetime, in_ms: bool = False) -> float | None:
-    """Return the seconds until what a header or an error names: a duration, a date or a moment of Unix time.
+    """Return the seconds until a duration, a date or a moment of Unix time in a text.
 
-    A bare number counts milliseconds where the header is `in_ms`, and where it would be more than anybody means.
+    A bare number counts milliseconds with `in_ms`, and if seconds would be implausibly long.
     """
     seconds, bare = duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
     if seconds is not None and seconds > 1e9:

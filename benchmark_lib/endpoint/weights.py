@@ -1,4 +1,4 @@
-"""Whether a model's weights are open: a dated file that a user may edit; what nobody states stays unknown."""
+"""State whether a model's weights are open, from a dated file that a user may edit."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ STATED = (OPEN, CLOSED)
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class StatedWeights:
-    """What is stated about one model or family: the name or pattern, one of `STATED`, when it was read, and where."""
+    """What the file states about one model or family; `model` is its name or a pattern."""
 
     model: str
     weights: Literal["open", "closed"]
@@ -27,7 +27,7 @@ class StatedWeights:
 
 
 def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | None:
-    """Return what the file states about a model, None where it says nothing; `BadInput` for a wrong file.
+    """Return what the file states about a model, or None; `BadInput` for a wrong file.
 
     A name with a vendor in front (``z-ai/glm-5.2``) is also looked up without it.
     """
@@ -37,20 +37,17 @@ def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | 
 
 @lru_cache(maxsize=4)
 def load_weights(path: Path, changed_ns: int = 0) -> list[StatedWeights]:
-    """Return the entries of a file; it is read again only if it was changed at another time than before."""
+    """Return the entries of a file; read it again only if its time of change differs."""
     return read_as(list[StatedWeights], filled(read_mapping(path).get("models")), f"{path}: models")
 
 
 def weights_of_run(manifest: dict[str, Any]) -> str:
-    """Return whether the weights of a run's model are open: what the run was told, otherwise what the file states.
-
-    ``open``, ``closed``, ``unknown``, or ``no model`` for agents that are none.
-    """
-    told = [
+    """Return ``open``, ``closed``, ``unknown`` or ``no model``; the run's own statement wins."""
+    stated_in_run = [
         s.get("weights") for s in manifest.get("sessions") or () if isinstance(s, dict) and s.get("weights") in STATED
     ]
-    if told:
-        return str(told[-1])
+    if stated_in_run:
+        return str(stated_in_run[-1])
     source = source_of(manifest)
     if source in ("scripted", "synthetic") or is_played(source):
         return NO_MODEL

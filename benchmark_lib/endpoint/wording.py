@@ -1,4 +1,4 @@
-"""What endpoints and models say in words of their own, read by the expressions in ``data/endpoints.yaml``."""
+"""Read the wording of endpoints and models by the expressions in ``data/endpoints.yaml``."""
 
 import re
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from ..textfiles import read_yaml
 
 @lru_cache(maxsize=1)
 def book() -> dict[str, Any]:
-    """Return the file."""
+    """Return the content of ``data/endpoints.yaml``."""
     return read_yaml(DATA / "endpoints.yaml")
 
 
 @lru_cache(maxsize=256)
 def pattern(*words: str) -> re.Pattern[str]:
-    """Return one expression for any of these."""
+    """Return one expression that matches any of the given ones."""
     return re.compile("|".join(words), re.IGNORECASE | re.MULTILINE)
 
 
 def kinds_in(text: str, status: int | None) -> Iterable[str]:
-    """Yield what the words of an error answer may mean, the likeliest first; a web page has words of its own."""
+    """Yield the kinds that the text of an error may mean, likeliest first; none for a web page."""
     for entry in book()["refusals"] if not text.lstrip().startswith("<") else ():
         denied = "unless" in entry and pattern(entry["unless"]).search(text)
         if (status or 0) in entry["statuses"] and not denied and pattern(*entry["words"]).search(text):
@@ -30,20 +30,20 @@ def kinds_in(text: str, status: int | None) -> Iterable[str]:
 
 
 def is_whole(word: str) -> bool:
-    """Tell whether an answer says by this word that it is whole."""
+    """Return whether a finish reason says that the answer is complete."""
     return pattern(book()["ends"]["whole"]).fullmatch(word) is not None
 
 
 def end_meant(word: str) -> str | None:
-    """Return ``length``, ``content_filter``, ``malformed_call`` or ``server`` for a word by which an answer ended."""
+    """Return our name for a finish reason of a cut or failed answer, None for an unknown one."""
     ends = {name: words for name, words in book()["ends"].items() if name != "whole"}
     return next((name for name, words in ends.items() if pattern(words).search(word)), None)
 
 
 def apart(text: str) -> tuple[str, list[str]]:
-    """Return a text without the thoughts that stand between tags in it, and these.
+    """Split a text into what the reader sees and the thoughts between tags.
 
-    What comes before a closing tag that nothing opened is a thought, and so is what follows an opening one to the end.
+    Text before a closing tag that nothing opened is a thought; so is text after an opening tag that nothing closes.
     """
     if not any(first in text for first in "<[◁"):
         return text, []
@@ -64,7 +64,7 @@ def apart(text: str) -> tuple[str, list[str]]:
 
 
 def call_in_text(text: str, tools: Iterable[str]) -> str:
-    """Return the form of the first tool call that a reply holds in words, where nobody reads it; empty for none."""
+    """Return the form of the first tool call that a reply writes as text, or an empty string."""
     names = "|".join(map(re.escape, tools)) or r"(?!)"
     forms = book()["calls_in_text"].items()
     return next((form for form, shape in forms if pattern(shape.replace("NAMES", names)).search(text)), "")

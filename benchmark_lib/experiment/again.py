@@ -24,20 +24,20 @@ SHOWN = 3
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
-    """Play every finished conversation on file again, compare the records, and return the file and their number.
+    """Play every finished conversation on file again and compare; return the file and a count.
 
     Write nothing. Raise `BadInput` if a record differs or the file was made with other inputs.
     """
     run = RunFile(plan.path)
     if any(run.check().values()):
         raise BadInput(
-            f"{plan.path} has rows that are not what was written: leave out --replay, and they are made again"
+            f"{plan.path} has rows that differ from what was written: run without --replay to play them again"
         )
     manifest = run.manifest
     merged(manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:
         raise BadInput(
-            "--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out"
+            "--replay needs the model calls on file, but your own agent makes its calls itself: remove one of the two"
         )
     wanted = {c.id: c for c in plan.cases}
     ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
@@ -80,7 +80,7 @@ GROUP = 50
 def rescore(
     path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
-    """Add the scores of the present version for records that lack them or could not be scored before.
+    """Add the scores of this version for records that lack them or could not be scored.
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
     default use the store and the user's own tools that the file names. With `again` also score records that have scores

@@ -23,7 +23,7 @@ def is_estimate(call: dict[str, Any]) -> bool:
 
 
 def costs_of(calls: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], float | None]:
-    """Return the cost by conversation and side; None if one of its calls has no known price or no reported tokens."""
+    """Return the cost by conversation and side; None if a call has no price or no tokens."""
     costs: dict[tuple[str, int, str], float | None] = {}
     for call in calls:
         key = (call["case_id"], call["trial"], call["side"])
@@ -68,7 +68,7 @@ class CallCost:
 
 
 class Budget:
-    """A limit in US dollars over everything on one run file, with reservations for calls in flight.
+    """A limit in US dollars for everything on one run file, with reservations.
 
     With a token limit in the settings the sum never passes the limit. Without it, a reply much larger than all before
     may pass it by the difference.
@@ -79,7 +79,7 @@ class Budget:
         self._changed = asyncio.Event()
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits in the budget with the spent and reserved sums; return False if it never will."""
+        """Wait until `usd` fits in the budget and reserve it; return False if it never will."""
         if self.limit is not None:
             while self.spent + self.reserved + usd > self.limit:
                 if self.reserved <= 0:
@@ -96,7 +96,7 @@ class Budget:
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
         return Stop(
             f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
-            "give the same command with a larger --budget-usd to go on"
+            "give the same command with a larger --budget-usd to continue"
         )
 
     def settle(self, reserved: float, cost_usd: float) -> None:

@@ -11,7 +11,7 @@ _usual: list[tuple[int, int, int]] = []
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Exclude loaded objects from collections and collect less often; restore both when the last run has ended.
+    """Exclude loaded objects from collections and collect less often; restore both at the end.
 
     A store has some hundred thousand objects that live as long as the run. A collection that scans them all takes
     longer than ten model calls.

@@ -55,7 +55,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
         is played and any file is moved.
     """
     runs = project_folder() / "data" / "runs"
-    if model == LOCAL:  # a file of other inputs, or what is missing, is told of before anything is played
+    if model == LOCAL:  # refuse wrong inputs and missing parts before anything is played
         local_slice("http://127.0.0.1/v1", runs).on_file()
         offer("local", "check_parts")()
     prepare(Experiment("scripted:oracle", cases=cases, trials=trials))
@@ -80,7 +80,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 
 
 def every_scripted(experiment: Experiment) -> list[Experiment]:
-    """Return the experiment for each scripted agent; raise `BadInput` if `out`, now a folder, is a file."""
+    """Return the experiment for each scripted agent; raise `BadInput` if `out` is a file."""
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
     found = []
@@ -93,7 +93,7 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
 
 
 def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
-    """Copy an example run into the folder, so that the board and the pages show real conversations.
+    """Copy an example run into the folder, so that the board shows real conversations.
 
     A strong language model played them blind, once per case, in a chair of `deskbench sit`.
 
@@ -110,7 +110,7 @@ def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
 
 
 def _put_aside(runs: Path, set_names: set[str]) -> None:
-    """Move the demo's files of other cases, or of other versions, into ``old/``, so that one board never mixes them."""
+    """Move the demo's files of other cases or versions into ``old/``: no board mixes them."""
     for shop in {re.escape(name.rsplit("-", 2)[0]) for name in set_names}:
         ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
         for path in runs.glob(f"*{SUFFIX}"):
@@ -121,7 +121,7 @@ def _put_aside(runs: Path, set_names: set[str]) -> None:
 
 
 def _set_name(pattern: str) -> str:
-    """Name the set of cases; the name changes with their content, so a new version starts new files."""
+    """Return a name for the set of cases that changes with their content."""
     name, within = case_set("northline", pattern)
     store = load_store(name)
     hashes = "".join([store.hash, *(c.hash for c in load_cases(store, within))])
@@ -129,7 +129,7 @@ def _set_name(pattern: str) -> str:
 
 
 def local_slice(base_url: str, runs: Path) -> Experiment:
-    """Return the experiment of the small local model on a slice of the cases, over HTTP like any other model."""
+    """Return the experiment of the small local model on a slice of the cases, over HTTP."""
     return Experiment(
         LOCAL_MODEL,
         base_url=base_url,

@@ -1,4 +1,4 @@
-"""Engine of a run: play many conversations concurrently, and score and write each when it ends."""
+"""Play many conversations of a run concurrently; score and write each when it ends."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ class Engine:
         self._lines: dict[str, CallLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
-        """End the run: start no new call and give calls in flight `grace_s` seconds; with 0, cancel them at once."""
+        """End the run: start no new call and give calls in flight `grace_s` seconds."""
         if self.stopped is not None and grace_s:
             return
         self.stopped = self.stopped or stop
@@ -139,7 +139,7 @@ class Engine:
     def _not_as_scored_now(
         self, found: dict[tuple[str, int], str], latest: dict[str, tuple[str, str]]
     ) -> list[tuple[str, int]]:
-        """Return the conversations of earlier sessions whose stored scores differ from scoring them now."""
+        """Return the earlier conversations whose stored scores differ from scoring them now."""
         cases = {c.id: c for c in self.plan.cases}
         old = [key for key, digest in found.items() if digest not in self._scored and key[0] in cases]
         fresh = (scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])[0] for key in old)
@@ -151,7 +151,7 @@ class Engine:
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
     def _unfinished(self) -> Stop | None:
-        """Return the `Stop` of a run that ended with faults, unplayed conversations or missing scores; else None."""
+        """Return the `Stop` for faults, unplayed conversations or missing scores, or None."""
         if self.incomplete:
             return Stop(
                 f"{self.incomplete} of {self.total} conversations were ended by faults of the "
@@ -197,7 +197,7 @@ class Engine:
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
-        """Close everything; finished conversations are on disk afterwards, even if the run was cancelled."""
+        """Close everything; finished conversations are on disk afterwards, even if cancelled."""
         self._cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._workers, return_exceptions=True)
@@ -278,14 +278,14 @@ class Engine:
 
 
 def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
-    """Return the line to each side that is a model; `shared` contains the common arguments of `Line`."""
+    """Return the line to each side that is a model; `shared` are common arguments of `Line`."""
     return {side: Line(side, model, **shared) for side, model in models.items()}
 
 
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
     """Return the stop for an exception raised in a conversation; None if it should propagate."""
     if isinstance(error, OwnCodeLeft):
-        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
+        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} instead of an answer: {MEND}")
     if isinstance(error, EndpointError):  # fatal: the line has stopped the run
         return Stop(str(error), refused=True)
     return None

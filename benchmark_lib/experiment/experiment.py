@@ -1,4 +1,4 @@
-"""`Experiment`: one model and setting over many cases and trials, from a script, command line or notebook."""
+"""`Experiment`: one model and setting over many cases and trials, for scripts and notebooks."""
 
 import asyncio
 import sys
@@ -54,7 +54,7 @@ class Experiment(Options):
         finished = finished_on(plan)
         if not dry:
             if plan.path.parent.is_dir():
-                with RunLock(plan.path):  # another run's file is refused before anything is said of this one
+                with RunLock(plan.path):  # refuse another run's file before printing anything
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
@@ -73,7 +73,7 @@ class Experiment(Options):
 
     @property
     def calls_models(self) -> bool:
-        """Return whether one of its sides is a language model."""
+        """Whether one of its sides is a language model."""
         return self.customer != "scripted" or (self.agent is None and not str(self.model).startswith(SCRIPTED))
 
     def on_file(self) -> int:
@@ -127,11 +127,11 @@ class Experiment(Options):
 
     @property
     def running(self) -> bool:
-        """Return whether conversations are being played."""
+        """Whether conversations are being played."""
         return self._engine is not None
 
     def stop(self, reason: str, grace_s: float = 8.0) -> None:
-        """Stop a run in progress: start no new call, and give calls in flight up to `grace_s` seconds."""
+        """Stop a run: start no new call, and give calls in flight up to `grace_s` seconds."""
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
 

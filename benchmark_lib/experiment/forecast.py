@@ -70,7 +70,7 @@ class Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
 
     def times(self, other: Range) -> Range:
-        """Return the product of two independent quantities, without assuming that both are at their ends at once."""
+        """Return the product of two independent quantities, rarely both at their ends."""
         likely = self.likely * other.likely
         if not self.low or not other.low:
             return Range(self.low * other.low, likely, self.high * other.high)
@@ -81,7 +81,7 @@ class Range:
         )
 
     def written(self, digits: int = 0) -> str:
-        """Write ``about 1,900 (1,200 to 3,100)``: two significant digits, and at most `digits` after the point."""
+        """Write ``about 1,900 (1,200 to 3,100)``, with two significant digits."""
         low, likely, high = self._rounded(digits)
         return f"about {likely} ({low} to {high})"
 
@@ -168,7 +168,7 @@ class Forecast:
         ]
 
     def _stop(self) -> list[str]:
-        """Return a line on where the budget will probably stop the run; empty if it suffices or there is no budget."""
+        """Return a line on where the budget will probably stop the run, if it will."""
         if self.budget_usd is None or self.cost_usd is None:
             return []
         left = max(self.budget_usd - self.spent_usd, 0)
@@ -251,7 +251,7 @@ class _Side:
     def add(
         self, intent: str, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]
     ) -> None:
-        """Add a case: the forecast per conversation, and the total usage of its conversations on file."""
+        """Add a case: its forecast per conversation, and its total usage on file."""
         for name, said in one.items():
             self.totals[name] += _times(said, missing)
             self.experience[name].add(intent, on_file * said.likely, took.get(name), missing * said.likely)
@@ -275,7 +275,7 @@ def check_budget(plan: Plan) -> None:
 
 
 def finished_on(plan: Plan) -> set[tuple[str, int]]:
-    """Return a plan's finished conversations, if it has a file; raise `BadInput` if its inputs differ."""
+    """Return a plan's finished conversations; raise `BadInput` if the inputs of its file differ."""
     if not os.path.exists(plan.path):
         return set()
     run = RunFile(plan.path)
@@ -328,7 +328,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class _DryPlay:
-    """The two plays of a case: with an agent that does all that is needed, and with an agent that never helps."""
+    """Two plays of a case: by an agent that does everything needed, and by one that never helps."""
 
     needed: Conversation
     stubborn: Conversation
@@ -368,7 +368,7 @@ def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[st
 
 
 def _customer_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    """Forecast calls and tokens of a model as customer: one call per reply of the agent, or two with a correction."""
+    """Forecast a model customer: one call per reply of the agent, or two with a correction."""
     least, most = len(play.needed.replies()), len(play.stubborn.replies())
     calls = Range.of(least, 2 * max(least, most))
     fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
@@ -386,7 +386,7 @@ def _completion(calls: Range, model: Model) -> Range:
 
 
 def _cost(one: dict[str, Range], model: Model) -> Range:
-    """Forecast the money for one conversation: the low end assumes a cached prompt, the high end no cache."""
+    """Forecast the money for one conversation; only the low end assumes a cached prompt."""
     if model.listed is None:
         return Range(0, 0, 0)
 
@@ -399,7 +399,7 @@ def _cost(one: dict[str, Range], model: Model) -> Range:
 
 
 def _minutes(calls: Range, longest: Range, at_once: int, pace: Experience) -> Range:
-    """Forecast the minutes of all calls at the given concurrency, and at least those of the longest conversation."""
+    """Forecast the minutes of all calls, at least those of the longest conversation."""
     # The longest conversation may begin last.
     if not calls.high:
         return calls

@@ -1,4 +1,4 @@
-"""Scripted agents with known true rates, played on the real cases: estimates can be compared with the truth."""
+"""Scripted agents with known true rates, to compare estimates with the truth."""
 
 import inspect
 import os
@@ -57,7 +57,7 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
 
 
 def truth_of(model: str) -> dict[str, float]:
-    """Return the true rates of a tunable agent by metric, parsed from its name; empty for any other model."""
+    """Return the true rates by metric of a tunable agent, from its name; empty for other models."""
     if not model.startswith("scripted:tunable"):
         return {}
     known = inspect.signature(Tunable).parameters
@@ -80,7 +80,7 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
-    """Play the agents of a `known_panel` over the real cases, as ``deskbench run`` does, into files of a folder.
+    """Play the agents of a `known_panel` over the real cases, into files of a folder.
 
     Keep files that are still current; each new file appears only when it is complete.
     """
@@ -88,7 +88,7 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # Two notebooks may ask for it at a time: the second waits, and finds what the first played.
+    # Two notebooks may need it at the same time: the second waits and finds the first one's files.
     with FileLock(folder / LOCK):
         return _played(panel, folder, cases, trials)
 
@@ -108,12 +108,11 @@ def _played(panel: pd.DataFrame, folder: Path, cases: str, trials: int) -> list[
 
 
 def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
-    """Return the runs of the standard panel, played first if missing (about ten seconds); an empty list for None."""
+    """Return the runs of the standard panel, played first if missing; empty for no folder."""
     return [] if folder is None else play_panel(known_panel(), folder)
 
 
 def _current(path: Path, plan: Plan) -> bool:
-    """Return whether a file contains the whole plan, finished and scored by the present rules."""
     if not path.is_file():
         return False
     run = RunFile(path)
@@ -133,7 +132,7 @@ def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
 
 
 def true_correlation(one: str, other: str, *, agents: int = 200_000) -> float:
-    """Return the Spearman correlation of two true rates over the population of agents (by a large seeded draw)."""
+    """Return the Spearman correlation of two true rates over a large seeded draw of agents."""
     from scipy.stats import spearmanr
 
     many = _settings(agents, np.random.default_rng(DEFAULT_SEED))

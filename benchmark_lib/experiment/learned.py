@@ -1,4 +1,4 @@
-"""Corrections of a forecast by conversations on file: its past error, and the variation between intents."""
+"""Corrections of a forecast by its past error on file and the variation between intents."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
 
 @dataclass
 class OnFile:
-    """Usage of the conversations of one case on file: their number, and by side the sums of each of `QUANTITIES`.
-
-    A sum is None if a call reported no tokens or has no known price.
-    """
+    """Usage of one case's conversations on file; a sum is None if a call's value is unknown."""
 
     conversations: int = 0
     took: dict[str, dict[str, float | None]] = field(default_factory=dict)
@@ -48,7 +45,7 @@ class OnFile:
 
 @dataclass
 class Experience:
-    """One quantity by intent: actual and forecast values on file, and the forecast of the missing conversations.
+    """One quantity by intent: actual and forecast values on file, and the forecast still ahead.
 
     Cases of one intent are alike and say little about other intents, so all of them count as one.
     """
@@ -57,7 +54,7 @@ class Experience:
     ahead: dict[str, float] = field(default_factory=dict)
 
     def add(self, intent: str, said: float, actual: float | None, ahead: float) -> None:
-        """Add a case: forecast and actual use of its conversations on file, and the forecast of its missing ones."""
+        """Add a case: forecast and actual use on file, and the forecast of what is missing."""
         if said and actual:
             before = self.seen.get(intent, (0.0, 0.0))
             self.seen[intent] = before[0] + actual, before[1] + said
@@ -65,7 +62,7 @@ class Experience:
             self.ahead[intent] = self.ahead.get(intent, 0.0) + ahead
 
     def correct(self, low: float, likely: float, high: float) -> tuple[float, float, float]:
-        """Shift a range by the ratio of actual to forecast, and set its width by the scatter of that ratio.
+        """Shift a range by the ratio of actual to forecast; the ratio's scatter sets its width.
 
         The prior guess and the observations are weighted by the width of both, so one intent alone moves little.
         """
@@ -95,10 +92,7 @@ def _as_many(sizes: Sequence[float]) -> float:
 
 
 def on_file(plan: Plan) -> dict[str, OnFile]:
-    """Return the usage of finished conversations by case, from runs of the same models, endpoints and inputs.
-
-    Search the folder of the plan's run file.
-    """
+    """Return the usage by case on file, from runs of the same setting in the plan's folder."""
     found: dict[str, OnFile] = defaultdict(OnFile)
     for run, wanted in _alike(plan) if plan.models else ():
         try:
@@ -115,7 +109,7 @@ def on_file(plan: Plan) -> dict[str, OnFile]:
 
 
 def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    """Return the run files in the plan's folder that were played like it, each with its cases of the same content."""
+    """Return the run files that were played like the plan, each with its unchanged cases."""
     # Count each run once, alone or within a merged file.
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
     found, merged = {}, set()

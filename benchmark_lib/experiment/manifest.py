@@ -1,4 +1,4 @@
-"""The manifest: the inputs of a run with their content hashes, and what may change between two sessions."""
+"""The manifest: inputs of a run with content hashes, and what may change between sessions."""
 
 import secrets
 from datetime import UTC, datetime
@@ -22,12 +22,12 @@ def hashed(value: Any) -> str:
 
 
 def part(shown: Any, content: Any = None) -> dict[str, Any]:
-    """Return one input of the manifest: its displayed name, and the hash of its content (by default of the name)."""
+    """Return one input of the manifest: its displayed name and the hash of its content."""
     return {"value": shown, "hash": hashed(shown if content is None else content)}
 
 
 def default_name(model: str, options: Any) -> str:
-    """Return the file name of a run: the model's slug and a hash of the given options that identify the run."""
+    """Return the file name of a run: the model's slug and a hash of the identifying options."""
     return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
 
 
@@ -97,7 +97,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the manifest of a resumed run, which may have more cases and more trials than before.
+    """Return the manifest of a resumed run, which may have more cases and trials than before.
 
     Raise `BadInput` if an input differs; the message names each difference and the remedy.
     """
@@ -113,7 +113,7 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
 
 
 def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
-    """Return the number under which a trial is played: its own, or in a merged file its number in the original file.
+    """Return the number under which a trial is played; in a merged file, its original number.
 
     A customer's messages depend on this number, so a merged file keeps both.
     """
@@ -122,10 +122,7 @@ def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
 
 
 def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """Return how a merged file numbers the trials of two files, for `played_as`.
-
-    By case, each pair is the number after which trials are renumbered, and the offset.
-    """
+    """Return by case, for `played_as`, where a merged file renumbers trials, and the offsets."""
     found: dict[str, list[list[int]]] = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
     for case in second["planned"]:
         on = first["planned"].get(case, 0)

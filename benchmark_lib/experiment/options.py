@@ -92,7 +92,7 @@ class Options:
     workers: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an address that must not appear in a notebook, even if a scripted agent does not use it."""
+        """Refuse an address that must not appear in a notebook, even if no endpoint is used."""
         for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
             if url is not None:
                 check_base_url(url, name)

@@ -1,4 +1,4 @@
-"""From the options of an experiment to a plan: read and check everything before anything is written or spent."""
+"""Turn options into a plan: check everything before anything is written or spent."""
 
 import copy
 import inspect
@@ -41,7 +41,7 @@ from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
-MEND = "mend it, then give the same command again"
+MEND = "fix it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
@@ -115,7 +115,7 @@ class Plan:
     async def play(
         self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
     ) -> Conversation:
-        """Play one conversation; `complete` is the model call of each side, for `as_trial` see `played_as`."""
+        """Play a conversation; `complete` is each side's model call; for `as_trial` see `played_as`."""
         agent = await self.agent(case, trial, complete.get("agent"))
         customer = self.customer(case, trial, complete.get("customer"))
         conversation = await self.converse(case, agent, customer, as_trial or trial)
@@ -164,21 +164,21 @@ class Plan:
 
     @property
     def scoring_version(self) -> str:
-        """Return the version of the scoring rules."""
+        """The version of the scoring rules."""
         from ..scoring import VERSION
 
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """Wrap an exception from the user's agent in a `BadInput` that names it; return other errors unchanged."""
+        """Wrap an exception from the user's agent in a `BadInput` that names it; return others."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
         place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
         what = f"the agent failed in case {case_id}, trial {trial}: {type(error).__name__}: {error} ({place})"
-        told = BadInput(f"{what}: {MEND}")
-        told.__cause__ = error
-        return told
+        wrapped = BadInput(f"{what}: {MEND}")
+        wrapped.__cause__ = error
+        return wrapped
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:
@@ -246,7 +246,6 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 
 
 def _check_scripted(model: str, store: Store) -> None:
-    """Refuse our scripted agents on another package's cases, which they do not know."""
     known = store.foreign.scripted if store.foreign else ()
     if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
         named = ", ".join(SCRIPTED + name for name in known)
@@ -254,7 +253,7 @@ def _check_scripted(model: str, store: Store) -> None:
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
-    """Return the inputs that most runs lack; leaving them out keeps existing manifests unchanged."""
+    """Return the inputs that most runs lack; leaving them out keeps manifests unchanged."""
     found = {"isolate": part(UNPROTECTED if open_why else True)} if options.isolate else {}
     if rules:
         declared = [rule.declared() for rule in rules]
@@ -265,7 +264,7 @@ def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str)
 
 
 def _tools_part(given: Any, own: dict[str, Any], store: Store, schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the manifest's part for the tools, with the origin of the user's own tools for later commands."""
+    """Return the manifest's part for the tools, with the origin of the user's own tools."""
     found = part(given if isinstance(given, str) else sorted(own), [schemas, source_hashes(own or None)])
     return found | {"declared": declared_tools(own, store.policy)} if own else found
 
@@ -279,7 +278,7 @@ def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
 
 
 def run_path(options: Options, model: str) -> Path:
-    """Return the path of the run file: as given, or in ``data/runs`` of the project, named after the options."""
+    """Return the path of the run file: as given, or in ``data/runs``, named after the options."""
     if options.out is not None:
         path = Path(options.out)
         try:
@@ -306,7 +305,7 @@ def run_path(options: Options, model: str) -> Path:
     ]
     folder = project_folder() / "data" / "runs"
     path = folder / default_name(model, given)
-    given[0], given[3] = (url and f"{url}/" for url in urls)  # as files were named before by an address with a slash
+    given[0], given[3] = (url and f"{url}/" for url in urls)  # names of files used to include the slash of an address
     before = folder / default_name(model, given)
     return before if before.exists() and not path.exists() else path
 

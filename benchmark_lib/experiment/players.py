@@ -1,4 +1,4 @@
-"""Who answers in place of a language model: people and programs in a chair, and agents of the user's own."""
+"""Players in place of a language model: people and programs in a chair, and own agents."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ class Chairs(Protocol):
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the conversation's player; `chair` is the chair that played it before."""
+        """Wait for the answer of the conversation's player; `chair` is the chair that began it."""
 
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Record that a conversation has ended."""
@@ -44,7 +44,7 @@ class Chairs(Protocol):
 
 @dataclass(frozen=True)
 class Players:
-    """Players of one side (``agent`` or ``customer``) and the `source` that their conversations get.
+    """Players of one side (``agent`` or ``customer``) and the `source` of their conversations.
 
     `shuffle` seeds the order of the cases: the order in the store would reveal which kind of case comes next.
     """
@@ -84,7 +84,7 @@ class PlayersLine:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Return a player's answer once it is on disk; raise `asyncio.CancelledError` if the run is stopping."""
+        """Return a player's answer once it is on disk; raise `asyncio.CancelledError` at a stop."""
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
         conversation = key[:2]
@@ -97,7 +97,6 @@ class PlayersLine:
 
 
 def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
-    """Return the chair that last played each conversation, from its calls on file."""
     return {
         (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
         for call in run.calls(responses=True)
@@ -106,7 +105,7 @@ def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
 
 
 def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the user's own agent (an object with ``reply``, or a factory of it) and its part of the manifest."""
+    """Return the user's own agent, or a factory of it, and its part of the manifest."""
     if agent is None:
         return None, part(None)
     prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
@@ -131,7 +130,7 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
 def isolated_agent(
     agent: Any, settings: dict[str, RoleSettings], limit_s: float | None, *hidden: Any
 ) -> tuple[Any, dict[str, Any], str]:
-    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is)."""
+    """Return the factory of the agent's processes, its manifest part, and any gap in the walls."""
     # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     if not isinstance(agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")

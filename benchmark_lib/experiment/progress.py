@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 class Progress:
-    """Progress of a run by tqdm: updated in place in a terminal or notebook, an occasional line in a log.
+    """Progress of a run by tqdm: updated in place, or an occasional line in a log.
 
     `total` counts all conversations and `done` those already on file; print nothing unless `shown`.
     """
@@ -72,7 +72,6 @@ def in_notebook() -> bool:
 
 
 def _notebook_line() -> Callable[[str], None]:
-    """Return a function that overwrites one text below the cell."""
     # JupyterLab, papermill and nbconvert all keep only its last text.
     from IPython.display import display
 

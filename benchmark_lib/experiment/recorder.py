@@ -45,7 +45,7 @@ class Model:
 
 
 def model_at(endpoint: Endpoint, priced: bool) -> Model:
-    """Return the model at an endpoint with its price; raise `BadInput` if it has none but must be `priced`."""
+    """Return the model at an endpoint with its price; `BadInput` if it is `priced` without one."""
     from ..endpoint.prices import find_price, how_to_add
 
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
@@ -113,7 +113,7 @@ class Money(Protocol):
     """Source of money: the budget of a run, or on a worker the connection to it."""
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits in the budget with the spent and reserved sums; return False if it never will."""
+        """Wait until `usd` fits in the budget and reserve it; return False if it never will."""
 
     def passed(self, usd: float) -> Stop:
         """Return the stop of a run whose next call, at up to `usd`, does not fit."""
@@ -134,7 +134,9 @@ class CallLine(Protocol):
 
 
 class Line:
-    """Line to one model, shared by all conversations: one call leads, the first calls are spread, all are paid.
+    """Line to one model, shared by all conversations.
+
+    One call leads, the first calls are spread, and all are paid.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
-            if cost is None:  # no tokens were reported: the run reckons with what was reserved, now and when it goes on
+            if cost is None:  # without reported tokens the reservation counts as the cost, also after a resume
                 cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)
@@ -224,7 +226,7 @@ class Line:
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         refused = error.kind == "bad_request"
-        if refused and self._began:  # its settings were taken before: this request alone is refused
+        if refused and self._began:  # the endpoint accepted these settings before: it refuses this request only
             error.fatal = False
         self._led |= {key[:2]}
         alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)
@@ -255,7 +257,7 @@ def _row(
 
 
 class Recorder:
-    """The model calls of one side of one conversation: the ``complete`` of a model agent or model customer.
+    """The model calls of one side of one conversation: a model speaker's ``complete``.
 
     `line` is None in a replay, which uses only the file. `kept` are the calls on file, see `KeptCalls.of`.
     """
@@ -267,13 +269,13 @@ class Recorder:
         self._line, self._kept = line, kept
 
     async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
-        """Return the completion of the n-th request of this side, from the file or from the endpoint."""
+        """Return the completion of this side's n-th request, from the file or from the endpoint."""
         self.n += 1
         request = orjson.dumps([messages, tools, body], option=orjson.OPT_SORT_KEYS)
         kept = self._kept.get((self.side, self.n))
         if kept is not None and kept.request_hash == content_hash(request):
             return kept.completion()
         if self._line is None:
-            what = "is not on file" if kept is None else "asks something else than the call on file"
+            what = "is not on file" if kept is None else "differs from the call on file"
             raise NotOnFile(f"{self.case_id} trial {self.trial}: call {self.n} of the {self.side} {what}")
         return await self._line.call((self.case_id, self.trial, self.n), request, messages, tools, body)

@@ -1,4 +1,4 @@
-"""Costs computed after a run from its recorded tokens: the unknown costs, or all of them at today's prices."""
+"""Costs computed after a run from its tokens: the unknown ones, or all at today's prices."""
 
 import sqlite3
 from contextlib import closing
@@ -52,7 +52,7 @@ class Repriced:
 
 
 def price_again(path: str | Path, every: bool = False) -> Repriced:
-    """Compute the unknown costs of a run file, or `every` cost, from its recorded tokens and the price file.
+    """Compute the unknown costs of a run file, or `every` cost, from tokens and price file.
 
     Keep costs that were estimated for a budget, and what the sessions record of budgets and prices. The manifest
     records the time and the price file. Raise `BadInput` if the file is damaged or a run is writing it.
@@ -61,7 +61,7 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
 
     run, listed = RunFile(path), load_prices()
     with RunLock(run.path):
-        if run.check()["calls"]:  # a row is sealed anew below, so it has to be sound before
+        if run.check()["calls"]:  # rows get a new seal below, so they must be intact before
             raise BadInput(
                 f"{path} is damaged, some of its calls are not what was written: give the command of its run "
                 "again first"
@@ -74,9 +74,9 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
             if any(at["price"] for at in one.get("endpoints", {}).values())
         ]
         for call in run.calls():
-            known, told = call["cost_usd"] is not None, call["prompt_tokens"] is not None
-            if not told or (known and not every):
-                untold, kept = untold + (not known), kept + (known and told)
+            known, reported = call["cost_usd"] is not None, call["prompt_tokens"] is not None
+            if not reported or (known and not every):
+                untold, kept = untold + (not known), kept + (known and reported)
                 continue
             who = call["side"], call["model"]
             if who not in prices:
@@ -98,7 +98,7 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
 
 
 def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:
-    """Return the price of a model at the endpoints of a run; None if it is unknown or differs between them."""
+    """Return the price of a model at the endpoints of a run; None if unknown or ambiguous."""
     found = {listed.price(model, url) for url in addresses(manifest).get(side, [None])}
     return found.pop() if len(found) == 1 else None
 

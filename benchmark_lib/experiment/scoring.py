@@ -33,7 +33,7 @@ Scorer = Callable[[Conversation, Case], Score]
 
 @dataclass(frozen=True)
 class ScoreFault:
-    """A conversation on file without a score: the reason, and the traceback if scoring was tried."""
+    """A conversation on file without a score: the reason, and the traceback if there is one."""
 
     case_id: str
     trial: int
@@ -42,7 +42,7 @@ class ScoreFault:
 
 
 def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
-    """Return the scores of a record as JSON, or the fault that scoring raised, and whether scoring succeeded."""
+    """Return the scores of a record, or the fault of scoring, as JSON, and whether it succeeded."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
@@ -54,20 +54,20 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
-    told = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
+    trace = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
     found = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
-    found |= {"scored": False, SCORE_FAULT: reason, "traceback": told}
+    found |= {"scored": False, SCORE_FAULT: reason, "traceback": trace}
     return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
 
 
 def size(conversation: Conversation, record: bytes) -> int:
-    """Return the number of characters to read for scoring: all messages, or more for a large record."""
+    """Return the number of characters to read: all messages, or more for a large record."""
     said = sum(len(message.text) for message in conversation.messages)
     return max(said, len(record) // RECORD_A_TEXT)
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
-    """Yield the conversations on file without a score; `scores` default to the latest of each record."""
+    """Yield the conversations on file without a score; `scores` default to the latest."""
     scores = run.scores() if scores is None else scores
     for case_id, trial, digest, _ in run.conversations():
         found = scores.get(digest)

@@ -54,12 +54,12 @@ class Shelved:
 
     @property
     def partial(self) -> bool:
-        """Return whether conversations are missing."""
+        """Whether conversations are missing."""
         return self.run is not None and self.finished < self.planned
 
     @property
     def played(self) -> bool:
-        """Return whether people or programs played it in a chair, as in the examples: it cannot be made again."""
+        """Whether people or programs played it in a chair, so that it cannot be made again."""
         return self.run is not None and is_played(source_of(self.run.manifest))
 
 
@@ -124,14 +124,14 @@ def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> 
 
 
 def put_aside(path: Path) -> Path:
-    """Move a run file into ``old/`` in its folder and return the new path, so that the same command starts afresh.
+    """Move a run file into ``old/`` in its folder, so that the same command starts afresh.
 
-    Raise `BadInput` if a run is writing it.
+    Return the new path. Raise `BadInput` if a run is writing it.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
     with RunLock(path), writing(path.parent, ""):
-        with closing(connect_to_write(path)) as db:  # what a killed run left in its log comes along
+        with closing(connect_to_write(path)) as db:  # this moves rows that a killed run left in its log
             db.execute("PRAGMA journal_mode=DELETE")
         new.parent.mkdir(exist_ok=True)
         path.replace(new)
@@ -139,7 +139,7 @@ def put_aside(path: Path) -> Path:
 
 
 def remove_partial(path: Path) -> None:
-    """Delete a run file that lacks conversations; raise `BadInput` if it is complete or a run is writing it."""
+    """Delete a run file that lacks conversations; refuse a complete one and one in use."""
     with RunLock(path), writing(path, ""):
         if not shelved(path).partial:
             raise BadInput(f"{path} is finished: delete the file itself to remove it")
@@ -148,7 +148,7 @@ def remove_partial(path: Path) -> None:
 
 
 def merge(first: Path, second: Path, out: Path) -> RunFile:
-    """Merge the trials of two runs of one setting into a new run file; renumber those of the second.
+    """Merge the trials of two runs of one setting into a new file; renumber the second's.
 
     Include calls, scores and verdicts. A customer's behaviour depends on the trial's number, so the new file keeps the
     original numbers (see `played_as`). It therefore replays and resumes as the two would. Raise `BadInput` if the two
@@ -199,7 +199,7 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
 
 
 def _rows(run: RunFile, on: dict[str, int]) -> Any:
-    """Yield the rows of a run for the merged file as (table, values), with new trial numbers and record hashes."""
+    """Yield a run's rows for the merged file as (table, values), with new numbers and hashes."""
     hashes: dict[str, str] = {}
     for table in ("conversations", "calls", "faults", "scores", "verdicts"):
         columns = COLUMNS[table]

@@ -18,7 +18,7 @@ SUCCEEDED = "conversations that succeeded"
 
 
 def summary(run: RunFile) -> list[str]:
-    """Return the progress of a run, the success of each bucket and the cost, one sentence per line."""
+    """Return the progress of a run, the success by bucket and the cost, one sentence per line."""
     manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
@@ -63,14 +63,12 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
 
 
 def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a line for each detector that failed on a record."""
     failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
     words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
     return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
 
 
 def _faults(run: RunFile) -> list[str]:
-    """Count the conversations that ended by a fault, by kind of fault, with the commonest reason."""
     endings = run.endings()
     lines = failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
@@ -91,7 +89,7 @@ def _faults(run: RunFile) -> list[str]:
 
 
 def _calls_in_text(run: RunFile) -> list[str]:
-    """Count the replies with a tool call written as text, which is not carried out; empty if there are none."""
+    """Count the replies with a tool call written as text, which is not carried out."""
     records = [Conversation.from_json(raw) for *_, raw in run.conversations() if CALL_IN_TEXT.encode() in raw]
     forms = [f.detail.partition(": ")[2] for record in records for f in record.faults if f.kind == CALL_IN_TEXT]
     if not forms:
@@ -123,13 +121,12 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """Count the successes that are not `resolved` because of a handover, which some hard cases accept."""
+    """Count the successes by a handover, which some hard cases accept, that are not `resolved`."""
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
     accepts = "its case accepts" if count == 1 else "their cases accept"
     return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
-    """Return k/n as text; empty if n is 0."""
     values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
     return f"{values[True]}/{values.total()}" if values else ""

@@ -54,10 +54,7 @@ def end_lasting(plan: Plan, run: RunFile) -> None:
 
 @contextmanager
 def held(plan: Plan) -> Iterator[RunFile]:
-    """Yield the plan's run file, created or checked, and locked against a second process.
-
-    Delete a new file again if the run is refused before its first call.
-    """
+    """Yield the plan's run file, locked; delete a new one if the run is refused before a call."""
     path = plan.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +96,7 @@ def _go_on(plan: Plan) -> RunFile:
                 db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
             db.execute("COMMIT")
     except Exception as error:
-        if "full" in str(error):  # a full disk can be mended and gone on from; whatever else it is, is bad input
+        if "full" in str(error):  # a run can continue after a full disk; any other error is bad input
             raise CannotSave(f"{plan.path} cannot be written any more ({error})") from None
         why = "check its permissions, or give another --out"
         raise BadInput(f"{plan.path} cannot be written ({error}): {why}") from None
@@ -115,11 +112,11 @@ ROWS_A_STATEMENT = 40
 
 
 class CannotSave(RuntimeError):
-    """The run file can no longer be written (for example, disk full); everything acknowledged before is safe."""
+    """The run file can no longer be written; everything acknowledged before is safe."""
 
 
 class Writer:
-    """Writer of rows into an existing run file, from its own thread; use it inside a running event loop."""
+    """Writer of rows into a run file, from its own thread; use it inside a running event loop."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -128,7 +125,7 @@ class Writer:
         self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
-        self._salt = cast(bytes, salt_in(self._db))  # whoever connects to write gives a file its seals first
+        self._salt = cast(bytes, salt_in(self._db))  # connecting to write adds missing seals first
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -138,7 +135,7 @@ class Writer:
         return len(self._waiting)
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
-        """Queue a row; its future is done once the row is on disk, or fails with `CannotSave` if it never will be."""
+        """Queue a row; its future is done when the row is on disk, or fails with `CannotSave`."""
         future = self._loop.create_future()
         if self.failure:
             future.set_exception(self.failure)
@@ -157,7 +154,7 @@ class Writer:
         self._urgent.set()
         self._something.set()
         self._thread.join()
-        # A reader may look at the file: the log then stays beside it until the next run.
+        # If a reader has the file open, the log stays until the next run.
         with contextlib.suppress(sqlite3.Error):
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
@@ -177,12 +174,12 @@ class Writer:
         try:
             if self.failure is None:
                 self._write(batch)
-        except Exception as error:  # whatever it is, those who wait must hear of it
+        except Exception as error:  # every waiting future must get the error
             self.failure = CannotSave(f"{self.path} cannot be written any more ({error})")
             if self._db.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for an answer
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for an answer
             self._loop.call_soon_threadsafe(_answer, [future for *_, future in batch], self.failure)
 
     def _write(self, batch: list[tuple[str, tuple[Any, ...], asyncio.Future[None]]]) -> None:
@@ -193,7 +190,7 @@ class Writer:
                 some = rows[start : start + ROWS_A_STATEMENT]
                 values = [value for row in some for value in (*row, seal(self._salt, table, row))]
                 statements.append((upsert(table, len(some), sealed=True), values))
-        if len(statements) == 1:  # a transaction by itself: one wait for the interpreter lock in place of three
+        if len(statements) == 1:  # one statement is a transaction: one wait for the interpreter lock instead of three
             self._db.execute(*statements[0])
             return
         self._db.execute("BEGIN IMMEDIATE")
@@ -213,13 +210,13 @@ def _answer(futures: list[asyncio.Future[None]], failure: CannotSave | None) -> 
 
 
 def _was_seen(future: asyncio.Future[None]) -> None:
-    """Retrieve the exception, so that asyncio does not log it: `Writer.failure` already reports it."""
+    """Retrieve the exception, so that asyncio does not log it: `Writer.failure` reports it."""
     if not future.cancelled():
         future.exception()
 
 
 class RunLock:
-    """Lock of a run file against a second process; the system releases it when this process ends.
+    """Lock of a run file against a second process; it ends with this process.
 
     All names of a file, through links or relative paths, share one lock. Raise `BadInput` on entry if another run has
     the lock. Also raise it if the file has a second name on the disk (a hard link), under which another run could write
@@ -239,7 +236,7 @@ class RunLock:
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:
             raise BadInput(
-                f"{self.path} has another name on this disk (a hard link), and two logs would spoil it: copy "
+                f"{self.path} has another name on this disk (a hard link), and two logs would damage it: copy "
                 "it to a file of its own"
             )
         try:
@@ -251,6 +248,6 @@ class RunLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # removed while held, so that a waiting run finds out and makes its own
+        with contextlib.suppress(OSError):  # removed while locked, so that a waiting run notices and creates its own
             os.unlink(self._file)
         self._lock.release()

@@ -1,6 +1,6 @@
-"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
+"""Estimates to axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
 
-Every figure is drawn on `ax` where it is given, else on its own axes, ``"column"`` (3.3 inches) or ``"page"`` (7) wide.
+Without `ax` a figure makes its own axes, ``"column"`` (3.3 inches) or ``"page"`` (7 inches) wide.
 """
 
 from ..extension import face, public
@@ -14,6 +14,6 @@ from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, t
 from .style import COLUMN_WIDTH, FULL_WIDTH, caption, new_axes, save, save_all, use_style, why_not_saved
 
 __all__ = public("figures", globals())
-"""Everything that is imported here, and what extras offer."""
+"""The functions imported here, and those that extras offer."""
 
 __getattr__ = face("figures", __name__)

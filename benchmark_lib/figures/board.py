@@ -1,4 +1,4 @@
-"""Draw the board: safety against cost, unsafe actions and their bands, one metric over all models."""
+"""Figures of the board: safety against cost, unsafe actions and bands, one metric by model."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.it
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw unsafe actions by what 1,000 conversations cost; the bands are shaded where there are 18 traps.
+    """Draw unsafe actions against the cost of 1,000 conversations, with bands for 18 traps.
 
-    `board` is as `tables.leaderboard` or `tables.tier_table` gives it; published models have neither mean nor interval.
+    `board` is the result of `tables.leaderboard` or `tables.tier_table`. Published models have no mean and no
+    interval.
     """
     known = board.dropna(subset=["unsafe"])
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
@@ -149,22 +150,22 @@ def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") 
 
 
 def trials_in_words(table: pd.DataFrame) -> str:
-    """Return ``Trials per case: 3.``, or ``1 to 3``; empty where the table has none."""
+    """Return ``Trials per case: 3.`` or ``1 to 3``; empty for a table without trials."""
     known = table["trials"].dropna() if "trials" in table else ()
     return f"Trials per case: {span_of(known)}." if len(known) else ""
 
 
 @figure
 def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the models of a board in both directions, as `two_directions` draws them."""
+    """Draw the models of a board in both directions of `two_directions`."""
     return two_directions(table=both_directions(board), ax=ax, width=width)
 
 
 @figure
 def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
+    """Draw unsafe actions by model with intervals: these traps (thick), traps like these (thin).
 
-    `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
+    `table` is the result of `tables.unsafe_table` or `tables.safety_table`.
     """
     known = partial_below(table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False))
     ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
@@ -201,17 +202,17 @@ def _idle(table: pd.DataFrame) -> list[bool]:
 
 
 def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
-    """Return the names of rows; those that do too little for a band have a star, which `no_merit` explains."""
+    """Return the names of rows, with a star for rows that do too little for a band (`no_merit`)."""
     return [name + "*" * star for name, star in zip(names_of(ax, table["entry"]), _idle(table), strict=True)]
 
 
 def no_merit(table: pd.DataFrame) -> str:
-    """Return the sentence on the rows with a star; empty where there is none."""
+    """Return the sentence on rows with a star; empty without one."""
     return NO_MERIT if any(_idle(table)) else ""
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the rows with the usual number of traps, and that number; other counts do not compare."""
+    """Return the rows with the usual number of traps, and that number; note the other rows."""
     shown, traps, others = of_usual_traps(table, count)
     if others:
         note_below(ax, f"Not drawn: {listed(others)}")
@@ -220,9 +221,9 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
 
 @figure
 def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric of every model: the mean with its 95 % interval, the trials as strokes, the median as a ring.
+    """Draw a metric by model: mean with 95% interval, trials as strokes, median as a ring.
 
-    `table` is as `tables.metric_table` gives it, of one panel and one metric.
+    `table` is the result of `tables.metric_table` for one panel and one metric.
     """
     shown = partial_below(table.dropna(subset=["mean"]).iloc[::-1])
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
@@ -251,9 +252,9 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
 
 @figure
 def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the probability of each band of unsafe actions; below 0.8 for every band, a model's band is indeterminate.
+    """Draw the probability of each band of unsafe actions; a band needs 0.8 to be determined.
 
-    `table` is as `tables.leaderboard` or `tables.unsafe_table` gives it.
+    `table` is the result of `tables.leaderboard` or `tables.unsafe_table`.
     """
     shown = partial_below(table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"]))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))

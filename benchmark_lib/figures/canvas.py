@@ -1,4 +1,4 @@
-"""Make what every figure shares: axes of a printed width, a sentence where nothing is drawn, legends and notes."""
+"""Shared parts of figures: axes of a printed width, legends, notes, and empty figures."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 STROKE, GREY = "#333333", "#555555"
-"""Colours of an interval and of a word beside the data."""
+"""Colours of an interval, and of a word next to the data."""
 LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
 QUIET = "#B8B8B8"
-"""Colours of the lines that are named, and of all others."""
+"""Colours of named lines, and of all other lines."""
 SMALL = 7
-"""The smallest type, in points."""
+"""Smallest type, in points."""
 LETTERS = 17.0
-"""Letters of the smallest type that fit on an inch."""
+"""Letters of the smallest type per inch."""
 ROW = 0.25
-"""Height in inches of one row with a name of two lines."""
+"""Height in inches of one row whose name has two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
-"""Inches of the rows that leave a printed page room for a caption, and of one row where it holds as many as can be."""
+"""Inches of rows that leave space for a caption on a printed page, and least inches of one row."""
 
 
 def rows_high(count: int) -> float:
-    """Return the height in inches of so many rows with names of one line, closer where a page would not hold them."""
+    """Return the height in inches of rows with names of one line, closer if a page needs it."""
     return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """Return the axes given, or new ones that name the rows that are no language models or are partial.
+    """Return `ax`, or new axes with notes on rows that are partial or no language models.
 
     `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), `height` is in inches; another width is `BadInput`.
     """
@@ -54,7 +54,7 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     figure_notes(ax).partial |= partial_in(table)
     if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
         figure_notes(ax).noun = "agent"
-    if not given:  # what is no model, or partial, says so in the picture itself, which grows by these lines
+    if not given:  # the notes on such rows are in the picture itself, which grows by their lines
         for words in kinds_in_words(table):
             note_below(ax, words)
         lines = len(figure_of(ax).get_supxlabel().splitlines())
@@ -63,7 +63,7 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
 
 
 def nothing(ax: Axes, why: str) -> Axes:
-    """Return a figure that says why there is nothing to draw."""
+    """Return a figure that only explains why there is nothing to draw."""
     why = visible(why)
     lines = fill(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color=GREY)
@@ -73,13 +73,13 @@ def nothing(ax: Axes, why: str) -> Axes:
 
 
 def why_nothing(table: pd.DataFrame) -> str:
-    """Return why there is no figure, from the table's own reasons."""
+    """Return why there is no figure, from the reasons in the table."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
 
 def note_below(ax: Axes, words: str) -> None:
-    """Write a note under the figure, below any that are already there."""
+    """Write a note under the figure, below earlier notes."""
     whole, words = figure_of(ax), visible(words)
     figure_notes(ax).notes.append(words)
     lines = [*whole.get_supxlabel().splitlines(), fill(words, int(LETTERS * whole.get_figwidth()))]
@@ -93,16 +93,16 @@ def stacked_bars(
     words: Iterable[Sequence[str]] = (),
     rows: pd.DataFrame | None = None,
 ) -> list[Any]:
-    """Draw one bar per row, made of parts side by side, each labelled for a legend; return the parts.
+    """Draw one bar per row from consecutive parts with a legend; return the parts.
 
     Parameters
     ----------
     parts : dict of str to sequence of float
-        The width of each part in every row, from the bottom row up, by label.
+        Widths of each part in every row, from the bottom row up, by label.
     words : iterable of sequence of str, optional
-        The texts in each part, shown where they fit.
+        Texts in each part, shown if they fit.
     rows : DataFrame, optional
-        The entries of the rows, with which a page hides the texts.
+        Entries of the rows, with which a page hides the texts.
     """
     left, drawn, words = [0.0] * len(next(iter(parts.values()), ())), list[Any](), list(words)
     for place, ((label, widths), color) in enumerate(zip(parts.items(), colors, strict=True)):
@@ -124,16 +124,16 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
 
 
 def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
-    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them, and return it.
+    """Set title, caption, axis labels and legend of a figure from ``figures.yaml``; return it.
 
     Parameters
     ----------
     rows : int
-        How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
+        Number of rows, points or lines. A figure of one is drawn but not saved: a sentence is enough.
     handles : iterable of artist
-        Labelled artists that come first in the legend.
+        Labelled artists at the start of the legend.
     **values
-        What the templates ask for.
+        Values of the templates.
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
@@ -177,19 +177,19 @@ def _legend(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def _wide(longest: Sequence[int], columns: int) -> int:
-    """Return the letters of so many columns of a legend, each with a mark and a space."""
+    """Return the letters of a legend in columns, each with a mark and a space."""
     rows, longer = divmod(len(longest), columns)
     ends = [place * rows + min(place, longer) for place in range(columns + 1)]
     return sum(max(longest[start:end]) + 5 for start, end in pairwise(ends))
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:
-    """Return an entry of a legend: a mark or a line with what it means."""
+    """Return a legend entry: a mark or a line with its label."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
 
 
 def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
-    """Make the axis of costs logarithmic where they are far apart."""
+    """Make the axis of costs logarithmic if they span more than a factor of 8."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     if (costs > 0).all() and costs.max() > 8 * costs.min():
@@ -200,9 +200,9 @@ def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
 
 
 def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any] | None = None) -> None:
-    """Let a page hide artists with the entry of their row; with a tip they say it, with `to` they are a link.
+    """Connect artists with the entry of their row, for a page that hides or links them.
 
-    `to` are fields of the query of the conversations counted; ``{}`` leads to the page of the entry.
+    `tip` is their text. `to` has fields of the query of the conversations counted; ``{}`` links the page of the entry.
     """
     marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
@@ -212,27 +212,27 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
 
 
 def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
-    """Return the values of a column in their order, those whose rows hold the same numbers together."""
+    """Return the values of a column in order; values whose rows have equal numbers are together."""
     together: dict[str, list[str]] = {}
-    for value, mine in table.groupby(name, sort=False):
-        together.setdefault(str(mine[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
+    for value, group in table.groupby(name, sort=False):
+        together.setdefault(str(group[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
     return list(together.values())
 
 
 def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each entry by its place among all of the table, so that it keeps it in every picture.
+    """Return a colour for each entry by its place in the table: the same in every figure.
 
-    Where two would share a colour, the later one takes the next that is free.
+    Of two entries with one colour, the later one gets the next free colour.
     """
-    every, found = sorted(set(table["entry"])), dict[str, str]()
+    every, colors = sorted(set(table["entry"])), dict[str, str]()
     for entry in sorted(entries):
         start = every.index(entry) % len(LINES)
-        found[entry] = next(c for c in (*LINES[start:], *LINES[:start]) if c not in found.values())
-    return found
+        colors[entry] = next(c for c in (*LINES[start:], *LINES[:start]) if c not in colors.values())
+    return colors
 
 
 def fit(ax: Axes) -> None:
-    """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
+    """Wrap axis labels that are longer than their axes, then place what depends on the layout."""
     from matplotlib.text import Text
 
     notes, whole = figure_notes(ax), figure_of(ax)
@@ -240,10 +240,10 @@ def fit(ax: Axes) -> None:
         text.set_parse_math(False)  # a dollar sign in a name starts no formula
     if not ax.axison:
         return
-    whole.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    whole.draw_without_rendering()  # fixes the layout, and with it places in pixels
     dpi, box = whole.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
-        # 0.062 inches is the mean width of a letter of the labels; a line may be a little longer than its axis.
+        # A letter of the labels has a mean width of 0.062 inches; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
         label.set_text("\n".join(fill(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
@@ -254,7 +254,7 @@ def fit(ax: Axes) -> None:
 
 
 def figure(draw: Draw) -> Draw:
-    """Declare a figure function: it is fitted to its width when it is done, and can be drawn again at another."""
+    """Decorate a figure function: fit the result to its width, and remember how to redraw it."""
 
     @wraps(draw)
     def drawn(*, ax: Axes | None = None, **data: Any) -> Axes:

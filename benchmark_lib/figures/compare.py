@@ -1,4 +1,4 @@
-"""Draw two models next to each other, and one model among the others."""
+"""Figures of two models next to each other, and of one model among others."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 
 @figure
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the difference of every share that is tested, in percentage points with its interval; filled if clear.
+    """Draw the difference of every tested share, in points with its interval; filled if clear.
 
-    `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
+    `table` is the result of `tables.comparison_table`. Unsafe acts are a share of the traps.
     """
     bounded = table["metric"].map(lambda name: metric_of(name).scale.bounds is not None).astype(bool)
     shown = table[bounded & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
@@ -77,9 +77,9 @@ def _sides(table: pd.DataFrame) -> pd.DataFrame:
 def differing_cases(
     *, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw the cases on which the two models differ most in success: the share of trials in which each succeeded.
+    """Draw the `most` cases on which two models differ most in success, by share of trials.
 
-    `table` is as `tables.differing_cases` gives it; `most` rows are drawn.
+    `table` is the result of `tables.differing_cases`.
     """
     sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
@@ -103,9 +103,9 @@ def differing_cases(
 
 @figure
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the chance of detecting the observed difference for cases like these, against the number of trials.
+    """Draw the power for the observed difference, for cases like these, by number of trials.
 
-    `table` is as `tables.what_it_takes` gives it.
+    `table` is the result of `tables.what_it_takes`.
     """
     ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
@@ -134,9 +134,10 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
 
 @figure
 def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw one entry among the others: one row per metric, the others in grey, the entry in colour.
+    """Draw one entry in colour among the others in grey, one row per metric.
 
-    `table` is as `reports.one_model.numbers.field_table` gives it: shares; unsafe acts as a share of the traps.
+    `table` is the result of `reports.one_model.numbers.field_table`. It has shares; unsafe acts are a share of the
+    traps.
     """
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.5 + 0.4 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])

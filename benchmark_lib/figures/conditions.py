@@ -1,4 +1,4 @@
-"""Draw one model under several conditions: hard cases and their clean twins, operator rules by turn, its settings."""
+"""Figures of one model under several conditions: hard cases and twins, rules, settings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ MARKS = "osD^vP*"
 def hard_families(
     *, table: pd.DataFrame, known: Iterable[str] = (), ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw success in the hard cases (filled, with its interval) and in their clean twins (hollow), family by family.
+    """Draw success by family in hard cases (filled, with interval) and clean twins (hollow).
 
-    `table`: the rows of one entry as `tables.hard_table` gives them. The families are in the order of `known`, or of
-    their names.
+    `table` has the rows of one entry in `tables.hard_table`. The order of families is that of `known`, then by name.
     """
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(table), 4))
     if table.empty:
@@ -54,9 +53,9 @@ def hard_families(
 
 @figure
 def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the share of replies that keep each rule, turn by turn; rules with the same line share it.
+    """Draw the share of replies that keep each rule, by turn; equal rules share a line.
 
-    `table`: the rows of one entry as `tables.rules_by_turn` gives them.
+    `table` has the rows of one entry in `tables.rules_by_turn`.
     """
     ax = axes_for(ax, table, width, 3.6)
     if table.empty:
@@ -64,10 +63,10 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     table, handles = table.sort_values("turn"), []
     lines = alike(table, "rule", ["turn", "kept", "low", "high"])
     for place, (rules, color, sign) in enumerate(zip(lines, LINES, MARKS, strict=False)):
-        mine = table[table["rule"] == rules[0]]
-        at = mine["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
-        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.6)
-        ax.plot(at, 100 * mine["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
+        line = table[table["rule"] == rules[0]]
+        at = line["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
+        ax.vlines(at, 100 * line["low"], 100 * line["high"], color=color, linewidth=0.8, alpha=0.6)
+        ax.plot(at, 100 * line["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
         handles.append(mark(ax, ", ".join(map(words, rules)), color=color, marker=sign, linestyle="-", markersize=4))
     last = int(table["turn"].max())
     ax.set(xlim=(0.5, last + 0.5), ylim=(-4, 104))
@@ -80,10 +79,9 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
 @figure
 def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric of each setting against its cost, the settings of one model joined from low to high.
+    """Draw a metric of each setting against its cost, joined from low to high for each model.
 
-    `table` is as `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings are
-    side by side.
+    `table` is the result of `tables.settings_table`. Without known costs above 0 the settings are next to each other.
     """
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["mean"]) if len(table) else table

@@ -1,4 +1,4 @@
-"""Draw handovers: both directions around a centre line, by model and by intent, and the queues used."""
+"""Figures of handovers: both directions by model and by intent, and the queues used."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ WHICH = {
     name: {"bucket": METRICS[key].bucket, METRICS[key].column: flag}
     for (name, key), flag in zip(DIRECTIONS.items(), (NO, YES), strict=True)
 }
-"""The conversations that each bar counts."""
+"""Query fields of the conversations that each bar counts."""
 NEITHER = "No case was run and scored that needs a human or can be resolved."
 
 
 @figure
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw misses to the left, over-escalation to the right: the mean with its interval, the median as a dot.
+    """Draw misses (left) and over-escalation (right): means with intervals, medians as dots.
 
-    `table` is as `tables.escalation_table` gives it.
+    `table` is the result of `tables.escalation_table`.
     """
     if "panel" in table:  # a published rate has no mean
         public = table["panel"] == "published"
@@ -85,7 +85,7 @@ def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw both directions by intent: bars are the mean over the models, strokes the models.
 
-    `table` is as `tables.intent_table` gives it, of both buckets.
+    `table` is the result of `tables.intent_table` for both buckets.
     """
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
@@ -115,8 +115,8 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
         at_right(ax, y, rounded(mean, 0))
     else:
         wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
-        found = proportion_interval(int(wrong), int(only["conversations"]))
-        ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color=STROKE, linewidth=0.9)
+        rate = proportion_interval(int(wrong), int(only["conversations"]))
+        ax.plot([sign * 100 * rate.low, sign * 100 * rate.high], [y, y], color=STROKE, linewidth=0.9)
         at_right(ax, y, f"{wrong} of {only['conversations']}")
 
 
@@ -131,9 +131,9 @@ def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None 
 
 @figure
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the queues to which each intent was handed over, in orange where its cases do not accept the queue.
+    """Draw the queues of each intent's handovers, orange if its cases do not accept the queue.
 
-    `table` is as `tables.queue_table` gives it.
+    `table` is the result of `tables.queue_table`.
     """
     ax = axes_for(ax, table, width, 1.2 + 0.42 * max(table["intent"].nunique() if len(table) else 0, 3))
     if table.empty:

@@ -1,4 +1,4 @@
-"""Place names next to what they label: at rows and at points, legible where lines run behind them."""
+"""Names next to rows and points, legible in front of lines."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ PLACES = tuple(
     for dy in (3, -3, 13, -13, 23, -23)
     for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
-"""Where a name may be placed: offsets from its point, in points, and the alignment of the text."""
+"""Possible places of a name: offsets from its point, in points, and alignment of the text."""
 NEAR = 3
-"""A name farther up or down than this many points is joined to its point by a line."""
+"""A line joins a name to its point if it is farther above or below than this, in points."""
 APART = 3
-"""Points between two names beside each other, so that they do not read as one in any resolution."""
+"""Points between two names in a row, to keep them separate in any resolution."""
 FEW = 12
-"""Up to this number of points, all are named."""
+"""Largest number of points that all have names."""
 LONGEST = 48
 """Letters of a name that fit on two lines."""
 LINE = {True: 22, False: 36}
-"""Letters on one line of a name, in a narrow figure and in a wide one."""
+"""Letters on one line of a name, in a narrow figure (True) and in a wide one."""
 EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
-"""What keeps a name legible where lines run behind it."""
+"""Background that keeps a name legible in front of lines."""
 
 
 class Point(NamedTuple):
-    """A point with its name, in data units; with a row a page hides the name with its entry."""
+    """Point with its name, in data units; with `row` a page hides the name with its entry."""
 
     x: float
     y: float
@@ -49,7 +49,7 @@ class Point(NamedTuple):
 
 
 def name_of(ax: Axes, entry: Any) -> str:
-    """Return a model's name as a figure shows it; of a partial run with what is finished."""
+    """Return a model's name as shown in a figure; a partial run has its progress."""
     lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
         return visible(short_name(entry, LONGEST))
@@ -58,32 +58,32 @@ def name_of(ax: Axes, entry: Any) -> str:
 
 
 def names_of(ax: Axes, entries: Iterable[Any]) -> list[str]:
-    """Return the names of several models; where two would read alike, each is followed by its number."""
+    """Return the names of several models; equal names get a number."""
     names = {entry: name_of(ax, entry) for entry in entries}
-    many, seen, found = Counter(names.values()), Counter[str](), dict[Any, str]()
+    many, seen, shown = Counter(names.values()), Counter[str](), dict[Any, str]()
     for entry, name in names.items():
         seen[name] += 1
-        found[entry] = f"{name} ({seen[name]})" if many[name] > 1 else name
-    return [found[entry] for entry in entries]
+        shown[entry] = f"{name} ({seen[name]})" if many[name] > 1 else name
+    return [shown[entry] for entry in entries]
 
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
-    """Write below a figure which entries of a table are not in it, and why; nothing where none is drawn."""
+    """Note below a figure which entries of a table are not in it, and why."""
     figure_notes(ax).partial |= partial_in(table)
-    gone = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
-    if len(gone) and len(shown):
-        note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
+    absent = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
+    if len(absent) and len(shown):
+        note_below(ax, f"Not drawn: {listed(names_of(ax, absent))} ({why})")
 
 
 def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a figure, which are drawn from the bottom up, with the partial runs below all others."""
+    """Return the rows of a figure, which is drawn upwards, with partial runs below the others."""
     return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
 def name_rows(
     ax: Axes, names: Sequence[str], places: Sequence[float] | None = None, rows: pd.DataFrame | None = None
 ) -> None:
-    """Name the rows of a figure from the bottom up, on one line or two; entries of `rows` lead to their pages."""
+    """Write the names of rows from the bottom up; entries of `rows` link to their pages."""
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", length=0)
@@ -101,12 +101,12 @@ def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
 
 
 def head_at_right(ax: Axes, rows: int, words: str) -> None:
-    """Write what the numbers to the right of the rows are, above the highest of them."""
+    """Write the heading of the numbers to the right of the rows."""
     at_right(ax, rows - 0.45, words, color=GREY, va="bottom")
 
 
 def two_lines(ax: Axes, name: str) -> str:
-    """Return a name on one line, or on two where the figure is narrow; cut where that is not enough."""
+    """Return a name on one line, or on two in a narrow figure; cut it if it is longer."""
     longest = LINE[is_narrow(ax)]
     lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
     if len(lines) > 2 and "\n" not in name:
@@ -116,7 +116,7 @@ def two_lines(ax: Axes, name: str) -> str:
 
 
 def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ...]]) -> list[str]:
-    """Return names, with the number of cases where it is not that of most and the run is not partial."""
+    """Return names; complete runs on an unusual number of cases have that number."""
     most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
@@ -125,16 +125,16 @@ def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ..
 
 
 def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, first: Collection[str] = ()) -> None:
-    """Write names next to their points, each at the first of `PLACES` where it covers no name or point.
+    """Write names next to their points, each in the first free place of `PLACES`.
 
-    Points that coincide share a name; what finds no place is named below the figure.
+    Points that coincide share a name. A name without a free place appears below the figure.
 
     Parameters
     ----------
     crowded : bool
-        Name only the outermost of many points, because lines run between them; the caption says so.
+        Name only the outermost of many points, because lines run between them; the caption mentions it.
     first : collection of str
-        Names that come before the outermost, and are placed before all others.
+        Names that are always written, and placed before all others.
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, first) if many else points
@@ -155,7 +155,7 @@ def outermost_in_words(points: int, first: str = "") -> str:
 
 
 def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Collection[str]) -> None:
-    """Place the names clear of all points; name what is left over below, and place the others once more."""
+    """Place the names away from all points; note the rest below, and place the others again."""
     together: dict[tuple[int, ...], list[Point]] = {}
     for point in named:
         key = tuple(int(v) // 3 for v in ax.transData.transform((point.x, point.y)))
@@ -175,14 +175,13 @@ def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Col
 
 
 def _placed(ax: Axes, groups: list[list[Point]], points: Sequence[Point]) -> tuple[list[Any], list[list[Point]]]:
-    """Write the names that cover no other name, point or edge; return their texts, and the groups left."""
     from matplotlib.text import Text
 
     dots = [ax.transData.transform(point[:2]) for point in points]
     taken = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
     inside, texts, left = ax.get_window_extent(), [], []
     point = figure_of(ax).dpi / 72
-    gap = 3.3 * point  # a mark and the halo of a name: a name covers none, and does not begin just above another
+    gap = 3.3 * point  # a mark and the halo of a name
     look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
     look |= dict(xytext=(0, 0), bbox=EDGE, parse_math=False)
     look |= dict(arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2})

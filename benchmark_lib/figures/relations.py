@@ -1,4 +1,4 @@
-"""Draw what goes with what: correlations with their intervals, models as points, cost against quality."""
+"""Figures of relations: correlations with intervals, models as points, cost against quality."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""Fewer models show no relation: neither a correlation nor a scatter of them is drawn."""
+"""Fewest models for a correlation or a scatter."""
 RATES = {"recall": "Recall: % of must-escalate cases handed over", "precision": "Precision: % of handovers needed"}
 """Axes of the shares of `tables.escalation_table`."""
 UNPRICED = "No price is known for these runs, so there is no frontier."
@@ -41,10 +41,10 @@ UNPAID = "No run here cost anything: scripted agents and the local model are fre
 
 @figure
 def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw correlations of one metric with others, between models (circle) and within models, case by case (square).
+    """Draw correlations of one metric with others, between models (circle) and within (square).
 
-    `table`: rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer
-    than five models are not drawn.
+    `table` has rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer than
+    five models are not drawn.
     """
     few = table["models"] < LEAST_MODELS
     known = table[table["estimate"].notna() & ~few]
@@ -76,19 +76,19 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
 def models_as_points(
     *, table: pd.DataFrame, x: str, y: str, name: str = "entry", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw two metrics, one point per model, with intervals where the table has them; of many, name the outermost.
+    """Draw two metrics, one point per model, with intervals if the table has them.
 
-    Fewer than five models are not drawn.
+    Of many models only the outermost are named. Fewer than five models are not drawn.
 
     Parameters
     ----------
     table : DataFrame
-        As `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking` give it. Of
-        a board the means are drawn with their intervals.
+        Result of `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`. A
+        board gives means with intervals.
     x, y : str
-        Columns; names of metrics are written out, shares in percent.
+        Columns; labels have the titles of metrics, and shares are in percent.
     name : str
-        Column of the names: ``model`` of published figures.
+        Column of the names: ``model`` for published figures.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -136,20 +136,20 @@ def models_as_points(
 def _intervals(
     ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
 ) -> bool:
-    """Draw the intervals that a table has of both metrics; return whether there were any."""
-    found = [m for m in metrics if f"{m}_low" in shown]
-    for metric in found:
+    """Draw the intervals that a table has of both metrics; return True if there are any."""
+    known = [m for m in metrics if f"{m}_low" in shown]
+    for metric in known:
         ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
         look: dict[str, Any] = dict(color=colors, linewidth=0.9, alpha=0.6, zorder=2)
         ax.hlines(ys, *ends, **look) if metric == metrics[0] else ax.vlines(xs, *ends, **look)
-    return bool(found)
+    return bool(known)
 
 
 @figure
 def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw cost against quality; the line joins the models that no other model beats on both.
 
-    `table` is as `tables.cost_quality` gives it.
+    `table` is the result of `tables.cost_quality`.
     """
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])

@@ -1,4 +1,4 @@
-"""Draw repeated trials: how pass^k decays, which cases flip, the spread of trials, and what a plan can detect."""
+"""Figures of repeated trials: decay of pass^k, flips, spread of trials, and power of plans."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ POWER_WANTED = 0.8
 
 @figure
 def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw pass^k of every model: observed and extrapolated (dashed), and p^k as a lower bound (dotted).
+    """Draw pass^k by model: observed, extrapolated (dashed), and its lower bound p^k (dotted).
 
-    `table` is as `tables.reliability_table` gives it, of one panel and one bucket. So many as `named` are drawn in
-    colour, spread over the order at the last k; the others are grey.
+    `table` is the result of `tables.reliability_table` for one panel and one bucket. `named` models, spread over the
+    order at the last k, have colours; the others are grey.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"]).sort_values("k")
@@ -63,8 +63,8 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))
     handles, quiet = [], [entry for entry in ends.index if not any(entry in together[first] for first in loud)]
     for entry in quiet:
-        mine = shown[shown["entry"] == entry]
-        ax.plot(mine["k"], 100 * mine["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
+        curve = shown[shown["entry"] == entry]
+        ax.plot(curve["k"], 100 * curve["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
     for place, first in enumerate(loud):
         shift = 0.05 * (place - (len(loud) - 1) / 2) if len(loud) > 2 else 0
         _decay_line(ax, shown[shown["entry"] == first], colors[first], shift=shift, band=len(loud) <= 2)
@@ -78,17 +78,17 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     return describe(ax, "pass_decay", rows=len(shown), handles=handles, **about, **marked)
 
 
-def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: float) -> None:
-    past, usable = (mine["label"] != "observed").to_numpy(), mine["usable"].to_numpy(dtype=bool)
-    k, value = mine["k"].to_numpy(), 100 * mine["estimate"].to_numpy()
+def _decay_line(ax: Axes, curve: pd.DataFrame, color: str, *, band: bool, shift: float) -> None:
+    past, usable = (curve["label"] != "observed").to_numpy(), curve["usable"].to_numpy(dtype=bool)
+    k, value = curve["k"].to_numpy(), 100 * curve["estimate"].to_numpy()
     ax.plot(k[~past], value[~past], marker="o", markersize=3.4, color=color, linewidth=1.8, zorder=3)
     if past.any():
         first = max(int(past.argmax()) - 1, 0)
         ax.plot(k[first:], value[first:], linestyle="--", color=color, linewidth=1.35, zorder=3)
     ring: dict[str, Any] = dict(marker="o", markersize=7, markerfacecolor="none", markeredgecolor=color, zorder=4)
     ax.plot(k[usable], value[usable], linestyle="none", **ring)
-    ax.plot(k, 100 * mine["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
-    low, high = 100 * mine["low"].astype(float), 100 * mine["high"].astype(float)
+    ax.plot(k, 100 * curve["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
+    low, high = 100 * curve["low"].astype(float), 100 * curve["high"].astype(float)
     if band:
         ax.fill_between(k, low, high, color=color, alpha=0.15, linewidth=0, zorder=1)
     else:
@@ -97,9 +97,9 @@ def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: 
 
 @figure
 def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
+    """Draw cases that always, sometimes and never succeed, with the chance that trials differ.
 
-    `table` is as `tables.flip_table` gives it, of one panel and one bucket.
+    `table` is the result of `tables.flip_table` for one panel and one bucket.
     """
     shown = partial_below(table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"]))
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
@@ -123,12 +123,12 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 
 @figure
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric in every trial, with the median that the board shows.
+    """Draw a metric in every trial, with the median of the board.
 
-    `table` is as `tables.trial_table` gives it, of one panel.
+    `table` is the result of `tables.trial_table` for one panel.
     """
     shown = table[table["value"].notna() & table["in_median"]]
-    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
+    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of traps compare only if equal
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
     models = models[sorted(models.index, key=lambda entry: entry not in partial_in(table))]
@@ -140,8 +140,8 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     metric = metric_of(shown["metric"].iloc[0])
     left = table[table["value"].notna() & ~table.index.isin(shown.index)].to_dict("records")
     if left:
-        told = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
-        note_below(ax, f"Not drawn, for too few cases: {listed(told)}")
+        names = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
+        note_below(ax, f"Not drawn, for too few cases: {listed(names)}")
     scale, summed = metric.scale.times, metric.scale.summed
     dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
@@ -173,17 +173,17 @@ def textbook_decay(
     ax: Axes | None = None,
     width: str = "page",
 ) -> Axes:
-    """Draw pass^k of one mean rate for cases alike and for mixed cases, with published figures and their own p^k.
+    """Draw pass^k of one mean rate for equal and for mixed cases, with published figures.
 
-    `table` is as `tables.textbook_table` gives it, `rate` one of its rates, `published` as
-    `tables.published_pass_hat_k` gives it.
+    `table` is the result of `tables.textbook_table`, `rate` one of its rates, `published` the result of
+    `tables.published_pass_hat_k`.
     """
     ax = axes_for(ax, width=width, height=4.2)
-    mine = table[table["rate"].round(6) == round(rate, 6)]
-    if mine.empty:
-        return nothing(ax, f"The table holds no rate of {rate:g}.")
-    last, handles = int(mine["k"].max()), []
-    for (mix, rows), color in zip(mine.groupby("mix", sort=False), SHADES, strict=False):
+    curves = table[table["rate"].round(6) == round(rate, 6)]
+    if curves.empty:
+        return nothing(ax, f"The table has no rate of {rate:g}.")
+    last, handles = int(curves["k"].max()), []
+    for (mix, rows), color in zip(curves.groupby("mix", sort=False), SHADES, strict=False):
         look: dict[str, Any] = dict(color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
         handles += ax.plot(rows["k"], 100 * rows["value"], label=f"{percent(rate)}, {mix}", **look)
     groups = [] if published is None else published.groupby(["model", "domain"], sort=False)
@@ -193,23 +193,23 @@ def textbook_decay(
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103))
     ax.set_xticks(range(1, last + 1))
-    return describe(ax, "textbook_decay", rows=len(mine), handles=handles, published=published is not None)
+    return describe(ax, "textbook_decay", rows=len(curves), handles=handles, published=published is not None)
 
 
 @figure
 def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the chance of telling two models apart by trials: on these traps (solid), on traps like these (dashed).
+    """Draw power by number of trials: on these traps (solid), on traps like these (dashed).
 
-    `table` is as `tables.power_table` gives it, and its units are `noun`.
+    `table` is the result of `tables.power_table`, and its units are `noun`.
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
-        return nothing(ax, "This table holds no plans.")
+        return nothing(ax, "This table has no plans.")
     handles = []
     for color, (units, plans) in zip(LINES, table.groupby("units"), strict=False):
         for estimand, line in (("these", "-"), ("like these", "--")):
-            mine = plans[plans["estimand"] == estimand].sort_values("trials")
-            ax.plot(mine["trials"], 100 * mine["power"], color=color, linestyle=line, marker="o", markersize=3.5)
+            curve = plans[plans["estimand"] == estimand].sort_values("trials")
+            ax.plot(curve["trials"], 100 * curve["power"], color=color, linestyle=line, marker="o", markersize=3.5)
         handles.append(mark(ax, f"{units} {noun}", color=color, linestyle="-"))
     ax.axhline(100 * POWER_WANTED, color="#888888", linewidth=0.9, linestyle=":")
     ax.set(xlim=(0.6, int(table["trials"].max()) + 0.05), ylim=(-3, 103))

@@ -1,4 +1,4 @@
-"""Draw the traps: which model falls for which, how far the pushes go, claims against tone, kinds of failure."""
+"""Figures of the traps: which model fails which, pushes, claims against tone, failure kinds."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
 SOME = "unsafe in some trials"
 CELL_COLORS = {**{s: c for s, c in STATE_COLORS.items() if s != "unsafe"}, SOME: "#CC79A7", "unsafe": "#C44E00"}
-"""A cell of the matrix: how most trials went, unless one of them was unsafe."""
+"""State of most trials of a cell, unless one of them was unsafe."""
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
-"""A cell's sign; the other signs of the site say whether a conversation succeeded, which is more than holding."""
+"""Sign of a cell. Other signs of the site mark success, which is more than having held."""
 KIND_COLORS = {
     "free_goods": "#0072B2",
     "enabling_fraud": "#D55E00",
@@ -50,16 +50,16 @@ KIND_COLORS = {
     "false_closure": "#CC79A7",
 }
 MODELS_ACROSS = 10
-"""With more models than this, a narrow matrix has them as rows."""
+"""Most models that are columns of a narrow matrix."""
 LEAST_CASES = 3
-"""A cell of fewer cases has neither colour nor interval."""
+"""Fewest cases with which a cell has a colour and an interval."""
 
 
 @figure
 def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw every trap by every model: how most trials went, or that some were unsafe, and how many.
+    """Draw every trap by every model: the state of most trials, or how many were unsafe.
 
-    `table` is as `tables.trap_table` gives it, of one panel. Many models are rows where the figure is narrow.
+    `table` is the result of `tables.trap_table` for one panel. Many models are rows in a narrow figure.
     """
     traps = list(dict.fromkeys(table["trap"]))
     models = table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index
@@ -103,12 +103,12 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
 
     states, unsafe = list(CELL_COLORS), table["unsafe"].astype(str)
     share = unsafe if is_narrow(ax) else unsafe + "/" + table["trials"].astype(str)
-    told = table.assign(
+    drawn = table.assign(
         number=_painted(table).map({state: number for number, state in enumerate(states)}).astype(float),
         sign=table["state"].map(STATE_SIGNS).fillna("").mask(table["stability"] == "flips", share),
     )
     grid, signs = (
-        told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
+        drawn.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
         for name in ("number", "sign")
     )
     if turned:
@@ -118,7 +118,7 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
     look: dict[str, Any] = dict(
         linewidths=0.6 if is_narrow(ax) else 1.2, linecolor="white", annot_kws={"fontsize": SMALL}
     )
-    look |= dict(xticklabels=False, yticklabels=False)  # named by the caller, where a dollar sign starts no formula
+    look |= dict(xticklabels=False, yticklabels=False)  # the caller writes names, without formulas
     colors = ListedColormap(list(CELL_COLORS.values()))
     cells = dict(mask=grid.isna(), annot=signs.fillna(""), fmt="", cmap=colors, vmin=-0.5, vmax=len(states) - 0.5)
     sns.heatmap(grid, ax=ax, cbar=False, **cells, **look)
@@ -143,9 +143,9 @@ def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
 
 @figure
 def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw how the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
+    """Draw the states of each model's trap conversations: held, wavered, unengaged, unsafe.
 
-    `table` is as `tables.safety_table` gives it.
+    `table` is the result of `tables.safety_table`.
     """
     order = dict(by=["unsafe_share", "held_share", "entry"], ascending=[False, True, False])
     shown = partial_below(table.dropna(subset=["unsafe_share"]).sort_values(**order))
@@ -170,10 +170,10 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 
 @figure
 def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw how far each push takes each model: the share of trap conversations that were unsafe by then.
+    """Draw the effect of each push by model: the share of trap conversations unsafe by then.
 
-    `table` is as `tables.pressure_table` gives it, of one panel. So many as `named` are drawn in colour, those that end
-    highest; the others are grey. Models with the same line share it.
+    `table` is the result of `tables.pressure_table` for one panel. The `named` models that end highest have colours;
+    the others are grey. Models with equal values share a line.
     """
     ax = axes_for(ax, table, width)
     if table.empty:
@@ -198,21 +198,21 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     legend = ax.get_legend() or figure_of(ax).legends[0]
     rows = {row.entry: row for row in ends.itertuples()}
     for group, line, label in zip(loud, legend.legend_handles, legend.get_texts(), strict=False):
-        if len(group) == 1:  # a name that several share stays while any of them is shown
+        if len(group) == 1:  # a shared name remains while any of its models is shown
             leads(ax, rows[group[0]], line, label)
     return ax
 
 
 def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
-    """Draw the models of one line, one on the other; a mark speaks for all, and leads to what any of them did."""
+    """Draw models with equal values on top of each other; their one mark links all of them."""
     look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
-    for _, mine in table.groupby("entry"):
-        first = mine.iloc[0]
-        lines = ax.plot(mine["push"], 100 * mine["unsafe_share"], **look)
-        if (mine["given_way"] > mine["unsafe"]).any():
-            lines += ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **look)
+    for _, curve in table.groupby("entry"):
+        first = curve.iloc[0]
+        lines = ax.plot(curve["push"], 100 * curve["unsafe_share"], **look)
+        if (curve["given_way"] > curve["unsafe"]).any():
+            lines += ax.plot(curve["push"], 100 * curve["given_way_share"], linestyle=":", **look)
         leads(ax, first, *lines)
-        for at in mine.itertuples() if color else ():
+        for at in curve.itertuples() if color else ():
             (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
             here = table[table["push"] == at.push]
             counts = [f"{r.entry}: {r.unsafe} of {r.conversations}" for r in here.itertuples()]
@@ -224,9 +224,9 @@ def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
 
 @figure
 def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw claims (rows) against tones (columns): the mean share with its interval and the cases in each cell.
+    """Draw claims (rows) by tones (columns): the mean share with its interval, and the cases.
 
-    `table` is as `tables.claim_tone_means` gives it; of one panel and one set of cases.
+    `table` is the result of `tables.claim_tone_means` for one panel and one set of cases.
     """
     from statsmodels.stats.proportion import proportion_confint
 
@@ -259,8 +259,8 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     whose = mean if several else name_of(ax, table["entry"].iloc[0])
     if table["left_out"].any():
         note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
-    of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
-    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
+    which = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
+    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=which, least=LEAST_CASES)
     return describe(ax, "claim_by_tone", rows=len(table), **about)
 
 
@@ -268,7 +268,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw the unsafe count of every model, split into kinds of failure.
 
-    `table` is as `tables.kind_table` gives it.
+    `table` is the result of `tables.kind_table`.
     """
     ax = axes_for(ax, table, width, 1.2 + ROW * max(table["entry"].nunique(), 4))
     if table.empty:

@@ -1,4 +1,4 @@
-"""The one style of every figure, the words kept with it, and how it is saved."""
+"""The style of every figure, its notes, and its files."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 TALLEST = 0.85
-"""The share of a printed page that a picture may be tall, so that its caption is on the same page."""
+"""Largest height of a figure as a share of a printed page, which leaves space for the caption."""
 LONGEST_NAME = 120
-"""Where the name of a file is cut; later than that of a run, since nothing else tells two files apart."""
+"""Most letters in the name of a file; more than for a run, since only the name identifies a figure."""
 
 
 @dataclass(frozen=True)
 class Lead:
-    """What a page does with the marks of one row.
+    """Behaviour of one row's marks on a page.
 
     Attributes
     ----------
     entry, source : str
-        Whose they are; the page hides them with it.
+        Entry of the marks, with which the page hides them, and its source.
     tip : str
-        Its numbers in words; empty where another mark says them.
+        Numbers in words; empty if another mark has them.
     to : dict, optional
         Fields of the query that lists the conversations counted; empty for the page of the entry, None for no link.
     """
@@ -50,12 +50,12 @@ class Lead:
 
 @dataclass
 class FigureNotes:
-    """The words of one figure, what is placed once its layout is settled, and its marks by their ids."""
+    """Texts of a figure, functions to call after its layout, and its marks by id."""
 
     title: str = ""
     sentences: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # written below the picture itself: what is not drawn or no model
-    noun: str = "model"  # what one row is called: an "agent" where not all are language models
+    notes: list[str] = field(default_factory=list)  # below the picture itself: what is not drawn, or no model
+    noun: str = "model"  # noun of a row: "agent" unless all are language models
     partial: dict[str, str] = field(default_factory=dict)  # by entry, how much of its plan is finished
     empty_reason: str = ""  # why there is no picture worth keeping
     redraw: Callable[..., Any] | None = None  # ``redraw(width="column") -> Axes``
@@ -64,14 +64,14 @@ class FigureNotes:
 
 
 def figure_notes(ax: Axes) -> FigureNotes:
-    """Return the notes of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
+    """Return the notes stored with a figure; empty notes for a figure from elsewhere."""
     return vars(ax.figure).setdefault("deskbench_notes", FigureNotes())
 
 
 def caption(ax: Axes, *, notes: bool = True) -> str:
-    """Return the full caption of a figure: what it shows, its marks, denominators and method, and its notes.
+    """Return the full caption of a figure: content, marks, denominators, method, and notes.
 
-    `notes` may be left out where the picture, which has them, is right above.
+    Without `notes` it is for use right below the picture, which has them.
     """
     own = figure_notes(ax)
     parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]
@@ -79,53 +79,53 @@ def caption(ax: Axes, *, notes: bool = True) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names with commas; of many, the first and how many more."""
+    """Return names with commas; for many, the first and the number of the others."""
     more = len(names) - most
     return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
 
 
 def trials_of(values: pd.Series) -> str:
-    """Return ``"1 trial"``, or ``"2 to 3 trials"``."""
+    """Return the range of trials in words, ``1 trial`` or ``2 to 3 trials``."""
     return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
 
 
 def span_of(values: pd.Series) -> str:
-    """Return ``"3"``, or ``"2 to 3"``."""
+    """Return the range of values, ``3`` or ``2 to 3``."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
 
 
 def use_style() -> None:
-    """Set the house style for this session; a notebook calls it once."""
+    """Set the style of the package for this session; a notebook calls it once."""
     import matplotlib.pyplot as plt
 
     plt.style.use(STYLE)
 
 
 def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
-    """Return axes of a new figure in the house style, `width` and `height` in inches."""
+    """Return axes of a new figure in the style of the package, `width` and `height` in inches."""
     import matplotlib.pyplot as plt
 
-    # settle on a backend first: leaving the style would undo what a notebook's backend sets
+    # Choose a backend first: leaving the style would undo the settings of a notebook's backend.
     plt.switch_backend(plt.get_backend())
     with plt.style.context(STYLE):
         return plt.figure(figsize=(width, height)).subplots()
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the whole figure that axes are part of."""
+    """Return the whole figure of some axes."""
     return cast("Figure", ax.get_figure(root=True))
 
 
 def inches(width: str) -> float:
-    """Return the inches of a width by its name; `BadInput` for a name that is none."""
+    """Return the inches of a width by name; refuse an unknown name."""
     if width not in WIDTHS:
         raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
     return WIDTHS[width]
 
 
 def is_narrow(ax: Axes) -> bool:
-    """Return whether a figure is as narrow as a column."""
+    """Return True if a figure is as narrow as a column."""
     return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
@@ -138,25 +138,24 @@ def save(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a figure as PNG (300 dpi), SVG and PDF, with its caption as text and LaTeX, and its origin as JSON.
+    """Save a figure as PNG (300 dpi), SVG and PDF, with caption and origin.
 
     Parameters
     ----------
     name : str
         File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     width : str, optional
-        ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
-        saved as it is.
+        ``"column"`` (3.3 inches) or ``"page"`` (7 inches), at which the figure is drawn again; by default its own.
     results : Results, optional
-        The runs behind it; their files' hashes go into the JSON.
+        Runs of the figure; the JSON has the hashes of their files.
     parameters : dict, optional
-        The other inputs of the figure.
+        Other inputs of the figure.
 
     Returns
     -------
     list of Path
-        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (the caption), ``.tex`` (a float with the caption but
-        for the notes, which are in the picture) and ``.json``; none where there is nothing to show (`why_not_saved`).
+        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (caption), ``.tex`` (float with the caption; the notes are in the
+        picture) and ``.json`` (origin); empty if there is nothing to show (`why_not_saved`).
     """
     import matplotlib.pyplot as plt
 
@@ -193,12 +192,12 @@ def save_all(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> str:
-    """Save several figures, by name, at one width or more; the name of one as wide as a column ends with ``-column``.
+    """Save several figures by name, in one or more widths; column figures end in ``-column``.
 
     Returns
     -------
     str
-        How many were saved, what is not drawn in them, and why the others were not saved.
+        Number of saved figures, what is not drawn in them, and why the others were not saved.
     """
     done, why = 0, []
     for name, ax in drawn.items():
@@ -216,7 +215,7 @@ def save_all(
 
 
 def why_not_saved(ax: Axes) -> str:
-    """Return why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
+    """Return why a figure is not worth saving, ``there is only one row ...``; empty if it is."""
     return figure_notes(ax).empty_reason
 
 
@@ -233,7 +232,7 @@ def _float(picture: str, words: str, name: str, wide: bool) -> str:
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
-    """Return the files of one figure or table in a folder, which is created; a dot in a name starts no suffix."""
+    """Return the files of one figure or table in a folder, which is created if needed."""
     from ..project import in_project, slug
 
     folder = in_project(folder)
@@ -242,7 +241,7 @@ def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Pa
 
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return what a figure or table was made from: the code, the parameters, the run files with their hashes."""
+    """Return the origin of a figure or table: code, parameters, and hashes of run files."""
     from ..project import code_version
 
     runs = [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])]

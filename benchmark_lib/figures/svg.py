@@ -1,4 +1,4 @@
-"""Write a figure as an SVG element of a page: text stays text, a stylesheet may change colours, marks are links."""
+"""Figures as SVG elements of a page: real text, colours for a stylesheet, marks as links."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _REFERENCE = re.compile(r"#([\w.-]+)")
 def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]]) -> str:
     """Return a figure as an SVG element for a page.
 
-    The element holds no style, script or metadata, so it needs no exception from a content policy. Colours are
+    The element has no style, script or metadata, so it needs no exception from a content policy. Colours are
     presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes.
 
     Parameters
     ----------
     prefix : str
-        The start of every id in it; unique in the page.
+        Start of every id in the element; unique in the page.
     attributes : callable
-        Gives the attributes of a mark's element; with ``href`` the mark is a link.
+        Function that returns the attributes of a mark's element; with ``href`` the mark is a link.
     """
     import matplotlib.pyplot as plt
 
@@ -67,17 +67,17 @@ def _references(element: ElementTree.Element) -> list[str]:
 
 
 def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:
-    """Give every reference of an element its new name; the data of an image are no reference."""
+    """Rename every reference of an element; the data of an image are no reference."""
     for key, value in list(element.attrib.items()):
         if key == LINK:
             element.attrib.pop(LINK)
             element.set("href", value if value.startswith("data:") else f"#{ids[value.removeprefix('#')]}")
         elif "url(" in value:
-            element.set(key, _REFERENCE.sub(lambda found: f"#{ids[found[1]]}", value))
+            element.set(key, _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value))
 
 
 def _styled(element: ElementTree.Element) -> None:
-    """Turn an inline style, which a content policy forbids, into presentation attributes; the page chooses the font."""
+    """Turn an inline style, which content policies forbid, into attributes without a font."""
     for rule in element.attrib.pop("style", "").split(";"):
         key, _, value = (part.strip() for part in rule.partition(":"))
         if key in ("font", "font-size"):

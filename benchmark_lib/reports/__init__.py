@@ -19,7 +19,7 @@ from .transcript import show, transcript_css, transcript_html
 from .views import language_names, readable
 
 _LATE = {"explore": ".explorer.widget", "linked": ".explorer.links", "linked_board": ".explorer.links"}
-"""What needs the widgets of JupyterLab, and its module: loaded when it is asked for."""
+"""Names that need the widgets of JupyterLab, and their modules, which load on first use."""
 
 
 def __getattr__(name: str) -> Any:

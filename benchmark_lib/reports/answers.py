@@ -1,4 +1,4 @@
-"""Which model for which reader: sentences made from the numbers, with how sure they are."""
+"""Recommend a model for each reader, in sentences made from numbers and their certainty."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -42,14 +42,14 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
 FULL_TRIALS = 3
 OTHER_STAKES = (0.2, 5.0)
-"""The stakes of a question times these show how much its answer depends on them."""
+"""Factors on the stakes of a question, to show how much its answer depends on them."""
 STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
-"""The stake that is varied, of the questions with stakes, and what it is paid for."""
+"""The stake to vary for each question with stakes, and what it is paid for."""
 
 
 @dataclass(frozen=True)
 class Considered:
-    """One language model on the board: `why` it is (not) compared, and the next steps."""
+    """One language model on the board: `why` it is compared or not, and the next steps."""
 
     entry: str
     name: str
@@ -62,7 +62,7 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    `dated` names the days of the last conversation and of the prices, `alone` what the safest may answer alone.
+    `dated` has the days of the last conversation and of the prices; `alone` is what the safest may answer alone.
     """
 
     dated: str
@@ -74,7 +74,7 @@ class Answers:
     alone: str = ""
 
     def said(self, item: Answer) -> str:
-        """Return one answer in sentences; the first says, too, what may be answered alone."""
+        """Return one answer in sentences; the first also says what may be answered alone."""
         return f"{sentence_of(item)} {self.alone if item.question.name == 'safest' else ''}".strip()
 
     def __iter__(self) -> Iterator[Answer]:
@@ -90,14 +90,14 @@ class Answers:
 def answers(
     results: Results | pd.DataFrame, stakes: Stakes | None = None, *, board: pd.DataFrame | None = None
 ) -> Answers:
-    """Return which model is the answer for which reader, with the numbers and how sure they are.
+    """Return which model suits which reader, with the numbers and their certainty.
 
     Parameters
     ----------
     stakes : Stakes, optional
-        What a resolved conversation is worth, and what a wrong end and a handover cost.
+        The value of a resolved conversation, and the costs of a wrong end and of a handover.
     board : DataFrame, optional
-        As `tables.leaderboard` gives it; made where it is not given.
+        The result of `tables.leaderboard`; computed by default.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 
 
 def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
-    """Return every language model on the board, those that are compared first."""
+    """Return every language model on the board, first those that are compared."""
     rows = conversations_of(results)
     mine = board[board["panel"] == "models"].to_dict("records")
     able = [row for row in mine if row["resolved"] >= RESOLVES_ENOUGH]
@@ -196,13 +196,13 @@ def sentence_of(found: Answer) -> str:
     if found.verdict == NOBODY:
         return SAID["nobody"].format(reason=visible(found.reason))
     rows = found.table.to_dict("records")
-    told = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
+    values = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
     if len(rows) > 1:
-        told |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
-        told |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
+        values |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
+        values |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
     alike = found.verdict == CLOSE and all(row["equal"] for row in rows[1:] if row["entry"] in found.models)
     name = {ALONE: "alone", CLEAR: "clear"}.get(found.verdict, "equal" if alike else "close")
-    said = SAID[name].format(**told) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
+    said = SAID[name].format(**values) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
     if not found.beats_nothing:
         return said
     but = "But " if found.beats_nothing.startswith("surely worse") else ""
@@ -212,7 +212,7 @@ def sentence_of(found: Answer) -> str:
 
 
 def answers_in_lines(found: Answers) -> list[str]:
-    """Return the answers above a board: a line for each question, or why there is none."""
+    """Return the answers above a board: a line per question, or why there is none."""
     if not any(one.compared for one in found.considered):
         why = "No language model here can be compared yet" if found.considered else "No language model has been run"
         return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]

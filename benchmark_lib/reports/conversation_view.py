@@ -25,7 +25,7 @@ from .marks import Mark, marks_of, placed, promises_of, segments
 
 ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
-"""The acts that are about a fact or a question by its name, which is no part of a sentence."""
+"""Acts about a fact or a question by its name, which is not part of a sentence."""
 READ = [
     "success",
     "unsafe",
@@ -49,7 +49,7 @@ READ = [
     "customer_rating_given",
     "rating_parts",
 ]
-"""What a template reads from a score; None if the score does not have it."""
+"""Fields of a score that a template reads; None if the score lacks one."""
 LONGEST_BRIEF = 110
 LONGEST_QUOTE = 420
 """Length limit of a quote from each side, in characters."""
@@ -70,9 +70,9 @@ def conversation_view(
 ) -> dict[str, Any]:
     """Return the conversation as its templates read it.
 
-    A `case` adds the customer's ledger, pressure lines and forbidden calls; with a `store` each call is carried out
-    again to tell what it changed. `verdicts` are rows of that frame, `cost` is US dollars by side (by default of the
-    model calls), `differs` a note on events by their keys, `model_calls` as of `RunFile.calls_of`.
+    A `case` adds the customer's ledger, pressure lines and forbidden calls. With a `store` each call is carried out
+    again to find its changes. `verdicts` are rows of that frame. `cost` is US dollars by side, by default of the model
+    calls. `differs` has notes on events by their keys; `model_calls` are as from `RunFile.calls_of`.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     model_calls = list(model_calls)
@@ -110,7 +110,7 @@ def conversation_view(
 
 
 class Numbering:
-    """The numbers of messages in every transcript: by turn, the customer's before the agent's."""
+    """Numbers of the messages in every transcript: by turn, the customer's before the agent's."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = sorted((m.turn, m.side != "customer") for m in conversation.messages)
@@ -119,13 +119,13 @@ class Numbering:
             self._numbers.setdefault(("agent" if by_agent else "customer", turn), []).append(number)
 
     def of(self, turn: int, side: str | None = "agent", place: int = 0) -> int | None:
-        """Return the number of a side's message in a turn, else of the other side's; None if nobody wrote."""
+        """Return the number of a side's message in a turn, else of the other side's, or None."""
         sides = [side or "agent", "agent" if side == "customer" else "customer"]
         found = next((self._numbers[s, turn] for s in sides if (s, turn) in self._numbers), None)
         return found[min(place, len(found) - 1)] if found else None
 
     def renumbered(self, text: str, side: str = "agent") -> str:
-        """Return a stored remark, which counts the messages of one side, with the numbers shown."""
+        """Return a stored remark, which counts one side's messages, with the numbers on the page."""
 
         def shown(hit: re.Match[str]) -> str:
             return f"{hit[1]}message {self.of(int(hit[2]), 'customer' if hit[1] else side) or hit[2]}"
@@ -141,7 +141,7 @@ def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: 
 
 
 def pressure_words(score: Mapping[str, Any]) -> str:
-    """Return how an agent stood the pressure of a trap: ``held after all 3 pushes made``."""
+    """Describe how an agent reacted to the pressure of a trap: ``held after all 3 pushes made``."""
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
@@ -158,10 +158,10 @@ def pressure_words(score: Mapping[str, Any]) -> str:
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
-    """Return what each call changed on the desk (table, id, field, old, new), by its index.
+    """Return the changes of each call on the desk (table, id, field, old, new), by its index.
 
-    The calls are carried out again. Without their `store`, or if that ends in another state, a change is shown at a
-    call only if no other can have made it.
+    The calls are carried out again. Without their `store`, or if that ends in another state, a change belongs to a call
+    only if no other call can have made it.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
@@ -179,7 +179,7 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
 
 
 def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] | None:
-    # None where the desk ends up different from the record.
+    # None if the desk ends up different from the record.
     desk, found = store.desk(), {}
     before: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     for call in (t for t in c.tool_calls if not t.error):
@@ -195,7 +195,7 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
-    # A field that is back at the store's value is no longer a change.
+    # A field with the store's value again is no longer a change.
     old = before[1] if before else after[0] if after else None
     new = after[1] if after else before[0] if before else None
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
@@ -261,17 +261,17 @@ def _calls(
     for t in c.tool_calls:
         mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
-        told = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
-        told |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
-        told |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
-        told["findings"] = sorted({m.label for m in marks if m.call == t.index})
-        told["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
-        found.setdefault(t.turn, []).append(told)
+        entry = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
+        entry |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
+        entry |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
+        entry["findings"] = sorted({m.label for m in marks if m.call == t.index})
+        entry["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
+        found.setdefault(t.turn, []).append(entry)
     return found
 
 
 def as_json(value: Any) -> str:
-    """Return a value as indented JSON; what JSON cannot hold is written as in Python."""
+    """Return a value as indented JSON, or as Python writes it if JSON cannot."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:
@@ -279,13 +279,13 @@ def as_json(value: Any) -> str:
 
 
 def brief(call: ToolCall) -> str:
-    """Return a call's arguments on one line as a person writes them, cut if they are long."""
+    """Return a call's arguments on one line as a person writes them, shortened if necessary."""
     text = call.arguments if isinstance(call.arguments, str) else details(call.arguments)
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 
 
 def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
-    """Return the deciding turn, short enough to quote: message (its number), customer, agent, call."""
+    """Return the deciding turn for a quote: message (its number), customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
     customer, agent = _beginning(moment.customer), _beginning(moment.agent)
     number = Numbering(record).of(moment.turn)
@@ -323,8 +323,8 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, 
     for turn, act in c.acts():
         if act.kind in ("gave", "attached", "lacked"):
             gave.setdefault(act.what, count.of(turn, "customer"))
-    told = score.get("facts") or {}
-    why = why_untold(c, case, store, told) if store else {}
+    stated = score.get("facts") or {}
+    why = why_untold(c, case, store, stated) if store else {}
     return {
         "title": case.title,
         "goal": case.goal,
@@ -335,7 +335,7 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, 
         ],
         "pressure": [{"text": line, "message": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
         "facts": [
-            {"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n), "why": why.get(n, "")}
+            {"name": n, "value": f.in_words, "kind": f.kind, "told": stated.get(n), "why": why.get(n, "")}
             for n, f in case.facts.items()
         ],
         "outcomes": [

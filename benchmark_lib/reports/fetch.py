@@ -1,4 +1,4 @@
-"""Everything known about one conversation, fetched by its key from its run file when it is needed; two side by side."""
+"""Fetch everything known about one conversation from its run file; show two side by side."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,7 +26,7 @@ from .transcript import Html, render, transcript_html
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, model calls, case and store, as far as known."""
+    """One conversation with all that is known of its score, verdicts, calls, case and store."""
 
     run_id: str
     conversation: Conversation
@@ -39,7 +39,7 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what `conversation_view` takes besides the record and its score."""
+        """Arguments of `conversation_view` other than the record and its score."""
         return {name: getattr(self, name) for name in ("case", "store", "verdicts", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
@@ -48,7 +48,7 @@ class Dossier:
 
 
 class Shelf:
-    """Fetch dossiers from the run files of some results; `store` is by default the one that the run file names."""
+    """Dossiers from the run files of some results; `store` defaults to each run file's own."""
 
     def __init__(self, results: Results, store: Store | None = None):
         self.runs = {run.run_id: run for run in results.runs}
@@ -57,7 +57,7 @@ class Shelf:
         self._worlds: dict[str, tuple[Store | None, dict[str, Case]]] = {}
 
     def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
-        """Everything about one conversation. Raises `BadInput` if no run of these results holds it."""
+        """Return everything about one conversation; `BadInput` if no run of these results has it."""
         if run_id not in self.runs:
             raise BadInput(f"there is no run {run_id!r} in these results: choose from {', '.join(self.runs)}")
         run = self.runs[run_id]
@@ -97,7 +97,7 @@ def show_first(results: Results) -> Html:
 
 
 def show_conversations(results: Results, query: Query | str = "", /, *, most: int = 8, **fields: Any) -> Html:
-    """Display the conversations that a number counts: a line for each, which opens its transcript.
+    """Display the conversations that a number counts, one line each, which opens its transcript.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     scores = orjson.loads(verdict).get("scores") or {}
-    told = ("score", "reason", "quote", "unscored")
+    fields = ("score", "reason", "quote", "unscored")
     return [
-        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in told}
+        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in fields}
         for scorer, found in scores.items()
     ]
 
@@ -144,10 +144,10 @@ FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was done in a conversation: an act of the customer, a call, or the end.
+    """An event in a conversation: an act of the customer, a call, or the end.
 
-    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``; `same` is equal for the same
-    thing done, in whatever words. `counts` is False for a call that only reads or was refused.
+    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``. `same` is equal for equal
+    events in different words. `counts` is False for a call that only reads or was refused.
     """
 
     key: tuple[Any, ...]
@@ -159,7 +159,7 @@ class Event:
 
 
 def events(conversation: Conversation) -> list[Event]:
-    """Everything done in a conversation, in order."""
+    """Return all events of a conversation, in order."""
     c, found, count = conversation, [], Numbering(conversation)
     for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
         found += [
@@ -188,9 +188,9 @@ def _call(call: ToolCall, count: Numbering) -> Event:
 
 
 def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
-    """Return what was done by the message (``m3``) or call (``c1``) of a transcript in which it was done.
+    """Return the events of each message (``m3``) or call (``c1``) of a transcript, as a digest.
 
-    The ``digest`` is equal for the same acts or the same call, and ``reads`` is true for a call that changes nothing.
+    The ``digest`` is equal for the same acts or the same call; ``reads`` is true for a call that changes nothing.
     """
     found: dict[str, list[Event]] = {}
     for event in events(conversation)[:-1]:
@@ -205,7 +205,7 @@ def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
 def first_difference(
     left: Conversation, right: Conversation, only_what_counts: bool = False
 ) -> tuple[Event, Event] | None:
-    """Return the first events that differ, of all or `only_what_counts`, or None."""
+    """Return the first events that differ, or None; `only_what_counts` ignores mere reading."""
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
 
@@ -235,6 +235,6 @@ def _where(one: Event, other: Event) -> str:
 def compare_trials(
     results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
 ) -> Html:
-    """Show two conversations side by side, each by its run_id, case_id and trial, for a notebook without widgets."""
+    """Show two conversations side by side, by run_id, case_id and trial, without widgets."""
     shelf = Shelf(results, store)
     return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

@@ -1,6 +1,6 @@
-"""The pages in ``data/``: how to read the numbers honestly, and the data dictionary.
+"""The pages in ``docs/``: how to read the numbers honestly, and the data dictionary.
 
-The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.recovery`.
+The texts of the limits are in `limits.yaml.j2`. Their numbers come from `analysis.tables.recovery`.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ WIDTH = 150
 
 @dataclass(frozen=True)
 class Limit:
-    """One thing the numbers cannot tell; `head` and `rows` are a table, empty where there is none."""
+    """A limit of the numbers; `head` and `rows` are a table, if there is one."""
 
     title: str
     text: str
@@ -41,7 +41,7 @@ class Limit:
 
 @lru_cache(maxsize=1)
 def limits() -> tuple[Limit, ...]:
-    """Return what the numbers cannot tell, from the shipped data and `data/calibration.yaml`.
+    """Return the limits of the numbers, from the shipped data and `data/calibration.yaml`.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def limits() -> tuple[Limit, ...]:
 
 
 def detector_quality() -> dict[str, Any]:
-    """Return how good the detectors are, and their goals; no rows without an extra that has any."""
+    """Return the quality of the detectors, and their goals; no rows without an extra."""
     found: dict[str, Any] = {"detectors": []}
     for quality in offers("detector_quality"):
         found |= quality()
@@ -84,11 +84,11 @@ def limits_page() -> str:
 
 
 def in_words(limit: Limit) -> dict[str, Any]:
-    """Return a limit for a page that is not Markdown."""
+    """Return a limit as text for a page that is not Markdown."""
     plain = {name: getattr(limit, name).replace("`", "").replace("*", "") for name in ("title", "text", "source")}
     return plain | {"head": limit.head, "rows": limit.rows}
 
 
 def dictionary_page() -> str:
-    """Return the data dictionary as Markdown, a table for each frame."""
+    """Return the data dictionary as Markdown, with a table per frame."""
     return plain_text("dictionary.md.j2", frames=DICTIONARY, downloads=TEXTS["columns of downloads"])

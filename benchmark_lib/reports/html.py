@@ -31,9 +31,9 @@ NOT_FLAGGED = "No customer was flagged, so every metric is the same in both form
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
-    """Return `tables.leaderboard` for a file: medians over trials, and means with intervals as text.
+    """Return the leaderboard for a file: medians over trials, and means with intervals.
 
-    Where a customer was flagged, both follow once more over the conversations without those.
+    If a customer was flagged, both follow again for the conversations without a flag.
     """
     return board_table(board).frame()
 

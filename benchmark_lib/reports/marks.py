@@ -10,8 +10,8 @@ from ..scoring.detectors import finding_label
 from ..scoring.written import LONGEST, words
 
 LONGEST_QUOTE = 600
-"""How many characters of a quote are searched for; a longer quote is located by its beginning."""
-UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
+"""Characters of a quote to search for; a longer quote is located by its beginning."""
+UNBACKED = {"unbacked": "no call supports it", "beyond_authority": "nobody at this desk may promise it"}
 SAID_BY_STATE = ("handover_packet", "leak", "asked_again", "escalation_honesty")
 """Detectors whose class says no more than the state."""
 CODE = re.compile("[a-z]+(?:_[a-z]+)+")
@@ -21,10 +21,10 @@ KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "sta
 
 @dataclass(frozen=True)
 class Mark:
-    """A remark about a passage: its `kind` is ``finding``, ``customer`` (from the audit) or ``judge``.
+    """A remark about a passage; `kind` is ``finding``, ``customer`` (audit) or ``judge``.
 
-    `quote` is empty where it is about the whole conversation; `call` is the index of the tool call it was compared
-    with, `message` the number of its message. What is unknown is None.
+    `quote` is empty for a remark about the whole conversation. `call` is the index of the tool call it was compared
+    with, `message` the number of its message. Unknown values are None.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Mark:
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
-    """Return what a score and its verdicts (rows of the frame `verdicts`) say about passages."""
+    """Return the remarks of a score and its verdicts (rows of the frame `verdicts`)."""
     score = score or {}
     found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
     found += [_finding(f, "customer", "customer") for f in score.get("customer_evidence") or ()]
@@ -51,17 +51,17 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
 
 
 def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return a score with what judges found of its customer (rows of `customer_turns`), too."""
+    """Return a score with the judges' findings on its customer (rows of `customer_turns`)."""
     wrong = [(f"{t['verdict']}ly wrong, says {t['judge']}", t) for t in turns if t["verdict"] in (CLEAR, MILD)]
     found = [{"name": name, "turn": t["turn"], "quote": t["quote"], "detail": t["reason"]} for name, t in wrong]
     return score and {**score, "customer_evidence": [*(score.get("customer_evidence") or ()), *found]}
 
 
 def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the ledger of a conversation: every promise with what became of it and what decided that.
+    """Return the ledger of a conversation: every promise, its outcome and the evidence.
 
-    Each has ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or
-    None) and ``by`` (that call, or the rule, in words).
+    Each has ``kind``, ``state``, ``good`` (kept), ``turn`` and ``quote``. ``call`` is the index of the deciding call or
+    None; ``by`` is that call, or the rule, in words.
     """
     rows = []
     for f in (score or {}).get("commitments") or ():
@@ -88,7 +88,7 @@ def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
 
 
 def place_in(text: str, quote: str) -> tuple[int, int] | None:
-    """Return where a quote occurs in a text, ignoring case and spacing; None if it does not."""
+    """Return the place of a quote in a text, ignoring case and spacing, or None."""
     words = quote[:LONGEST_QUOTE].split()
     if not words:
         return None
@@ -97,7 +97,7 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """Return a text cut where a mark begins or ends: text, kinds (over it), ends (with it)."""
+    """Return a text in pieces between marks: text, kinds (that cover it), ends (of marks there)."""
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [

@@ -51,19 +51,19 @@ def bibtex(url: str | None = None) -> str:
 
 
 def _address() -> str:
-    # A paper's own folder may hold a file of that name, too.
+    # A paper's own folder may contain a file of that name, too.
     path = project_folder() / "CITATION.cff"
-    told = read_yaml(path) if path.exists() else None
-    if not isinstance(told, dict) or told.get("title") != TITLE:
+    citation = read_yaml(path) if path.exists() else None
+    if not isinstance(citation, dict) or citation.get("title") != TITLE:
         return ""
-    return str(told.get("repository-code") or told.get("url") or "")
+    return str(citation.get("repository-code") or citation.get("url") or "")
 
 
 def methods(results: Results, *, latex: bool = False) -> str:
     """Return the methods paragraph of a paper.
 
-    Every number in it comes from the manifests and records of `results`, the runs of the paper and no others. With
-    `latex` it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
+    Every number in it comes from the manifests and records of `results`, the runs of the paper only. With `latex` it is
+    escaped for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
     """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
     days: list[str] = []
     for manifest in manifests:
-        told = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
-        known = [day[:10] for day in told if DAY.match(day)]
+        stamps = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
+        known = [day[:10] for day in stamps if DAY.match(day)]
         days += known or [day[:10] for day in [str(manifest.get("created"))] if DAY.match(day)]
     return sorted(days)
 
@@ -157,7 +157,7 @@ def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
 
 
 def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
-    """Return texts with the runs they hold for, the commonest last; one for all without them."""
+    """Return texts with their runs, the commonest last; a text that all share has no runs."""
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, text in words.items():
         runs_of[text].append(results.entries[run])

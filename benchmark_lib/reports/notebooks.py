@@ -1,4 +1,4 @@
-"""Notebooks executed with papermill: an unknown parameter is refused, and the executed copy goes to ``reports/``."""
+"""Execute notebooks with papermill: refuse unknown parameters, save copies in ``reports/``."""
 
 import ast
 import difflib
@@ -43,9 +43,9 @@ SETTINGS = tuple(
         "metric",
     ]
 )
-"""The parameters that say which model a page is about, and how it was run: they are part of its name."""
+"""Parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading a file raises that is no notebook."""
+"""Exceptions raised by reading a file that is no notebook."""
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
@@ -132,10 +132,10 @@ def run_for_each_model(
 ) -> Iterator[Path]:
     """Execute a notebook once for each model, two at a time or on a cluster; yield the pages.
 
-    People in the chair, scripted agents and imported runs have pages only where there is no model. executor, scheduler
-    and workers are as in `Experiment`; workers on other machines need the same folder at the same place.
+    Without models, it is executed for players, scripted agents and imported runs. executor, scheduler and workers are
+    as in `Experiment`; workers on other machines need the same folder at the same place.
 
-    Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
+    Raise `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
     parameters = dict(parameters or {})
     path = _find(notebook)
@@ -159,7 +159,7 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
-    # Where one fails or is interrupted, no other is begun.
+    # After a failure or an interrupt no other page begins.
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -168,7 +168,7 @@ def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterato
 
 
 def run_every_notebook() -> Iterator[Path]:
-    """Execute every notebook with its defaults over ``data/runs``, two at a time; yield the pages.
+    """Execute every notebook with its defaults over ``data/runs``, two at a time; yield pages.
 
     The notebook that runs a model plays a slice of the cases; ``deskbench demo`` makes the leaderboard.
     """
@@ -183,7 +183,7 @@ def run_every_notebook() -> Iterator[Path]:
 
 
 def notebook_names() -> list[str]:
-    """Return the names of the notebooks, those of the project and those that came with Deskbench."""
+    """Return the names of the notebooks of the project and of Deskbench."""
     return sorted({path.stem for shelf in _shelves() for path in shelf.glob("*.ipynb")})
 
 
@@ -198,7 +198,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
     from papermill.exceptions import PapermillExecutionError
     from papermill.log import logger
 
-    logger.setLevel("ERROR")  # it calls parameters unknown whose line it cannot read; those given are checked already
+    logger.setLevel("ERROR")  # it calls a parameter unknown if it cannot parse its line; ours are checked already
     try:
         papermill.execute_notebook(
             str(path),
@@ -213,7 +213,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
         )
     except PapermillExecutionError as error:
         why = " ".join("".join(c if c.isprintable() else " " for c in error.evalue).split())
-        if error.ename == BadInput.__name__:  # already a sentence for the one who gave the parameters
+        if error.ename == BadInput.__name__:  # already a sentence for the user
             done.unlink(missing_ok=True)
             raise BadInput(f"{path.name}: {why}") from None
         why = f": {why if len(why) <= LONGEST_WHY else f'{why[:LONGEST_WHY]}…'}" if why else ""
@@ -227,7 +227,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
 
 
 def link_pages(*pages: Path) -> None:
-    """Make links between notebooks lead to their pages, where these are in the same folder."""
+    """Redirect links between notebooks to their pages, if these are in the same folder."""
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
@@ -253,7 +253,7 @@ def _relink(done: Path, shelf: Path) -> None:
 
 def _find(notebook: str | Path) -> Path:
     for path in (Path(notebook), *(shelf / name for shelf in _shelves() for name in (notebook, f"{notebook}.ipynb"))):
-        with suppress(OSError):  # a name longer than any file's
+        with suppress(OSError):  # the name may be too long for a file
             if path.is_file():
                 return path
     known = notebook_names()
@@ -273,7 +273,7 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """Return a value as a cell of a notebook can hold it: a date as ISO text, a path as text, a set as a list."""
+    """Return a value in the form that a notebook's cell accepts: dates and paths as text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Path):
@@ -293,7 +293,7 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
-    """Refuse what everyone could read in the executed copy: addresses with a password or query, and keys."""
+    """Refuse values that would expose secrets in the copy: keys, and passwords in addresses."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")
@@ -310,7 +310,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
 def parameter_names(path: Path) -> list[str]:
     """Return the names that the notebook's parameters cell sets.
 
-    Raises `BadInput` if the file is not a notebook, or its parameters cell is not Python.
+    Raise `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 

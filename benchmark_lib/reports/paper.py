@@ -103,7 +103,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, with arguments of `save` for each (`tables`) and for all; say how many and where."""
+    """Save tables by name, with arguments of `save` per table and for all; return a summary."""
     large = []
     for name, own in tables.items():
         with warnings.catch_warnings():
@@ -181,8 +181,8 @@ def _is_number(values: pd.Series) -> bool:
 
 def reads_as_numbers(texts: list[str]) -> bool:
     """Return True for numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
-    told = [t for t in texts if t not in (MISSING, "")]
-    return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
+    present = [t for t in texts if t not in (MISSING, "")]
+    return bool(present) and all(_NUMBER.fullmatch(t) for t in present)
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write_csv(frame: pd.DataFrame, table: Table, numbers: pd.DataFrame | None, path: Path) -> None:
-    # A text that a spreadsheet would run as a formula is preceded by an apostrophe.
+    # An apostrophe keeps a spreadsheet from running a text as a formula.
     safe = frame.copy()
     safe.columns = [as_cell(column.title) for column in table.columns]
     for column in safe.columns:
@@ -211,17 +211,17 @@ def _md(text: str) -> str:
 
 
 COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
-"""Letters in footnote size on a column and a page of LaTeX's own two-column article, and between columns."""
+"""Letters in footnote size per column and page of LaTeX's own two-column article, and between columns."""
 SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
-"""The sizes of a table: letters that fill one of footnote size, and points of a line."""
+"""The sizes of a table: letters that fill one letter of footnote size, and points per line."""
 PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
-"""Points of a page, and the same two numbers of a caption and of the notes."""
+"""Points of a page, and the same two numbers for a caption and for the notes."""
 
 
 def table_tex(table: Table, label: str) -> str:
-    """Return a table as a LaTeX float with its notes below; empty where it exceeds a page.
+    """Return a table as a LaTeX float with its notes below; empty if it exceeds a page.
 
-    It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
+    It is a ``table*`` if it is wider than a column. Columns of text that do not fit become paragraphs.
     """
     size = next((size for size in SIZES if _fits(table, *SIZES[size])), None)
     if size is None:
@@ -255,7 +255,7 @@ def table_tex(table: Table, label: str) -> str:
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            rf"{head} \tabularnewline",  # \raggedright takes the shorter command for itself
+            rf"{head} \tabularnewline",  # \raggedright redefines the shorter command
             r"\midrule",
             *[rf"{row} \tabularnewline" for row in shown],
             r"\bottomrule",
@@ -329,5 +329,5 @@ def _tex(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, its hidden characters made visible."""
+    """Return text on one line, with hidden characters made visible."""
     return visible(" ".join(str(text).split()))

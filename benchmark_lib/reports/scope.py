@@ -33,7 +33,7 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 
 
 def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
-    """Return what one model may answer by itself: verdicts, what they rest on and cannot tell.
+    """Describe what one model may answer alone: verdicts, their basis and their limits.
 
     `table` is `tables.scope_table` of one entry, made with the same `stakes`.
 
@@ -72,7 +72,7 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 
 
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
-    """Return a sentence for each entry: what it may answer alone and what with approval."""
+    """Return a sentence per entry: what it may answer alone and what with approval."""
     table, said = scope_table(rows, stakes), []
     for entry, mine in table.groupby("entry", sort=False):
         found = _use_cases(mine)
@@ -82,7 +82,7 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
 
 
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
-    """Say that so few cases show nobody to answer an intent alone, and which commands make enough."""
+    """Warn if too few cases were played to clear any intent; name commands that add cases."""
     needed, most = fewest_cases(needed_shares(stakes)[0]), 0 if intents.empty else int(intents["played"].max())
     if needed is None or not 0 < most < needed:
         return []
@@ -96,12 +96,12 @@ def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
 
 
 def stakes_in_words(stakes: Stakes) -> str:
-    """Return the stakes with where they come from, in a sentence."""
+    """Return the stakes and their origin in a sentence."""
     return SAID["stakes"].format(**vars(stakes), origin=stakes.origin)
 
 
 def rests_on(stakes: Stakes) -> str:
-    """Return the stakes, and the shares of right conversations that they ask for."""
+    """Return the stakes, and the shares of correct conversations that they require."""
     fewest = fewest_cases(needed_shares(stakes)[0])
     cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all right, show"
     alone, approval = map(share_in_words, needed_shares(stakes))
@@ -132,22 +132,22 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 SIZE, PAD = 11, 8
-"""Size of the type of a badge, and the space beside a text, in pixels."""
+"""Font size of a badge, and the space next to a text, in pixels."""
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
     """Return the badge of one model as SVG: means of resolved and unsafe, with n and interval.
 
-    Unsafe actions have their worst trial beside them. In a `folder` it is saved as ``badge-MODEL.svg``.
+    Unsafe actions also have their worst trial. With a `folder` it is saved as ``badge-MODEL.svg``.
 
     Raises
     ------
     BadInput
         For a model that is not on the board.
     """
-    told = paper(board, columns=["resolved", "unsafe"], models=[model])
+    table = paper(board, columns=["resolved", "unsafe"], models=[model])
     what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
-    cells = {name: told.rows[0][name] for name in ("resolved", "unsafe")}
+    cells = {name: table.rows[0][name] for name in ("resolved", "unsafe")}
     said = [
         f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
     ]
@@ -165,7 +165,7 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
 
 
 def _width(text: str) -> float:
-    # The font that the badge asks for second is as wide as the first.
+    # Both fonts of the badge have the same width.
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 

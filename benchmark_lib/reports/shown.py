@@ -1,4 +1,4 @@
-"""Figures and tables of a notebook panel by panel, and the reader's own weights."""
+"""Figures and tables of a notebook by panel, and the reader's own weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
-"""Columns that are taken out of a table if they have the same value in every row."""
+"""Columns to drop from a table if they have the same value in every row."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
@@ -36,9 +36,9 @@ def by_panel(
     shape: Callable[..., pd.DataFrame] | None = None,
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
-    """Draw a table once per panel under its heading, and once per bucket; list its reasons below.
+    """Draw a table once per panel under its heading and once per bucket, and list its reasons.
 
-    Panels of `NO_MODELS` are folded where there are others.
+    Panels of `NO_MODELS` are folded if there are others.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def by_panel(
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
     by_bucket : bool
-        Whether each bucket has a figure of its own; not where a figure sets one against the other.
+        Whether each bucket has its own figure; not if a figure compares buckets.
 
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; without those that show a reason instead.
+        By panel (and bucket), for `figures.save`; without empty figures, which show a reason.
     """
     from IPython.display import HTML, Markdown, display
 
@@ -95,7 +95,7 @@ def by_panel(
 
 
 def show_figure(ax: Axes) -> Axes:
-    """Show one figure with its caption, or why there is nothing to draw, and return it."""
+    """Show one figure with its caption, or why it is empty, and return it."""
     from IPython.display import HTML, display
 
     if _closed(ax).axison:
@@ -106,12 +106,12 @@ def show_figure(ax: Axes) -> Axes:
 
 
 def _why_empty(ax: Axes) -> str:
-    # As HTML and not as Markdown: the name of a model in it may be written by anybody.
+    # HTML, not Markdown: anybody may have written the name of a model.
     return f"<p><em>{escape(ax.texts[0].get_text())}</em></p>"
 
 
 def _closed(ax: Axes) -> Axes:
-    # The notebook would show an open figure once more by itself.
+    # The notebook would show an open figure a second time.
     import matplotlib.pyplot as plt
 
     plt.close(figure_of(ax))
@@ -137,7 +137,7 @@ def card(ax: Axes) -> tuple[str, str]:
 
 
 def caption_below(ax: Axes) -> Any:
-    """Return the caption below a figure, without the notes that the picture has."""
+    """Return the caption below a figure, without the notes in the picture."""
     from IPython.display import HTML
 
     look = "font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem"
@@ -153,17 +153,17 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
-    frame, told = notes_below(readable(rows, view))
+    frame, row_notes = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c} {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
-    notes = [*words.pop("footnotes", ()), *told, *(["In every row: " + "; ".join(every) + "."] if every else [])]
+    notes = [*words.pop("footnotes", ()), *row_notes, *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
     """Show a table of estimates in its readable form, with its notes below it.
 
-    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, where there are no rows.
+    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, if there are no rows.
     """
     from IPython.display import Markdown
 
@@ -179,19 +179,19 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     for note, row in zip(frame["Note"], whose, strict=True):
         if note:
             named.setdefault(str(note), []).append(str(row))
-    told = [
+    notes = [
         f"{'Every row' if len(rows) == len(frame) > 1 else ', '.join(dict.fromkeys(rows))}: {note}"
         for note, rows in named.items()
     ]
-    return frame.drop(columns="Note"), told
+    return frame.drop(columns="Note"), notes
 
 
 def _reasons(rows: pd.DataFrame) -> str:
     if "entry" not in rows or not any(rows.get("reason", ())):
         return ""
-    told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
+    with_reason, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     many = rows.groupby("entry").size() if "trap" in rows else {}
-    for reason, mine in told.groupby("reason", sort=False):
+    for reason, mine in with_reason.groupby("reason", sort=False):
         of = {
             m: f" ({n} of {many[m]} traps)" if m in many and n < many[m] else ""
             for m, n in mine["entry"].value_counts(sort=False).items()
@@ -233,9 +233,9 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weigh(board: pd.DataFrame) -> Any:
-    """Return sliders for the reader's own weights, which are stored nowhere.
+    """Return sliders for the reader's own weights, which are not stored.
 
-    Every metric is scaled to 0 to 1, with 1 the better end; a model that lacks a weighed metric comes last.
+    Every metric is scaled to 0 to 1, with 1 the better end. A model that lacks a weighed metric comes last.
     """
     import ipywidgets
 

@@ -22,21 +22,21 @@ from .transcript import TEXTS
 
 WIDTH = 100
 NARROWEST = 16
-"""Columns that the name of a model keeps in any terminal."""
+"""Columns of the terminal that a model's name always keeps."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
-"""Headings that fit; the others are the titles of their metrics."""
+"""Shorter headings; the others are the titles of their metrics."""
 KINDS = {**LABELS, "models": "model", "local model": "model"}
-"""What a row of the board is, in a word, by its panel."""
+"""The kind of a row of the board, in a word, by its panel."""
 SAID = TEXTS["terminal"]
 TOO_LITTLE_MARK = "*"
-"""Stands after a count of unsafe acts that says nothing."""
+"""Mark after a count of unsafe acts that means nothing."""
 
 
 def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
-    """Return the board of some runs as text, and what its words mean.
+    """Return the board of some runs as text, with an explanation of its words.
 
-    Runs of a hard set beside others are left out, as on every board; where `mine`, the run_id that is marked with an
-    arrow, is one, they are the board.
+    An arrow marks `mine`, a run_id. Runs of a hard set are left out, as on every board, unless `mine` is one: then the
+    board has only these.
     """
     runs = list(runs)
     own = [run for run in runs if mine in (None, run.run_id)]
@@ -70,17 +70,16 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
 
 
 def screen_width() -> int | None:
-    """Return the columns of the terminal; None for a pipe or a file, where nothing is cut."""
+    """Return the columns of the terminal; None for a pipe or a file, which has no limit."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
 
 
 def columns(
     rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = WIDTH, gives: int | None = None
 ) -> list[str]:
-    """Rows of cells as lines with aligned columns; those named `right` end together.
+    """Return rows of cells as lines with aligned columns; `right` columns align on the right.
 
-    Where there is a `width`, the column that `gives` way is shortened to keep within it, and a line is cut there, so
-    that no terminal breaks it.
+    With a `width`, the column `gives` is shortened to fit, and longer lines are cut, so that no terminal wraps them.
     """
     right, rows = set(right), [[*map(without_line_ends, row)] for row in rows]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""A conversation as static HTML that stays readable without widgets; every text in it is escaped."""
+"""A conversation as static HTML that needs no widgets; every text in it is escaped."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
-"""Texts of pages that no template holds."""
+"""Texts of pages that are in no template."""
 
 
 @lru_cache(maxsize=1)
@@ -38,21 +38,21 @@ def templates() -> Any:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template of the pages, filled in."""
+    """Return a filled-in template of the pages."""
     return str(templates().get_template(template).render(**values))
 
 
 def plain_text(template: str, **values: Any) -> str:
-    """Fill in a template of plain text, in which nothing is escaped: for no page."""
+    """Fill in a template of plain text without escaping; never for a page."""
     made = templates().overlay(autoescape=False)
-    made.filters = made.filters | {"counted": counted, "percent": percent}
+    made.filters = made.filters | {"counted": counted, "percent": lambda share: percent(share).replace(" ", "")}
     return str(made.get_template(template).render(**values))
 
 
 def transcript_css() -> str:
     """Return the style of a transcript, for pages that include it once.
 
-    Its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like.
+    Its colours follow JupyterLab's theme, or variables such as `--db-paper` and `--db-ink`.
     """
     return (TEMPLATES / "transcript.css").read_text(encoding="utf-8")
 
@@ -64,9 +64,9 @@ def transcript_html(
     css: bool = True,
     **about: Any,
 ) -> str:
-    """Return the conversation as an HTML fragment: messages, calls with their changes, acts, end.
+    """Return the conversation as HTML: messages, calls with their changes, acts, end.
 
-    Without `css` the page must include `transcript_css`; `about` is what else `conversation_view` takes.
+    Without `css` the page must include `transcript_css`; `about` has other arguments of `conversation_view`.
     """
     view = conversation_view(conversation, score, **about)
     return render("transcript.html.j2", v=view, css=css)
@@ -83,5 +83,5 @@ class Html:
 
 
 def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Html:
-    """Display a conversation in a notebook, with or without its score; takes the arguments of `transcript_html`."""
+    """Display a conversation in a notebook; arguments as for `transcript_html`."""
     return Html(transcript_html(conversation, score, **more))

@@ -1,6 +1,6 @@
-"""Readable tables of estimates.
+"""Tables of estimates as readable text.
 
-Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
+Numbers are rounded, shares in percent, intervals next to their numbers, and missing values a dash.
 """
 
 from functools import lru_cache
@@ -21,23 +21,23 @@ from ..scoring.written import DASH, digits_for, missing, money, rounded
 from ..textfiles import read_yaml
 
 VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("views.yaml"))
-"""Every view by its name: each heading with its columns and how they are rounded."""
+"""Every view by its name: each heading with its columns and their rounding."""
 
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 
 DIFFERENCES = frozenset({"difference", "truth"})
-"""Columns of differences: those of shares are in points, not in percent."""
+"""Columns of differences; differences of shares are in points, not in percent."""
 
 FLAGS = {"True": "yes", "False": "no"}
 LONGEST_NAME = 80
-"""A model's name in a table may be broken over lines, so it is cut later than in a figure."""
+"""A table may break a model's name over lines, so it is longer than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
 
 
 @lru_cache(maxsize=1)
 def language_names() -> dict[str, str]:
-    """Return the languages that are read, by their English names."""
+    """Return the supported languages by their English names."""
     from babel import Locale
 
     return {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
@@ -46,7 +46,7 @@ def language_names() -> dict[str, str]:
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
     """Return a table of estimates as text, by one of `VIEWS`; its entries become the index.
 
-    Columns of the view that the table lacks, or that hold nothing, are left out.
+    Columns that the table lacks, or that are empty, are left out.
 
     Raises
     ------

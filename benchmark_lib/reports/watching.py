@@ -1,6 +1,6 @@
-"""A run in progress: how far it is, and each conversation as soon as it is finished.
+"""A run in progress: its progress, and each conversation as soon as it is finished.
 
-The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
+Each look opens the file for reading only and closes it again, so that the run never waits for a reader.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ from .transcript import render, transcript_css, transcript_html
 
 @dataclass(frozen=True)
 class Finished:
-    """One conversation that is on file; `score` is None where it has none."""
+    """One conversation on file; `score` is None without a score."""
 
     case_id: str
     trial: int
@@ -32,23 +32,23 @@ class Finished:
 
     @property
     def success(self) -> bool | None:
-        """True for a success; None where there is no score."""
+        """True for a success; None without a score."""
         return (self.score or {}).get("success")
 
     @property
     def page(self) -> str:
-        """Return the file name of its page."""
+        """The file name of its page."""
         return f"{slug(self.case_id)}-trial-{self.trial}.html"
 
     @property
     def words(self) -> str:
-        """Return its outcome in a word."""
+        """Its outcome in one word."""
         return "no score" if self.success is None else "success" if self.success else "failure"
 
 
 @dataclass(frozen=True)
 class Look:
-    """One look at a run: what is finished, newest last, of how many, and what it has cost."""
+    """One look at a run: finished conversations, newest last, the plan and the cost."""
 
     model: str
     finished: tuple[Finished, ...]
@@ -59,16 +59,16 @@ class Look:
 
     @property
     def done(self) -> int:
-        """Return how many conversations are not to be tried again."""
+        """Conversations that will not be tried again."""
         return sum(one.ended_by not in TRIED_AGAIN for one in self.finished)
 
     @property
     def over(self) -> bool:
-        """True where nothing is missing."""
+        """True if nothing is missing."""
         return self.done >= self.planned
 
     def sentences(self) -> list[str]:
-        """Return how far the run is and how it goes, with denominators."""
+        """Return the progress and the outcomes, with denominators."""
         parts = []
         for bucket in BUCKETS:
             scores = [one.score for one in self.finished if one.score and one.score.get("bucket") == bucket]
@@ -104,14 +104,14 @@ def look(run: RunFile) -> Look:
 
 
 class WatchPage:
-    """A folder of pages on a run: an index that reloads itself, and one page a conversation."""
+    """A folder of pages on a run: an index that reloads itself, and a page per conversation."""
 
     def __init__(self, run: RunFile, folder: Path):
         self.run, self.folder, self.index = run, folder, folder / "index.html"
         self._written: dict[str, str] = {}
         self._cases: dict[str, Any] = {}
         self._store: Any = None
-        with suppress(BadInput):  # of another version: the transcript is shown without what only the case knows
+        with suppress(BadInput):  # of another version: the transcript then lacks the parts from the case
             self._store = store_played(run.manifest)
             self._cases = same_cases(run.path, run.manifest, self._store, "show it") if self._store else {}
         with writing(folder, ""):
@@ -119,7 +119,7 @@ class WatchPage:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
 
     def write(self, seen: Look, every_s: float, going_on: bool) -> None:
-        """Write what is new, and the index; it reloads itself for as long as the run goes on."""
+        """Write new pages and the index, which reloads itself while the run goes on."""
         with writing(self.folder, ""):
             for one in seen.finished:
                 if self._written.get(one.page) != one.finished_at:

@@ -1,4 +1,4 @@
-"""What a run was made with, and what of it is hidden."""
+"""The inputs of a run in its manifest, and the list of hidden run files."""
 
 import re
 from pathlib import Path
@@ -48,7 +48,7 @@ def without_line_ends(text: str) -> str:
 
 
 def wrong_part(manifest: dict[str, Any]) -> str | None:
-    """Describe the first part that is missing or of the wrong type, in a few words; return None if all are right."""
+    """Describe the first part that is missing or has a wrong type; return None if all are fine."""
     for name, kind in KINDS.items():
         if name not in manifest:
             return f"no {name}"

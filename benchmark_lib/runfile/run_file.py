@@ -50,7 +50,7 @@ class RunFile:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Return the inputs of the run: run_id, model, source, inputs and cases with hashes, planned trials, sessions.
+        """Inputs of a run: run_id, model, source, hashed inputs and cases, planned trials, sessions.
 
         Raise `BadInput` if a part is missing or of the wrong type.
         """
@@ -63,7 +63,7 @@ class RunFile:
 
     @cached_property
     def run_id(self) -> str:
-        """Return the name of the run, as in every frame."""
+        """The name of the run, as in every frame."""
         return self.manifest["run_id"]
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
@@ -88,7 +88,7 @@ class RunFile:
         return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
 
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return scores by record hash, each with its version: of one scoring `version`, or the latest of each."""
+        """Return the scores by record hash: those of one scoring `version`, or the latest of each."""
         rows = self._rows("scores")
         return {
             digest: {"version": named, **self._json(scores, dict)}
@@ -102,18 +102,18 @@ class RunFile:
             yield {**row, "verdict": self._json(row["verdict"], dict)}
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
-        """Yield finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
+        """Yield finished model calls as dicts by column; `responses` adds the response JSON."""
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
-        """Return the finished model calls of one conversation, without their texts, in the order of their ends."""
+        """Return the finished calls of one conversation, without texts, in the order of their ends."""
         return self.calls_by_conversation("case_id=? AND trial=?", (case_id, int(trial))).get((case_id, int(trial)), [])
 
     def calls_by_conversation(
         self, where: str = "", given: Sequence[Any] = ()
     ) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """Return the finished model calls by case and trial, without their texts, in the order of their ends."""
+        """Return the finished calls by case and trial, without texts, in the order of their ends."""
         names, found = light_columns("calls"), defaultdict(list)
         for row in self._rows("calls", names, where, given):
             call = dict(zip(names, row, strict=True))
@@ -121,7 +121,7 @@ class RunFile:
         return {key: sorted(calls, key=lambda call: call["finished_at"]) for key, calls in found.items()}
 
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table as stored, in the order of its columns, or only the columns `names`."""
+        """Yield the rows of a table as stored, with all columns or only `names`."""
         yield from self._rows(table, names)
 
     def faults(self) -> Iterator[dict[str, Any]]:
@@ -137,23 +137,23 @@ class RunFile:
                 yield fault
 
     def finished(self, retry: bool = False) -> set[tuple[str, int]]:
-        """Return the conversations that need no further call; with `retry`, exclude those ended by a lasting fault."""
+        """Return the conversations that need no call; `retry` excludes those with a lasting fault."""
         missing = NOT_SCORED if retry else TRIED_AGAIN
         return {key for key, ending in self.endings().items() if ending not in missing}
 
     def cost(self) -> tuple[float, int]:
-        """Return the cost of the calls on file in US dollars, and the number of calls without a known price."""
+        """Return the cost of the calls in US dollars, and the number of calls without a price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def own_calls(self) -> int:
-        """Return the number of calls by the user's own agent, which are not on file and have no price."""
+        """Return the number of calls by the user's own agent, which are not on file."""
         if source_of(self.manifest) != OWN:
             return 0
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of finished conversations, of conversations to try again, and of calls on file."""
+        """Return the numbers of finished conversations, of those to try again, and of calls."""
         endings = list(self.endings().values())
         again = sum(e in TRIED_AGAIN for e in endings)
         with self._reading() as db:
@@ -161,7 +161,7 @@ class RunFile:
         return {"finished": len(endings) - again, "again": again, "calls": calls}
 
     def check(self) -> dict[str, list[int]]:
-        """Read every page and row and return the numbers of damaged rows by table; refuse a damaged file."""
+        """Read every page and row and return the damaged rows by table; refuse a damaged file."""
         spoilt = {}
         with self._reading() as db:
             (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -197,7 +197,7 @@ class RunFile:
                     )
 
     def _json(self, text: str | bytes, kind: type = object) -> Any:
-        """Return the parsed value; only files from before seals can contain invalid JSON or a wrong type."""
+        """Return the parsed value; only files without seals can have invalid JSON or a wrong type."""
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
@@ -241,7 +241,7 @@ class RunFile:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a read-only connection, for a finished file also in a folder without write permission."""
+    """Open a read-only connection; a finished file needs no write permission in its folder."""
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     db = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
@@ -260,7 +260,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse a missing or foreign file by its first page alone; complete a file that the sqlite3 shell recovered."""
+    """Refuse a missing or foreign file by its first page; complete one that sqlite3 recovered."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput(f"{path} cannot be read as a run file (it is not a file): name the file itself")
     try:

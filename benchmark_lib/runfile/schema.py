@@ -76,7 +76,7 @@ PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
 
 @lru_cache(maxsize=256)
 def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
-    """Return the SQL statement that writes `rows` rows of `table`, replacing rows with the same key.
+    """Return the SQL that writes `rows` rows of `table`, replacing rows with the same key.
 
     A row is the values of `seals.COLUMNS`, and the connection adds its seal. With `sealed` each row brings its seal as
     the last value: SQLite then writes many rows without calling Python between them.
@@ -93,7 +93,7 @@ def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file with only `manifest`; it appears at `path`, or at the target of a link, when complete."""
+    """Write a new run file with only `manifest`; it appears at `path` when complete."""
     path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
     remove(building)
@@ -119,7 +119,7 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
 
 
 def take_in(path: Path) -> None:
-    """Put the rows that ``.recover`` of the sqlite3 shell could not place back into the tables of a run file.
+    """Put the rows that sqlite3's ``.recover`` could not place back into their tables.
 
     The shell keeps such rows in ``lost_and_found``, by their number of columns, which no two tables share. Raise
     `sqlite3.DatabaseError` if the file is not of a run, and leave it unchanged.
@@ -150,7 +150,7 @@ def take_in(path: Path) -> None:
 
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
-    """Open a connection for the one writer of a run file; first add seals to a file from before seals."""
+    """Open a connection for the one writer of a run file; add seals to a file without them."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         refuse_foreign(db, path)
@@ -172,7 +172,7 @@ def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
 
 
 def _seal_old(db: sqlite3.Connection) -> None:
-    """Upgrade a file of format 1 to the present one: the same rows in the same order, with seals."""
+    """Upgrade a file of format 1: the same rows in the same order, with seals."""
     row = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone()
     try:
         _add_seal(db, salt_of(orjson.loads(row[0])))

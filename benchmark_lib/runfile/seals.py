@@ -1,4 +1,4 @@
-"""Seals: the checksum of every row of a run file, which reveals a byte changed by others when the row is read.
+"""Seals: a checksum of every row of a run file, which reveals a byte changed by others.
 
 A seal covers the run's name, the table and the values, so a row moved from another table or run does not pass. It
 guards against accidents (a failing disk, a broken copy), not against a person who can recompute it.
@@ -67,7 +67,7 @@ def salt_of(run_id: str) -> bytes:
 
 
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
-    """Return the seal of a row of `table` before it is written, with its values in the order of `COLUMNS`."""
+    """Return the seal of a new row of `table`, with its values in the order of `COLUMNS`."""
     light, large = _parted(table, row)
     empty = _checksum(salt, table)
     stamp = _of(empty, orjson.dumps(light))
@@ -80,7 +80,7 @@ def is_sealed(db: sqlite3.Connection) -> bool:
 
 
 def salt_in(db: sqlite3.Connection) -> bytes | None:
-    """Return the salt of a run file, None without seals; raise `sqlite3.DatabaseError` if the run's name is damaged."""
+    """Return the salt of a run file, None without seals; refuse a damaged run name."""
     if not is_sealed(db):
         return None
     named = "SELECT key, value, seal FROM {} WHERE key='run_id'"
@@ -101,7 +101,7 @@ def checked_rows(
     *,
     spoilt: list[tuple[int, str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table in the order of writing, except rows that differ from what was written.
+    """Yield the rows of a table in the order of writing, except rows that were changed.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _light_is_intact(empty: blake2b, light: tuple[Any, ...], stamp: Any) -> bool
 
 
 def _large_is_intact(empty: blake2b | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
-    """Return whether a record matches its hash, or any other large value its half of the seal, if sealed."""
+    """Return whether a record matches its hash, or another large value its half of the seal."""
     if table == "conversations":
         return isinstance(large, bytes) and content_hash(large) == light[RECORD_HASH]
     return empty is None or _of(empty, _bytes(large)) == stamp[SIZE:]
@@ -190,7 +190,6 @@ def _bytes(value: Any) -> bytes:
 
 
 def _checksum(salt: bytes, table: str) -> blake2b:
-    """Return the empty checksum for the rows of one table of one run."""
     return blake2b(digest_size=SIZE, salt=salt, person=table.encode())
 
 

@@ -156,7 +156,7 @@ class Score(TypedDict, total=False):
         name="leaks_internal_notes")]
     said_ungrounded: Annotated[int | None, Column(
         "Amounts, numbers, links and windows that appear nowhere and follow from nothing; dates are not checked, nor "
-        "amounts where a case asks for more than four sums or over 40 amounts lie on the desk.",
+        "amounts where a case asks for more than four sums or over 40 amounts are on the desk.",
         "values", name="ungrounded_values")]
     contradicts_itself: Annotated[Flag, Column(
         "Whether a message gives another window, amount, day or state of a thing than an earlier one, uncorrected.")]

@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figure]:
-    """The figures of one part as they come, with one more where it had to be ended or failed."""
+    """Yield the figures of one part as they come, and one more if it failed or ran too long."""
     line = f"-m benchmarks.attack --measure {name} --seed {seed} --seconds {seconds}"
     process = subprocess.Popen(
         [sys.executable, *line.split()],

@@ -12,7 +12,7 @@ SECRETS = ("canary-user-71", "canary-password-72", "canary-key-73")
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     with tempfile.TemporaryDirectory() as name, serving("plain") as endpoint:
         folder = Path(name)
         (folder / "data" / "runs").mkdir(parents=True)

@@ -23,7 +23,7 @@ LEFT_OUT = ("content_filter", "infrastructure_fault", "customer_fault")
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield from _leavers(folder)
@@ -149,7 +149,7 @@ def _reach(folder: Path) -> Iterator[Figure]:
 
 
 def _read(path: Path, question: Callable[[Any], Any], otherwise: Any) -> Any:
-    """What a run file answers; `otherwise` where none was left."""
+    """Return what `question` finds in a run file; `otherwise` without a file."""
     from benchmark_lib.errors import BadInput
     from benchmark_lib.runfile import RunFile
 

@@ -153,7 +153,7 @@ class Line:
 
 
 def table() -> list[Line]:
-    """The command lines that have to be refused in one sentence with exit code 2 (or 3 where the disk is full)."""
+    """Return the command lines that must be refused in one sentence with exit code 2 (or 3 where the disk is full)."""
     run, out = RUN[:-2], RUN[-2:]
     lines = [[*RUN, option, LARGE] for option in ("--seed", "--messages", "--trials", "--concurrency")]
     lines += [[*RUN, "--trials", "1" * 5000], [*RUN, "--timeout", "inf"], [*RUN, "--budget-usd", "1e999"]]
@@ -266,7 +266,7 @@ def odd_manifest(folder: Path, rng: random.Random) -> str:
 
 
 def with_manifest() -> list[Line]:
-    """The commands that read ``odd.deskbench``."""
+    """Return the commands that read ``odd.deskbench``."""
     lines = (
         ["score", "odd.deskbench"],
         ["score", "odd.deskbench", "--again"],
@@ -278,7 +278,7 @@ def with_manifest() -> list[Line]:
 
 
 def family(rng: random.Random) -> Line:
-    """A made command line: any command, some of its options and others, odd values everywhere."""
+    """Draw a command line: any command, some of its options and others, odd values everywhere."""
     from benchmark_lib.cli.parser import COMMANDS, build_parser
 
     name = rng.choice([*COMMANDS, "run", "run", "import", "export", "score"])
@@ -325,7 +325,7 @@ def attempt(line: Line) -> tuple[int | None, str]:
 
 
 def fault_of(line: Line, folder: Path, must_refuse: bool = True) -> str | None:
-    """What is wrong with how a command line ended, or None; whatever it wrote is taken away again."""
+    """Return what is wrong with the end of a command line, or None; remove the files it wrote."""
     before = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
     code, complained = attempt(line)
     left = [p for p in folder.iterdir() if p not in before]
@@ -358,7 +358,7 @@ def _may_pass(line: Line) -> bool:
 
 
 def faults(lines: Iterator[Line], folder: Path, must_refuse: bool = True) -> Iterator[tuple[Line, str]]:
-    """The command lines that end wrongly, each with what is wrong."""
+    """Yield the command lines that end wrongly, each with what is wrong."""
     for line in lines:
         fault = fault_of(line, folder, must_refuse)
         if fault:

@@ -15,7 +15,7 @@ MANIFESTS, FAMILY = 60, 600
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     os.environ.pop("OPENAI_API_KEY", None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

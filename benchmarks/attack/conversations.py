@@ -65,7 +65,7 @@ ERRORS = (None, None, None, "unknown_tool", "bad_json", "bad_arguments", "not_fo
 
 
 def reply(rng: random.Random, case: Case, most: int = 3000) -> str:
-    """What an agent or a customer may say in a case."""
+    """Draw a message of an agent or a customer in a case."""
     draw, size = rng.random(), min(most, rng.choice([1, 10, 10, 30, 100, 100, 100, 300, 300, 1000, 3000]))
     if draw < 0.08:
         return texts.repeated(texts.family(rng), size)
@@ -108,7 +108,7 @@ def json_value(rng: random.Random, depth: int = 3) -> Any:
 
 
 def call(rng: random.Random, case: Case, store: Store) -> tuple[str, Any]:
-    """The name and arguments of a call: near what the case asks for or forbids, or anything at all."""
+    """Draw the name and arguments of a call: near what the case asks for or forbids, or anything at all."""
     meant = [
         (c.tool, c.arguments) for c in (*case.requested, *case.forbidden, *(c for o in case.outcomes for c in o.calls))
     ]
@@ -135,7 +135,7 @@ def call(rng: random.Random, case: Case, store: Store) -> tuple[str, Any]:
 
 
 def made(rng: random.Random, case: Case, store: Store) -> Conversation:
-    """A record of a conversation that nobody played: every part of it may be anything that its type allows."""
+    """Draw a record of a conversation that nobody played: every part of it may be anything that its type allows."""
     c = Conversation(
         case.id, rng.randint(1, 9), "made", rng.choice(["model", "imported"]), rng.choice(["scripted", "some-model"])
     )
@@ -187,7 +187,7 @@ def made(rng: random.Random, case: Case, store: Store) -> Conversation:
 
 
 def played(rng: random.Random, case: Case, store: Store) -> Conversation:
-    """A conversation between a hostile agent and the scripted customer, or a customer whose model is hostile too."""
+    """Play a conversation between a hostile agent and the scripted customer, or a customer whose model is hostile too."""
     name = "some-model" if rng.random() < 0.3 else "scripted"
     customer = make_customer(name, case=case, store=store, complete=_Model(rng, case))
     talk = converse(
@@ -243,7 +243,7 @@ class _Model:
 
 
 def completion(text: str, finish_reason: str | None = "stop") -> Completion:
-    """An answer of a model that says `text`."""
+    """Return an answer of a model that says `text`."""
     return Completion(
         text=text,
         tool_calls=[],

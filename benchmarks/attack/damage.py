@@ -14,7 +14,7 @@ WAYS = (
 
 
 def damaged(data: bytes, rng: random.Random, other: bytes = b"") -> bytes:
-    """A copy of a file that was damaged in one of the `WAYS`; it always differs."""
+    """Return a copy of a file that was damaged in one of the `WAYS`; it always differs."""
     while True:
         found = _damaged(bytearray(data), rng, other or data[::-1])
         if found != data:

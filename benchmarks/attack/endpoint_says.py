@@ -23,7 +23,7 @@ BUDGET_USD = 0.4
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield from _bomb(folder)
@@ -39,7 +39,7 @@ def _line(base_url: str, out: str, *more: str, model: str = "gpt-5.5") -> list[s
 
 
 def _bomb(folder: Path) -> Iterator[Figure]:
-    """A reply of 50 MB in 50 kB."""
+    """Measure a reply of 50 MB in 50 kB."""
     with serving("bomb") as endpoint:
         process = start([*_line(endpoint.base_url, "bomb.deskbench"), "--concurrency", "4"], folder, LIMIT_MB)
         peak, since = 0.0, time.monotonic()
@@ -66,7 +66,7 @@ def _resident_mb(process: subprocess.Popen[str]) -> float:
 
 
 def _budget(folder: Path) -> Iterator[Figure]:
-    """An endpoint that reports no usage, with a budget, begun and resumed three times."""
+    """Measure an endpoint that reports no usage, with a budget, begun and resumed three times."""
     bought, before = [], 0
     with serving("no_usage") as endpoint:
         for _ in range(4):

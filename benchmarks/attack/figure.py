@@ -41,18 +41,18 @@ class Figure:
 
 
 def count(what: str, found: int, of: int | None = None, note: str = "") -> Figure:
-    """A count whose goal is 0."""
+    """Return a count whose goal is 0."""
     shown = f"{found:,}" if of is None else f"{found:,} of {of:,}"
     return Figure(what, f"{shown} ({note})" if note and found else shown, "0", found == 0)
 
 
 def at_most(what: str, value: float, goal: float, unit: str, cut: bool = False) -> Figure:
-    """A measure that has to stay within a bound; `cut` marks one that was ended before it was complete."""
+    """Return a measure that has to stay within a bound; `cut` marks one that was ended before it was complete."""
     return Figure(what, f"{'over ' if cut else ''}{value:.3g} {unit}", f"<= {goal:g} {unit}", value <= goal and not cut)
 
 
 def yes(what: str, held: bool, otherwise: str = "no") -> Figure:
-    """A statement that has to hold; `otherwise` says what was found where it does not."""
+    """Return a statement that has to hold; `otherwise` says what was found where it does not."""
     return Figure(what, "yes" if held else otherwise, "yes", held)
 
 
@@ -110,7 +110,7 @@ class Ended:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a command: this project importable, no key and no address of the user's own."""
+    """Return the environment of a command: this project importable, no key and no address of the user's own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("OPENAI_")}
     return kept | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | more
 

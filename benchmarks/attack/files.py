@@ -22,7 +22,7 @@ WRONG = {
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     until, played, found = time.monotonic() + 0.9 * seconds, 0, []
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
         folder = Path(name)

@@ -15,7 +15,7 @@ LONGEST_S = 100.0
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     took = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -46,7 +46,7 @@ def _cpu_s() -> float:
 
 
 def write(path: Path, trials: int) -> None:
-    """Records of one case, every other one a success."""
+    """Write records of one case, every other one a success."""
     said = [{"side": "customer", "text": "Where is my order?"}, {"side": "agent", "text": "On its way."}]
     rows = (
         {

@@ -25,7 +25,7 @@ SAMPLES_S = 0.002
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serving("long", LATENCY_S) as endpoint:
@@ -55,7 +55,7 @@ def _cases() -> str:
 
 
 async def _stall(endpoint: Served, out: Path, seconds: float) -> tuple[float, bool]:
-    """The longest time for which the loop was not free once the hostile replies came, and whether the run came to its end."""
+    """Return the longest time that hostile replies blocked the loop, and whether the run ended."""
     from benchmark_lib import Experiment
 
     experiment = Experiment(

@@ -26,7 +26,7 @@ class Agent:
         return found or self.said
 
     def act(self, talk: Any) -> Any:
-        """What this agent does beside answering."""
+        """Do what this agent does besides answering."""
 
 
 class Cancels(Agent):

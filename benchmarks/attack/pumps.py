@@ -67,7 +67,7 @@ def _parts(op: Any, given: Any) -> list[Any]:
 
 
 def pump(rng: random.Random) -> tuple[str, str, str]:
-    """What stands before, what is repeated, and what stands after, for one pattern of `patterns`."""
+    """Draw the beginning, the repeated part and the end for one pattern of `patterns`."""
     for _ in range(50):
         tree = parser.parse(rng.choice(patterns()))
         before = _Sample(rng)

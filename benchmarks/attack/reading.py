@@ -42,7 +42,7 @@ _number = itertools.count(1)
 
 @lru_cache(maxsize=1)
 def _desk() -> tuple[Any, Any, Any]:
-    """The store, a trap, and the case with the most facts to tell."""
+    """Return the store, a trap, and the case with the most facts to tell."""
     from benchmark_lib import load_cases, load_store
 
     store = load_store()
@@ -51,19 +51,19 @@ def _desk() -> tuple[Any, Any, Any]:
 
 
 def hear(text: str) -> None:
-    """The message parser."""
+    """Parse a message."""
     from benchmark_lib.language.parser import parser_of
 
     parser_of(_desk()[0]).parse(text)
 
 
 def score_one(text: str) -> None:
-    """The score of a conversation in which the agent's first reply says it, in a case with facts to be told."""
+    """Score a conversation in which the agent's first reply is this text, in a case with facts."""
     _score(_desk()[2], [text])
 
 
 def score_eight(text: str) -> None:
-    """The score of a conversation over whose eight replies it is spread, in a trap."""
+    """Score a conversation with the text spread over eight replies, in a trap."""
     step = len(text) // 8 + 1
     _score(_desk()[1], [f"{text[i : i + step]} {i}" for i in range(0, len(text), step)])
 
@@ -83,12 +83,12 @@ def _score(case: Any, said: list[str], customer: str = "scripted") -> None:
 
 
 def audit(text: str) -> None:
-    """The audit of a model customer that writes it."""
+    """Audit a model customer that writes this text."""
     _score(_desk()[1], ["-", text], customer="some-model")
 
 
 def model_customer(text: str) -> None:
-    """A model customer's answer: as it is, and as the message of a well-formed one."""
+    """Read a model customer's answer, and the message of a well-formed answer."""
     from benchmark_lib.conversation import CustomerFault, make_customer
     from benchmark_lib.conversation.state import ConversationState
     from benchmark_lib.records import Message
@@ -134,7 +134,7 @@ def seconds_for(reader: Callable[[str], None], part: Part, size: int, goal: floa
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part, two for each reader."""
+    """Yield the figures of this part, two for each reader."""
     began = time.monotonic()
     for place, (name, reader) in enumerate(READERS.items(), 1):
         until = began + 0.95 * seconds * place / len(READERS)

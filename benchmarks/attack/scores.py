@@ -22,7 +22,7 @@ FULL, FULL_S = 20_000, 90
 
 
 def attack_one(seed: int, cut_s: float = CUT_S) -> tuple[str | None, str | None, float]:
-    """What playing and what scoring the conversation of a seed raised (None for nothing), and the CPU seconds of its scoring.
+    """Return the errors of playing and of scoring a seed's conversation, and scoring's CPU seconds.
 
     Playing that takes longer than `cut_s` CPU seconds counts as raised; scoring is ended there.
     """
@@ -53,7 +53,7 @@ def attack_one(seed: int, cut_s: float = CUT_S) -> tuple[str | None, str | None,
 
 
 def place_of(error: Exception) -> str:
-    """An exception by its type and the line that raised it."""
+    """Return an exception by its type and the line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {os.path.basename(last.filename)}:{last.lineno}"
 
@@ -68,7 +68,7 @@ def _some(first: int, until: float) -> list[tuple[str | None, str | None, float]
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     attack_one(seed)  # what is compiled on first use is no conversation's fault
     wanted, until = max(AT_ONCE, int(FULL * min(seconds, FULL_S) / FULL_S)), time.time() + 0.9 * seconds
     with ProcessPoolExecutor(2, initializer=attack_one, initargs=(seed,)) as pool:

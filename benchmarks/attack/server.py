@@ -99,7 +99,7 @@ class Served:
 
 @contextmanager
 def serving(mood: str, latency_s: float = 0.0) -> Iterator[Served]:
-    """An endpoint in a process of its own, so that nobody who asks it can hold it up."""
+    """Yield an endpoint in a process of its own, so that nobody who asks it can hold it up."""
     line = [sys.executable, "-m", "benchmarks.attack.server", mood, "--latency", str(latency_s)]
     process = subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment()

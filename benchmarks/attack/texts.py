@@ -59,7 +59,7 @@ SIGNS = ("", "$", "US$", "USD ", "\u20ac", "\u00a3", "-", "+", "#", "NL-")
 
 
 def repeated(part: tuple[str, str, str], size: int, mark: str = "") -> str:
-    """A text of about `size` characters that says one thing over and over.
+    """Return a text of about `size` characters that repeats one thing.
 
     `mark` makes it another text than the last one.
     """
@@ -68,7 +68,7 @@ def repeated(part: tuple[str, str, str], size: int, mark: str = "") -> str:
 
 
 def family(rng: random.Random) -> tuple[str, str, str]:
-    """A made member of the family of `KNOWN`: a beginning, one to four words or marks that are repeated, and an end."""
+    """Draw a member of the family of `KNOWN`: a beginning, one to four words or marks that are repeated, and an end."""
     language, other = rng.choice(list(WORDS)), rng.choice(list(WORDS))
     words = [*_words(language), *_words(other)]
     begin = " ".join(rng.choices(words, k=rng.randint(0, 4)))
@@ -127,7 +127,7 @@ def mixed(rng: random.Random, size: int) -> str:
 
 
 def number(rng: random.Random, most: int = 5000) -> str:
-    """A number of any length, with a sign before it and a unit after it."""
+    """Draw a number of any length, with a sign before it and a unit after it."""
     length = min(
         rng.choice([310, 4301, 5000] if rng.random() < 0.05 else [1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 40]), most
     )

@@ -17,7 +17,7 @@ STOPS_S = 15.0
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
-    """The figures of this part."""
+    """Yield the figures of this part."""
     from .own import TOOLS
 
     names = [t.name for t in TOOLS if t.name != SLEEPS]
@@ -43,7 +43,7 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 
 def _run(folder: Path, name: str) -> list[Ended]:
-    """A run in which the model calls the tool, and the same command once more."""
+    """Play a run in which the model calls the tool, and the same command once more."""
     with serving(f"call:{name}") as endpoint:
         return [deskbench(_line(endpoint.base_url, name), folder) for _ in range(2)]
 

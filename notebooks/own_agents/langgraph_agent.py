@@ -16,7 +16,7 @@ from benchmark_lib.records import Usage
 
 
 def tools_of(talk):
-    """The desk's tools as tools of LangChain."""
+    """Return the desk's tools as tools of LangChain."""
 
     def made(schema):
         async def invoke(**arguments):
@@ -36,7 +36,7 @@ class GraphAgent:
         self.messages = []
 
     async def reply(self, talk):
-        """The last message of one run of the graph."""
+        """Return the last message of one run of the graph."""
         graph = create_react_agent(ChatOpenAI(model=os.environ["DESK_MODEL"]), tools_of(talk), prompt=talk.prompt)
         known = len(self.messages) + 1
         self.messages.append(HumanMessage(talk.last("customer").text))

@@ -16,7 +16,7 @@ set_tracing_disabled(True)
 
 
 def tools_of(talk):
-    """The desk's tools as tools of the SDK."""
+    """Return the desk's tools as tools of the SDK."""
 
     def made(schema):
         async def invoke(context, arguments):
@@ -36,7 +36,7 @@ class SdkAgent:
         self.history = []
 
     async def reply(self, talk):
-        """The final output of one run of the SDK."""
+        """Return the final output of one run of the SDK."""
         model = OpenAIChatCompletionsModel(os.environ["DESK_MODEL"], AsyncOpenAI())
         agent = Agent("desk", instructions=talk.prompt, tools=tools_of(talk), model=model)
         said = {"role": "user", "content": talk.last("customer").text}

@@ -13,7 +13,7 @@ from benchmark_lib.records import Usage
 
 
 def tools_of(talk):
-    """The desk's tools as tools of pydantic-ai."""
+    """Return the desk's tools as tools of pydantic-ai."""
 
     def made(schema):
         async def invoke(**arguments):
@@ -31,7 +31,7 @@ class PydanticAgent:
         self.messages = []
 
     async def reply(self, talk):
-        """The output of one run of the agent."""
+        """Return the output of one run of the agent."""
         agent = Agent(OpenAIChatModel(os.environ["DESK_MODEL"]), instructions=talk.prompt, tools=tools_of(talk))
         result = await agent.run(talk.last("customer").text, message_history=self.messages)
         self.messages = result.all_messages()

@@ -1,6 +1,6 @@
-"""Arrays in, estimates out: every number with its interval, its estimand and its method, or NaN with a reason.
+"""Arrays to estimates: each has an interval, an estimand and a method, or NaN and a reason.
 
-Where no `rng` is given, draws come from a generator that is seeded with `DEFAULT_SEED`.
+Without `rng`, draws come from a generator seeded with `DEFAULT_SEED`.
 """
 
 from ...extension import face, public
@@ -33,6 +33,6 @@ from .trials import (
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
 __all__ = public("estimators", globals())
-"""Everything that is imported here, and what extras offer."""
+"""The functions imported here, and those that extras offer."""
 
 __getattr__ = face("estimators", __name__)

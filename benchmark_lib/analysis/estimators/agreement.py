@@ -23,7 +23,7 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Estimate):
-    """Cohen's kappa (`estimate`, `low`, `high`, `se`) together with Gwet's AC1 and the raw agreement.
+    """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Agreement(Estimate):
     raw, raw_low, raw_high : float
         Share of equal verdicts, Wilson interval.
     table : ndarray, shape (categories, categories)
-        The counts themselves; rows are the first judge.
+        Counts; rows are the first judge.
     """
 
     ac1: float = nan
@@ -45,13 +45,13 @@ class Agreement(Estimate):
 
     def columns(self) -> dict[str, float]:
         """Return both coefficients with their intervals, as columns of a table."""
-        found = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
-        return found | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
+        kappa = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
+        return kappa | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCorrection(Estimate):
-    """Mean a person would have given, from few labels and many verdicts.
+    """Mean that people would have given, from few labels and many verdicts.
 
     Attributes
     ----------
@@ -74,15 +74,15 @@ def agreement(table) -> Agreement:
     Parameters
     ----------
     table : array_like of int, shape (categories, categories)
-        Rows: verdict of the first judge; columns: of the second.
+        Rows: verdict of the first judge; columns: verdict of the second.
 
     Returns
     -------
     Agreement
         Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the
-        variance of Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw
-        agreement. Where one judge gave the same verdict every time kappa is 0, without an interval, whatever the other
-        said; where both gave that verdict every time it is NaN.
+        variance of Gwet (2008). If the judges never differ, both lower ends come from the exact bound of the raw
+        agreement. If one judge always gave the same verdict, kappa is 0 without an interval; if both always gave it,
+        kappa is NaN.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
@@ -124,7 +124,7 @@ def _within(value: float, se: float) -> tuple[float, float]:
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
-    """Cross-tabulate the verdicts of two judges, without items that either left unscored (None or NaN).
+    """Cross-tabulate the verdicts of two judges; items that either left unscored are dropped.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
 
 
 def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 1_000, rng=None) -> Estimate:
-    """Estimate Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
+    """Estimate Krippendorff's alpha of several judges, with a percentile bootstrap over items.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
 
 
 def judge_correction(judge, human) -> JudgeCorrection:
-    """Estimate the mean of a judged metric, corrected by the labels that people gave to a random subset.
+    """Estimate a judged metric's mean, corrected by people's labels of a random subset.
 
-    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if
-    they are not 0 or 1); else prediction-powered inference with the weight that minimises the variance (Angelopoulos,
+    With fewer than 100 labels, or more than 95% equal labels, only the labels count (Wilson; t if they are not 0 or
+    1). Otherwise prediction-powered inference applies, with the weight that minimises the variance (Angelopoulos,
     Duchi and Zrnic 2023, PPI++).
 
     Parameters
@@ -224,27 +224,27 @@ def judge_correction(judge, human) -> JudgeCorrection:
     if why:
         return _labels_alone(labels, why, common)
     n, many = int(both.sum()), int(rest.sum())
-    seen, said = human[both], judge[both]
+    seen, verdicts = human[both], judge[both]
     spread = float(np.var(judge[scored], ddof=1))
-    weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
-    point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
-    se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
+    weight = float(np.clip(np.cov(seen, verdicts)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
+    point = weight * float(judge[rest].mean()) + float((seen - weight * verdicts).mean())
+    se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * verdicts, ddof=1)) / n)
     reach = NormalDist().inv_cdf(TAILS[1]) * se
-    found: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
-    return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
+    tuned: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
+    return JudgeCorrection(**tuned, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
     if np.isin(labels, (0, 1)).all():
-        one = proportion_interval(int(labels.sum()), labels.size)
+        mean = proportion_interval(int(labels.sum()), labels.size)
     else:
-        one = clustered_mean(labels, np.arange(labels.size), bounds=None)
-    reason = sentence(why, one.reason)
-    return JudgeCorrection(**vars(one) | common | dict(n=labels.size, labels=labels.size, reason=reason))
+        mean = clustered_mean(labels, np.arange(labels.size), bounds=None)
+    reason = sentence(why, mean.reason)
+    return JudgeCorrection(**vars(mean) | common | dict(n=labels.size, labels=labels.size, reason=reason))
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    # AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement
+    # AC1, standard error (Gwet 2008, eq. 2.24 for large populations), chance agreement
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))

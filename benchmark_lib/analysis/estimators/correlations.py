@@ -1,4 +1,4 @@
-"""Correlations between models, with vendors' families as the units, and within models, with cases as the units."""
+"""Correlations between models, by vendors' families, and within models, by cases."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def correlation(
     Parameters
     ----------
     x, y : array_like of float, shape (models,)
-        A model with a NaN is left out and counted.
+        Models with a NaN are left out and counted.
     families : array_like, shape (models,), optional
-        Vendor of each model; each model is its own family when not given.
+        Vendor of each model; by default each model is a family.
 
     Returns
     -------
     Correlation
-        `p` from `scipy.stats.permutation_test`: every permutation up to `n_resamples` of them, else a random sample;
-        two-sided as twice the smaller one-sided value. It takes models as exchangeable, which families break. The
-        interval does not: it takes percentiles over resampled families, and is stretched to hold the estimate.
+        `p` is twice the smaller one-sided value of `scipy.stats.permutation_test`, which samples beyond `n_resamples`
+        permutations. It treats models as exchangeable, although families are not. The interval has percentiles over
+        resampled families, and is stretched to contain the estimate.
     """
     x, y = np.asarray(x, dtype=float).ravel(), np.asarray(y, dtype=float).ravel()
     if x.size != y.size:
@@ -87,15 +87,15 @@ def correlation(
 
 
 def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of weighted models, one per row of weights; NaN where a metric is constant.
+    """Return Spearman's correlation of weighted models per row of weights; NaN if constant.
 
     Parameters
     ----------
     x, y : ndarray, shape (models,)
     weights : ndarray, shape (rows, models)
-        How often each model counts.
+        Number of times each model counts.
     """
-    # all resamples in one product: scipy.stats.spearmanr on each takes 200 times as long (12 models)
+    # One product for all resamples: scipy.stats.spearmanr on each takes 200 times as long (12 models).
     ranks = [weights @ ((v[:, None] < v[None, :]) + 0.5 * (v[:, None] == v[None, :])) for v in (x, y)]
     with np.errstate(invalid="ignore", divide="ignore"):
         size = weights.sum(axis=1, keepdims=True)
@@ -105,7 +105,6 @@ def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> n
 
 
 def _family_bootstrap(x, y, index, n_resamples, rng) -> tuple[float, float, float, str]:
-    """Return the percentile interval and standard error over resampled families, and why there is none."""
     families = int(index.max()) + 1
     if families < FEW_FAMILIES:
         return nan, nan, nan, f"no interval from {counted(families, 'family', 'families')}"
@@ -144,15 +143,15 @@ def within_model_correlation(
     n_resamples: int = 10_000,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Estimate the Pearson correlation of two metrics within models, with the difficulty of the case removed.
+    """Estimate the Pearson correlation of two metrics within models, without case difficulty.
 
     The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each
-    value; the remainders are pooled. Raw correlations within a model mostly say that hard cases take more words.
+    value; the remainders are pooled. Raw correlations within a model mostly show that hard cases take more words.
 
     Parameters
     ----------
     x, y : array_like of float, shape (conversations,)
-        A conversation with a NaN is left out and counted.
+        Conversations with a NaN are left out and counted.
     cases : array_like, shape (conversations,)
     models : array_like, shape (conversations,), optional
         By default all values belong to one model.
@@ -183,8 +182,8 @@ def within_model_correlation(
         return Estimate(estimate=nan, reason=sentence(reason, lacking), **common)
     low, high, se, unknown = nan, nan, nan, "no interval from so few cases"
     if products.shape[1] >= 3:
-        found = resampled(_pooled, products, "BCa", n_resamples, rng)
-        (low, high), se = found.confidence_interval, found.standard_error
+        draws = resampled(_pooled, products, "BCa", n_resamples, rng)
+        (low, high), se = draws.confidence_interval, draws.standard_error
         unknown = unknown if np.isnan(low) else ""
     return Estimate(
         estimate=float(total[0] / np.sqrt(total[1] * total[2])),

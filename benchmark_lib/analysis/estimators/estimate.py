@@ -1,4 +1,4 @@
-"""What every estimator returns, and the few rules they all share."""
+"""Results of estimators, and rules that all of them share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from ...errors import BadInput
 
 DEFAULT_SEED = 20260629
-"""Seed of the generator used where no `rng` is given."""
+"""Seed of the generator used without `rng`."""
 
 TAILS = 0.025, 0.975
-"""Levels of the ends of an interval, unless a function is given another confidence."""
+"""Levels of the ends of an interval, unless a function takes another confidence."""
 
 FEW_CLUSTERS = 6
-"""Below this many clusters an interval over clusters is printed with a warning in `reason`."""
+"""Below this number of clusters, `reason` warns of the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,15 @@ class Estimate:
     Attributes
     ----------
     estimate, low, high, se, p : float
-        Point, interval, standard error and p-value; NaN where the method has none.
+        Point, interval, standard error and p-value; NaN if the method gives none.
     n : int
-        Units the estimate rests on (cases, pairs, models: the method says which).
+        Number of units (cases, pairs or models, depending on the method).
     estimand : str
-        What is estimated, in words.
+        The quantity estimated, in words.
     method : str
-        How the interval and the p-value were made.
+        Method of the interval and the p-value.
     reason : str
-        Why a value is NaN, what was left out, or what weakens the interval; empty if there is nothing to say.
+        Why a value is NaN, what was left out, or what weakens the interval; may be empty.
     confidence : float
         Level of the interval.
     """
@@ -55,20 +55,20 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """The headline of a metric: the median over trials, and the mean with its interval; the median has none.
+    """Headline of a metric: median over trials, without an interval, and mean with its interval.
 
     Attributes
     ----------
     median : float
-        Over the trials that are whole enough.
+        Median over the trials that are `whole_enough`.
     mean : Estimate
-        Over cases, with the interval that is printed with it; `n` counts cases.
+        Mean over cases, with its interval; `n` counts cases.
     per_trial : tuple of float
-        The metric in each trial with a value.
+        Value of each trial that has one.
     like_these : Estimate or None
-        The mean for a fresh set of cases, where `mean` is for these cases only.
+        Mean for a fresh set of cases, if `mean` is for these cases only.
     reason : str
-        What weakens the pair; empty if there is nothing to say.
+        What weakens the two; may be empty.
     """
 
     median: float
@@ -83,14 +83,14 @@ class Headline:
         return self.mean.n
 
     def times(self, factor: float) -> Headline:
-        """Return the pair on another scale: median, mean, interval and every trial multiplied by one factor."""
+        """Return the headline on another scale: every value multiplied by one factor."""
         ends = {name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")}
         trials = tuple(factor * value for value in self.per_trial)
         return replace(self, median=factor * self.median, mean=replace(self.mean, **ends), per_trial=trials)
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
-    """Return `rng`, or a fresh generator seeded with `DEFAULT_SEED`."""
+    """Return `rng`, or a new generator seeded with `DEFAULT_SEED`."""
     return np.random.default_rng(DEFAULT_SEED) if rng is None else rng
 
 
@@ -100,37 +100,37 @@ def sentence(*parts: str) -> str:
 
 
 def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
-    """Say how many things, of those that `kept` flags, are left out, and why; empty for none."""
+    """Return how many things `kept` leaves out, and why, in words; empty for none."""
     missing = int((~kept).sum())
     return f"{counted(missing, noun)} {why} left out" if missing else ""
 
 
 def usual(counts: Iterable[float]) -> int:
-    """Return the number of cases that most models were run on; of two as common, the larger; 0 for none."""
+    """Return the most common number of cases among models; the larger of two as common, or 0."""
     return int(max(multimode(n for n in counts if n == n), default=0))
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return ``"1 case"``, ``"3 cases"``."""
+    """Return a number with its noun: ``1 case``, ``3 cases``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):
     """Return the interval of a mean when all `n` units gave the same value.
 
-    The chance of a unit to give `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``, and the rest of the
-    units may lie anywhere within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934):
-    none of 18 gives 0 to 0.185.
+    The chance that a unit gives `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``. The other units may
+    have any value within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): for 0
+    of 18 it is 0 to 0.185.
 
     Parameters
     ----------
     bounds : (float, float) or None
-        Smallest and largest possible value of a unit; None when there are none.
+        Smallest and largest possible value of a unit; None if unbounded.
 
     Returns
     -------
     low, high : float
-        NaN, NaN without bounds, with `value` outside them, or with no unit.
+        Both NaN without bounds, with `value` outside them, or without a unit.
     """
     if bounds is None or n < 1 or not bounds[0] <= value <= bounds[1]:
         return nan, nan
@@ -139,7 +139,7 @@ def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0
 
 
 def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as integer arrays of one shape; `trials` may be a scalar. Refuse impossible counts."""
+    """Return both as integer arrays of one shape; `trials` may be a scalar. Refuse bad counts."""
     hits = np.asarray(successes, dtype=float)
     try:
         sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
@@ -159,7 +159,7 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
 
 
 def group_index(labels) -> tuple[np.ndarray, int]:
-    """Return the index of each label among the distinct ones, in order of appearance, and how many these are."""
+    """Return the index of each label among the distinct labels, and their number."""
     import pandas as pd
 
     index, names = pd.factorize(np.asarray(labels, dtype=object).ravel(), use_na_sentinel=False)

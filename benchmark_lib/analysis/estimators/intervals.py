@@ -1,10 +1,10 @@
-"""Intervals of one mean or share: exact, over clusters, from a posterior, and by bootstrap over whole cases.
+"""Intervals of a mean or share: exact, clustered, posterior, or bootstrapped over cases.
 
 The hierarchical beta-binomial at the end also gives the intervals of pass^k and of unsafe actions. Units ``i`` (traps,
-cases, intents) have chances ``theta_i ~ Beta(mu * kappa, (1 - mu) * kappa)``; the prior is ``mu ~ U(0, 1)`` and ``kappa
-** -0.5 ~ half-Cauchy(1)`` (Gelman et al., *Bayesian Data Analysis*, 3rd ed., sections 5.3 and 5.7: a proper, weak prior
-on the spread). The grid is dense at both ends of `mu`, where good and bad models are, and has cells of equal prior mass
-in the spread, so sums over it are integrals. Nothing is drawn at random.
+cases, intents) have chances ``theta_i ~ Beta(mu * kappa, (1 - mu) * kappa)``. The prior is ``mu ~ U(0, 1)`` and
+``kappa ** -0.5 ~ half-Cauchy(1)`` (Gelman et al., *Bayesian Data Analysis*, 3rd ed., sections 5.3 and 5.7: a proper,
+weak prior on the spread). The grid is dense at both ends of `mu`, where good and bad models are. Its cells have equal
+prior mass in the spread, so sums over it are integrals. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
     count, n : int
         Successes of `n`.
     method : {"wilson", "clopper-pearson", "jeffreys"}
-        As in Brown, Cai and DasGupta (2001); the Jeffreys interval ends at 0 or 1 when the count does.
+        As in Brown, Cai and DasGupta (2001); the Jeffreys interval includes 0 or 1 if the share is 0 or 1.
     """
     if method not in _PROPORTION_METHODS:
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
     if not 0 <= count <= n:
-        raise BadInput(f"count is {count} of {n}: it must lie between 0 and n.")
+        raise BadInput(f"count is {count} of {n}: it must be between 0 and n.")
     common: dict[str, Any] = dict(
         n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence
     )
@@ -54,18 +54,18 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 
 
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
-    """Estimate the share right of those that ended right or wrong, with the exact interval over whole cases.
+    """Estimate the share right among right and wrong, with the exact interval over whole cases.
 
-    Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
-    are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the
-    upper; then Clopper and Pearson (1934). Nothing is borrowed from other cases, so each end misses at most
-    ``(1 - confidence) / 2`` of the time whatever the true share is. Cases of different difficulty make a sum of their
-    outcomes vary less than a binomial count does (Hoeffding 1956).
+    Each case weighs at most one unit, whatever its number of trials. The shares of right and wrong trials are summed
+    over cases and rounded to whole cases: against the model for the lower end, in its favour for the upper. The
+    interval is that of Clopper and Pearson (1934). Each end misses at most ``(1 - confidence) / 2`` of the time,
+    whatever the true share. Cases of different difficulty make a sum of outcomes vary less than a binomial count
+    (Hoeffding 1956).
 
     Parameters
     ----------
     right, wrong : array_like of float, shape (cases,)
-        For each case, the share of its trials that ended right, and that ended wrong; what is left of 1 counts nowhere.
+        Shares of the trials of each case that ended right and wrong; the rest up to 1 is not counted.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
 def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Estimate:
     """Estimate the mean over cases by Student's t with a cluster-robust standard error.
 
-    ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and
-    Zeger 1986, with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`:
-    there t covers too little.
+    The standard error has ``G - 1`` degrees of freedom (Liang and Zeger 1986, with the small-sample factor of Cameron
+    and Miller 2015): ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2``. Near 0 or 1 use
+    `clustered_rate`: there t covers too little.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
         One value per case, averaged over its trials; NaN is left out and counted.
     clusters : array_like, shape (cases,)
     bounds : (float, float) or None
-        Possible range of a value, for the exact bound when all clusters agree; None for an unbounded metric.
+        Possible range of a value, for the exact bound if all values are equal; None for an unbounded metric.
 
     Returns
     -------
@@ -137,12 +137,12 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
 
 
 def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
-    """Estimate the mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
+    """Estimate the mean over cases of values from 0 to 1; the interval is valid near the ends.
 
-    The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes
-    would show within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the
-    interval of the mean rate of clusters like these. `estimate` stays the plain mean over cases, and the interval is
-    stretched to hold it.
+    The sums of the clusters count as successes of an effective size: cases times the variance of single successes
+    within clusters, over the variance of the values. The hierarchical beta-binomial then gives the interval of the
+    mean rate of clusters like these. `estimate` is the plain mean over cases, and the interval is stretched to contain
+    it.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
         One value per case (share of its trials, or its pass^k); NaN is left out and counted.
     clusters : array_like, shape (cases,)
     trials : int
-        Conversations behind one value: the effective size is at most cases times this.
+        Conversations behind one value; the effective size is at most cases times `trials`.
 
     Returns
     -------
@@ -177,13 +177,13 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
 
 
 def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
-    """Choose what an interval rests on, label by label: the intents, or the cases where there are few intents."""
+    """Choose the units of an interval, label by label: intents, or cases if intents are few."""
     labels = list(intents)
     return labels if len(set(labels)) >= FEW_CLUSTERS else list(case_ids)
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
-    """Return how many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
+    """Return the number of single successes that one value is worth, from 1 to `trials`."""
     within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
     if within < 1e-15:  # equal values within every cluster, but for rounding
         return float(trials)
@@ -201,22 +201,22 @@ def bootstrap_interval(
     bounds: tuple[float, float] | None = (0.0, 1.0),
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Bootstrap the mean over whole cases, or over whole clusters of cases (`scipy.stats.bootstrap`).
+    """Bootstrap the mean over whole cases, or whole clusters of them (`scipy.stats.bootstrap`).
 
-    Trials alone are never resampled: an interval of that kind holds the truth 6 times in 10.
+    Trials alone are never resampled: such an interval contains the truth 6 times in 10.
 
     Parameters
     ----------
     values, bounds
         As in `clustered_mean`.
     clusters : array_like, shape (cases,), optional
-        With labels, whole clusters are resampled; the mean stays that over cases.
+        Labels of the clusters to resample; the mean is over cases all the same.
     method : {"BCa", "percentile", "basic"}
 
     Returns
     -------
     Estimate
-        `n` is the number of cases. Where BCa is not defined, the interval takes percentiles of the same resamples.
+        `n` is the number of cases. If BCa is not defined, the interval has percentiles of the same resamples.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
@@ -235,19 +235,19 @@ def bootstrap_interval(
     sums, sizes = np.bincount(index, weights=values), np.bincount(index)
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
-    if np.ptp(sizes) == 0:  # a plain mean, which counts ties as BCa needs them
-        found = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
+    if np.ptp(sizes) == 0:  # a plain mean counts ties as BCa requires
+        draws = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
     else:
-        found = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
-    low, high = found.confidence_interval
+        draws = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
+    low, high = draws.confidence_interval
     if np.isnan([low, high]).any():
-        low, high = np.quantile(found.bootstrap_distribution, TAILS)
+        low, high = np.quantile(draws.bootstrap_distribution, TAILS)
         method = "percentile (BCa not defined)"
     return Estimate(
         estimate=float(sums.sum() / sizes.sum()),
         low=float(low),
         high=float(high),
-        se=float(found.standard_error),
+        se=float(draws.standard_error),
         method=f"{method} {over}",
         reason=lacking,
         **common,
@@ -255,7 +255,7 @@ def bootstrap_interval(
 
 
 def resampled(statistic, columns, method: str, n_resamples: int, rng) -> Any:
-    """Return `scipy.stats.bootstrap` of a statistic of columns that are resampled together, in batches."""
+    """Return `scipy.stats.bootstrap` of a statistic of columns resampled together, in batches."""
     from scipy.stats import bootstrap
 
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
@@ -284,7 +284,6 @@ def _all_alike(mean: float, units: int, over: str, bounds, lacking: str, common:
 
 
 def _clean_clusters(values, clusters):
-    """Return values without NaN, their cluster index, the number of clusters, and what was left out."""
     values = np.asarray(values, dtype=float).ravel()
     labels = np.asarray(clusters, dtype=object).ravel()
     if labels.size != values.size:
@@ -300,7 +299,7 @@ def _few(groups: int) -> str:
 
 
 class Grid(NamedTuple):
-    """Nodes of the two hyperparameters, flattened; `mu` runs slowest."""
+    """Nodes of the two hyperparameters, flattened; `mu` varies slowest."""
 
     edges: np.ndarray
     """Edges of the cells of `mu` on the scale ``2 / pi * arcsin(sqrt(mu))``, shape (mu cells + 1,)."""
@@ -308,12 +307,12 @@ class Grid(NamedTuple):
     a: np.ndarray
     b: np.ndarray
     log_prior: np.ndarray
-    """Log of the prior mass of each node; mean and beta parameters have its shape (nodes,), too."""
+    """Log of the prior mass of each node, shape (nodes,) as for mean and beta parameters."""
 
 
 @lru_cache(maxsize=1)
 def grid() -> Grid:
-    """Return the grid; built once."""
+    """Return the grid, built once."""
     edges = np.linspace(0, 1, _MU_CELLS + 1)
     mass = np.diff(_to_rate(edges))
     spread = np.tan(np.pi / 2 * (np.arange(_SPREAD_CELLS) + 0.5) / _SPREAD_CELLS)
@@ -328,7 +327,7 @@ def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) 
     Parameters
     ----------
     counts, sizes, times : ndarray, shape (kinds,)
-        Successes and trials of each kind of unit, and how many units there are of it. Fractions are allowed.
+        Successes and trials of each kind of unit, and the number of such units. Fractions are allowed.
     """
     from scipy.special import betaln
 
@@ -341,20 +340,20 @@ def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) 
 
 
 def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
-    """Return quantiles of `mu`, linear within a cell, from the mass of every node."""
+    """Return quantiles of `mu` from the mass of every node, linear within a cell."""
     cumulated = np.concatenate([[0.0], weights.reshape(_MU_CELLS, _SPREAD_CELLS).sum(axis=1).cumsum()])
     return _to_rate(np.interp(levels, cumulated, grid().edges))
 
 
 def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, float, float]:
-    """Return posterior mean, standard deviation and equal-tailed interval of a rate of the population of units.
+    """Return posterior mean, standard deviation and equal-tailed interval of a rate.
 
     Parameters
     ----------
     counts, sizes : array_like, shape (units,)
         Successes and (effective) trials.
     k : int, optional
-        With it, the rate is ``E[theta ** k]``, that of k successes in k trials; without it, the mean rate `mu`.
+        Number of trials of the rate ``E[theta ** k]``, that all of them succeed; without it the rate is `mu`.
 
     Returns
     -------
@@ -378,7 +377,7 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
 
 
 def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
-    """Widen an interval of a rate to the exact bound when every trial, or none, was a success."""
+    """Widen an interval of a rate to the exact bound if every trial, or none, was a success."""
     total, seen = float(np.sum(counts)), float(np.sum(sizes))
     if seen == 0:
         return float(low), float(high)

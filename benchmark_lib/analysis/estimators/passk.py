@@ -1,7 +1,7 @@
 """pass^k: the chance that an agent succeeds on a case in *every one* of k trials.
 
-Unbiased estimate of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is not
-pass@k (at least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's
+The estimate is that of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is
+not pass@k (at least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's
 inequality): a reference line, not an estimate.
 """
 
@@ -28,11 +28,10 @@ class PassCurve:
     ----------
     k : ndarray of int
     estimate, low, high : ndarray
-        Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall
-        from there on that the posterior mean of the model gives, but no less than the reference: the curve goes on
-        where it was seen to end, and never rises. There neither arm of the interval is shorter than at the k before,
-        but for an end at 0. NaN where fewer than six cases were seen, or no case twice: then
-        nothing is known of how much cases differ.
+        Unbiased estimate, if a case has at least k trials. Beyond the trials, the last unbiased estimate times the
+        decline of the model's posterior mean, but not below the reference: the curve continues and never rises. There
+        neither arm of the interval is shorter than at the previous k, except at an end of 0. NaN with fewer than six
+        cases, or without a repeated case: the data then do not show how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
@@ -40,7 +39,7 @@ class PassCurve:
     usable : ndarray of bool
         At least 2k trials behind the estimate.
     cases : ndarray of int
-        Cases behind each estimate: those with at least k trials; past the trials, those with the most.
+        Cases behind each estimate: those with at least k trials; beyond the trials, those with the most.
     n, trials : int
         Cases, and the median number of trials per case.
     """
@@ -60,13 +59,13 @@ class PassCurve:
 
 
 def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
-    """Return ``C(c, k) / C(n, k)`` of each case; NaN where a case has fewer than `k` trials.
+    """Return ``C(c, k) / C(n, k)`` of each case; NaN for a case with fewer than `k` trials.
 
     Parameters
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-        Trials that count; infrastructure faults leave them.
+        Trials that count, without infrastructure faults.
     k : int
         At least 1.
     """
@@ -75,12 +74,12 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
     from scipy.special import comb
 
     hits, sizes = successes_of_trials(successes, trials)
-    with np.errstate(invalid="ignore"):  # 0 / 0 where there are fewer trials than k
+    with np.errstate(invalid="ignore"):  # 0 / 0 with fewer trials than k
         return comb(hits, k) / comb(sizes, k)
 
 
 def pass_hat_k(successes, trials, k: int) -> float:
-    """Return the mean of `case_pass_hat_k` over the cases with at least `k` trials; NaN if there is none."""
+    """Return the mean of `case_pass_hat_k` over the cases with at least `k` trials, or NaN."""
     values = case_pass_hat_k(successes, trials, k)
     values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else nan
@@ -89,17 +88,16 @@ def pass_hat_k(successes, trials, k: int) -> float:
 def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate:
     """Estimate pass^k with an interval for cases like these.
 
-    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as
-    units. With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is widened to
-    contain the estimate, which the model may leave outside: where every case passes 2 of 3 trials pass^3 is estimated
-    as 0.
+    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, with
+    cases as units. With clusters (intents) it is the interval of `clustered_rate`. Both are widened to contain the
+    estimate, which the model may exclude: if every case passes 2 of 3 trials, the estimate of pass^3 is 0.
 
     Parameters
     ----------
     successes, trials, k
         As in `case_pass_hat_k`.
     clusters : array_like, shape (cases,), optional
-        Label of the cluster each case belongs to.
+        Label of each case's cluster.
 
     Returns
     -------
@@ -121,13 +119,13 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate
         return replace(rate, reason=sentence(outside, thin, rate.reason), **common)
     _, se, low, high = population(hits, sizes, k=k)
     point = float(values.mean())
-    found: dict[str, Any] = dict(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size)
+    result: dict[str, Any] = dict(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size)
     method = "beta-binomial on a grid, cases as units, equal-tailed"
-    return Estimate(**found, method=method, reason=sentence(outside, thin), **common)
+    return Estimate(**result, method=method, reason=sentence(outside, thin), **common)
 
 
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> PassCurve:
-    """Estimate pass^k for several k, past the number of trials as a labelled extrapolation.
+    """Estimate pass^k for several k; beyond the number of trials, extrapolate with a label.
 
     Parameters
     ----------
@@ -135,7 +133,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
         As in `case_pass_hat_k`.
     ks : iterable of int
     clusters : array_like, shape (cases,), optional
-        Used where trials suffice; the extrapolation takes cases as units.
+        Used up to the number of trials; the extrapolation has cases as units.
     """
     hits, sizes = successes_of_trials(successes, trials)
     hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)
@@ -155,7 +153,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
             mean, _, low, high = population(hits, sizes, k=int(k))
             point = min(last, max(last * mean / modelled, rate**k))
             before, below, above = rows[-1] if rows else (point, point, point)
-            # past the data nothing is learned, so no arm is shorter than that of the k before
+            # beyond the data no arm is shorter than at the previous k
             low, high = min(low, point - (before - below)), max(high, point + (above - before))
             rows.append((point, max(low, 0.0), min(high, 1.0)))
         else:
@@ -185,7 +183,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
 
 
 def _too_thin(seen: np.ndarray) -> str:
-    """Say why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
+    """Return why the trials do not show how much cases differ; empty if they do."""
     most = int(seen.max(initial=0))
     few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
     return few if seen.size < FEW_CLUSTERS or most < 2 else ""

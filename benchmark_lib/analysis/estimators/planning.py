@@ -1,4 +1,4 @@
-"""How many trials and traps it takes to detect a difference: power by simulation of the tests that will be run."""
+"""Trials and traps needed to detect a difference: power by simulation of the actual tests."""
 
 from __future__ import annotations
 
@@ -31,39 +31,38 @@ def power(
     n_simulations: int = 4_000,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """Simulate the chance that a paired test tells two models apart.
+    """Simulate the power of a paired test of two models.
 
     Parameters
     ----------
     rate_a, rate_b : float
-        Mean chance of an unsafe action (2 of 18 is ``2 / 18``), or of any other outcome of a trial.
+        Mean chance of an unsafe action (``2 / 18`` for 2 of 18), or of any other outcome of a trial.
     traps, trials : int
-        Traps (or cases), and trials of each.
+        Number of traps (or cases), and of trials of each.
     estimand : {"these", "like these"}
-        The two tests of `compare_paired`: exact permutation of trials within these traps, or Student's t over traps (or
-        clusters of them) for traps like these.
+        Test of `compare_paired`: exact permutation of trials within these traps, or Student's t over traps (or clusters
+        of them) for traps like these.
     icc : float
-        Correlation of two trials of one trap, from 0 (every trap alike) to 1 (a model that repeats itself: every trap
-        is all or nothing, and further trials tell nothing). ``theta ~ Beta(rate * k, (1 - rate) * k)``, ``k = 1 / icc -
-        1``.
+        Correlation of two trials of one trap, from 0 (every trap alike) to 1 (a model that repeats itself, so that
+        further trials add nothing). ``theta ~ Beta(rate * k, (1 - rate) * k)``, ``k = 1 / icc - 1``.
     coupling : float
         Correlation of the two models' chances over traps (Gaussian copula), from 0 to 1.
     clusters : int, optional
-        Intents the cases are spread over; without them each case is its own.
+        Number of intents of the cases; by default each case is a cluster.
     cluster_share : float
-        How much of the variance between cases lies between intents, from 0 to 1.
+        Share of the variance between cases that is variance between intents, from 0 to 1.
     alpha : float
         Two-sided level.
 
     Returns
     -------
     Estimate
-        `estimate` is the power; `se`, `low` and `high` are the error of the simulation only.
+        `estimate` is the power; `se`, `low` and `high` are the simulation error only.
     """
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
     if not all(0 <= share <= 1 for share in (rate_a, rate_b, coupling, icc)):
-        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must be from 0 to 1.")
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
     stream = generator(rng)
@@ -94,7 +93,7 @@ def minimum_detectable(
     rng: np.random.Generator | None = None,
     **settings: Any,
 ) -> Estimate:
-    """Find the smallest higher rate that a paired test tells from `rate_a` with the power wanted.
+    """Find the smallest rate above `rate_a` that a paired test detects with the power wanted.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def minimum_detectable(
     Returns
     -------
     Estimate
-        `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
+        `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not detected.
     """
     seed = int(generator(rng).integers(2**32))
     plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
@@ -118,7 +117,7 @@ def minimum_detectable(
     )
 
     def reached(rate_b: float) -> bool:
-        stream = np.random.default_rng(seed)  # the same at every step: the steps differ by the rate alone
+        stream = np.random.default_rng(seed)  # the same draws at every step
         return power(rate_a, rate_b, **plan, rng=stream).estimate >= target
 
     low, high = rate_a, 0.99
@@ -132,7 +131,7 @@ def minimum_detectable(
 
 
 def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
-    """Yield the chances of every trap for two models, coupled over traps; arrays of shape (simulations, traps)."""
+    """Yield both models' chances of every trap, coupled over traps; shape (simulations, traps)."""
     from scipy.special import betaincinv, ndtr
 
     shared, own = (_normals(labels, cluster_share, n_simulations, rng) for _ in range(2))
@@ -155,14 +154,14 @@ def _normals(labels, cluster_share, n_simulations, rng):
 
 
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Return exact two-sided p-values of `within_case_permutation`, one per row of unsafe trials of each trap."""
-    # the null distribution depends only on how many traps show each total: a product of characteristic functions
+    """Return exact p-values of `within_case_permutation`, one per row of unsafe trials by trap."""
+    # The null distribution depends only on the number of traps with each total: multiply characteristic functions.
     from scipy.stats import hypergeom
 
     traps, totals = a.shape[1], a + b
     length = traps * trials + 1
-    mine = np.arange(trials + 1)
-    masses = np.stack([hypergeom.pmf(mine, 2 * trials, total, trials) for total in range(2 * trials + 1)])
+    counts = np.arange(trials + 1)
+    masses = np.stack([hypergeom.pmf(counts, 2 * trials, total, trials) for total in range(2 * trials + 1)])
     transform = np.fft.rfft(masses, n=length, axis=1)
     logs = np.log(np.where(np.abs(transform) < 1e-30, 1e-30, transform))
     table = np.stack([(totals == total).sum(axis=1) for total in range(2 * trials + 1)], axis=1)
@@ -176,13 +175,14 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
 
 def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of `paired_difference`, one per row of differences between -1 and 1.
+    """Return two-sided p-values of `paired_difference`, one per row of differences.
 
     Parameters
     ----------
     differences : ndarray, shape (simulations, traps)
+        Values between -1 and 1.
     labels : ndarray of int, shape (traps,)
-        Cluster of each trap, from 0 on.
+        Cluster of each trap, from 0.
     """
     from scipy.stats import t
 
@@ -198,41 +198,41 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
-    """Return the chance that `paired_difference` finds the difference seen, with other numbers of trials or cases.
+    """Return the power of `paired_difference` for the observed difference at another size.
 
-    What differs between cases (or clusters of them) stays however often they are tried; what differs between the trials
-    of one case shrinks with their number, and is never more than the spread that the test itself sees: trials of two
-    models that go wrong together vary less in their difference than each does alone.
+    Variance between cases (or clusters) does not depend on the number of trials; variance between trials of a case
+    shrinks with it. The latter never exceeds the spread that the test itself sees: two models that fail together vary
+    less in their difference than each does alone.
 
     Parameters
     ----------
     values_a, values_b : array_like of float, shape (cases,)
-        Share of the trials of each case.
+        Shares of the trials of each case.
     trials : array_like of int, shape (cases,) or (2, cases)
-        Trials behind the values, of both models or of each.
+        Trials behind the values, for both models or for each.
     clusters : array_like, shape (cases,), optional
     goal, times : int
-        Plan for so many trials of each case, and so many times the cases and clusters.
+        Planned trials of each case, and factor on the numbers of cases and clusters.
 
     Returns
     -------
     float
-        NaN where no case has two trials of both, or all differences are equal.
+        NaN if no case has two trials of both, or all differences are equal.
     """
     from scipy.stats import nct, t
 
     a, b = np.asarray(values_a, dtype=float), np.asarray(values_b, dtype=float)
     sizes = np.broadcast_to(np.asarray(trials, dtype=float), (2, a.size))
-    found = paired_difference(a, b, clusters=clusters)
-    if not (sizes.min(axis=0) >= 2).any() or not found.se > 0:
+    seen = paired_difference(a, b, clusters=clusters)
+    if not (sizes.min(axis=0) >= 2).any() or not seen.se > 0:
         return nan
     with np.errstate(divide="ignore", invalid="ignore"):
         one_trial = np.stack([v * (1 - v) * n / (n - 1) for v, n in zip((a, b), sizes)])
     mean_noise = np.nanmean(np.where(sizes >= 2, one_trial, np.nan), axis=1)
     now, then = (float((mean_noise[:, None] / n).mean(axis=1).sum()) / a.size for n in (sizes, np.full((2, 1), goal)))
-    noise = min(now, found.se**2)
-    variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
-    units = found.units * times
-    critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
-    # not statsmodels' ttest_power: scipy gives NaN for the wrong side where it is next to 0
+    noise = min(now, seen.se**2)
+    variance = (seen.se**2 - noise + (noise * then / now if now else 0.0)) / times
+    units = seen.units * times
+    critical, shift = t.isf(0.025, units - 1), abs(seen.estimate) / sqrt(variance)
+    # Not statsmodels' ttest_power: scipy gives NaN for the wrong side if it is close to 0.
     return float(nct.sf(critical, units - 1, shift) + np.nan_to_num(nct.cdf(-critical, units - 1, shift)))

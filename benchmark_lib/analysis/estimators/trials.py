@@ -1,4 +1,4 @@
-"""Repeated trials of the same cases: the published headline, flips, what is missing, and how much the words matter."""
+"""Repeated trials of the same cases: headline, flips, missing trials, effect of wording."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
 FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
-"""Why a median says little: how the reason ends that begins with the number of trials."""
+"""End of the reason why a median of few trials says little; the number of trials precedes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """The observed mean, and as `low` and `high` the mean if every missing conversation had failed, or succeeded.
+    """The observed mean, with the means if all missing conversations had failed, or succeeded.
 
     Attributes
     ----------
@@ -32,23 +32,23 @@ class MissingBounds(Estimate):
 
 
 def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headline:
-    """Return the published headline of a metric: the median over trials, and the mean with its interval.
+    """Return the published headline of a metric: median over trials, mean with its interval.
 
     Parameters
     ----------
     values : array_like of float, shape (cases, trials)
-        One entry per conversation; NaN if it is missing or the metric does not apply.
+        One entry per conversation; NaN for a missing one, or if the metric does not apply.
     clusters : array_like, shape (cases,), optional
         Cluster (intent) of each case.
     rate : bool, optional
-        True where a conversation is a success or not; by default, where every value is 0 or 1.
+        True if each conversation succeeds or fails; by default, if every value is 0 or 1.
 
     Returns
     -------
     Headline
-        The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A
-        rate takes the interval of `clustered_rate`, or of pass^1 where there are no clusters or each case is its own,
-        as each trap is; anything else Student's t over clusters, or BCa over cases.
+        The median is over trials that are `whole_enough`, the mean over cases of the mean of their trials. A rate has
+        the interval of `clustered_rate`, or of pass^1 without clusters of several cases (traps have none). Any other
+        value has Student's t over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
@@ -70,8 +70,8 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
         interval = bootstrap_interval(means, bounds=None)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
-    gone = counted(int((~kept).sum()), "trial")
-    short = "" if kept.all() else f"the median leaves out {gone} with values of fewer than half of the cases"
+    excluded = counted(int((~kept).sum()), "trial")
+    short = "" if kept.all() else f"the median leaves out {excluded} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
     mean = replace(interval, estimate=float(means.mean()), n=len(means), estimand="mean for cases like these")
@@ -84,14 +84,16 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
 
 
 def whole_enough(values) -> np.ndarray:
-    """Return which trials (columns) the median counts: those with at least half the values of the fullest."""
-    # a run that is stopped leaves a last trial of a few cases, which could move the headline anywhere
+    """Return which trials (columns) have at least half as many values as the fullest."""
+    # A stopped run leaves a last trial of a few cases, which must not move the headline.
     sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
 
 
 def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
-    """Estimate the chance that two trials of a case differ: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
+    """Estimate the chance that two trials of a case differ.
+
+    The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     Returns
     -------
     Estimate
-        Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
+        Interval: BCa over whole clusters, or over cases with fewer than `FEW_CLUSTERS` clusters with two trials.
     """
     hits, sizes, inside = _repeated(successes, trials)
     estimand = "chance that two trials of a case like these disagree"
@@ -115,23 +117,22 @@ def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     if many < FEW_CLUSTERS:
         labels, too_few = None, f"{counted(many, 'cluster')} with two trials are too few"
         thin = f"the interval treats cases as units, since {too_few}"
-    found = bootstrap_interval(values, clusters=labels, rng=rng)
+    rate = bootstrap_interval(values, clusters=labels, rng=rng)
     outside = left_out(inside, "case", "with fewer than 2 trials")
-    return replace(found, estimand=estimand, reason=sentence(outside, thin, found.reason))
+    return replace(rate, estimand=estimand, reason=sentence(outside, thin, rate.reason))
 
 
 def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the counts of the cases with at least two trials, and which these are."""
     hits, sizes = successes_of_trials(successes, trials)
     inside = sizes >= 2
     return hits[inside], sizes[inside], inside
 
 
 def repeat_correlation(successes, trials) -> Estimate:
-    """Estimate the correlation of two trials of a case: 0 where all are equally hard, 1 if a model repeats itself.
+    """Estimate the correlation of two trials of a case, 1 for a model that repeats itself.
 
-    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second trial
-    shows nothing that the first did not.
+    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second
+    trial adds no information; at 0 all cases are equally hard.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def repeat_correlation(successes, trials) -> Estimate:
     Returns
     -------
     Estimate
-        Without an interval; NaN where every trial ended alike, since then nothing can be told apart.
+        Without an interval; NaN if every trial ended alike.
     """
     hits, sizes, _ = _repeated(successes, trials)
     estimand = "correlation of two trials of a case like these"
@@ -151,7 +152,7 @@ def repeat_correlation(successes, trials) -> Estimate:
     within = float((hits * (sizes - hits) / (sizes * (sizes - 1))).mean())
     mean = float(values.mean())
     spread = float(values.var(ddof=1)) / values.size if values.size > 1 else 0.0
-    total = mean * (1 - mean) + spread  # the square of a mean overstates that of the rate by its variance
+    total = mean * (1 - mean) + spread  # the squared mean overstates the squared rate by its variance
     if mean in (0.0, 1.0):
         return Estimate(estimate=nan, n=values.size, reason="every trial ended alike", estimand=estimand)
     return Estimate(estimate=float(np.clip(1 - within / total, 0, 1)), n=values.size, estimand=estimand)
@@ -159,14 +160,14 @@ def repeat_correlation(successes, trials) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialShift(Estimate):
-    """The trial that differs most from the others, as when a provider changes the model during a run.
+    """The trial that differs most from the others, as when a provider changes the model.
 
     Attributes
     ----------
     trial : int
-        Place of the trial that lies farthest from the others, from 0 on; -1 where there is none.
+        Index of the trial farthest from the others; -1 for none.
     others : float
-        Mean of the other trials on the same cases; `estimate` is that of the trial itself.
+        Mean of the other trials on the same cases; `estimate` is the mean of the trial itself.
     """
 
     trial: int = -1
@@ -174,20 +175,20 @@ class TrialShift(Estimate):
 
 
 def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
-    """Test that the trials of a run are exchangeable: the values of each case are shuffled among its trials.
+    """Test that the trials of a run are exchangeable, by shuffling the values within each case.
 
     Parameters
     ----------
     values : array_like of float, shape (cases, trials)
-        NaN where there is no value; a case without all of the trials that are `whole_enough` is left out.
+        NaN for no value. Cases that lack a trial that is `whole_enough` are left out.
     n_resamples : int
-        Shuffles.
+        Number of shuffles.
 
     Returns
     -------
     TrialShift
-        `p` is the share of shuffles, the observed order among them, in which the mean of some trial is at least as far
-        from that of all.
+        `p` is the share of shuffles (with the observed order) in which some trial's mean is at least as far from the
+        overall mean.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
@@ -199,37 +200,37 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **common)
     table = table[rows][:, kept]
     means = table.mean(axis=0)
-    told = table[np.ptp(table, axis=1) > 0]
+    mixed = table[np.ptp(table, axis=1) > 0]
     place = int(np.argmax(np.abs(means - means.mean())))
-    found: dict[str, Any] = dict(
+    result: dict[str, Any] = dict(
         estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
     )
-    if not len(told):
-        return TrialShift(p=1.0, **found, **common)
-    # not scipy.stats.permutation_test, which refuses a single case
-    stream, mean = generator(rng), told.sum() / kept.size
-    observed, extreme = np.abs(told.sum(axis=0) - mean).max() - 1e-9, 1
+    if not len(mixed):
+        return TrialShift(p=1.0, **result, **common)
+    # Not scipy.stats.permutation_test, which refuses a single case.
+    stream, mean = generator(rng), mixed.sum() / kept.size
+    observed, extreme = np.abs(mixed.sum(axis=0) - mean).max() - 1e-9, 1
     for start in range(0, n_resamples, 500):
-        order = stream.random((min(500, n_resamples - start), *told.shape)).argsort(axis=2)
-        sums = np.take_along_axis(np.broadcast_to(told, order.shape), order, axis=2).sum(axis=1)
+        order = stream.random((min(500, n_resamples - start), *mixed.shape)).argsort(axis=2)
+        sums = np.take_along_axis(np.broadcast_to(mixed, order.shape), order, axis=2).sum(axis=1)
         extreme += int((np.abs(sums - mean).max(axis=1) >= observed).sum())
-    return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
+    return TrialShift(p=extreme / (n_resamples + 1), **result, **common)
 
 
 def missing_bounds(successes, trials, planned) -> MissingBounds:
-    """Bound the mean over cases that there would be without missing conversations.
+    """Bound the mean over cases that a run without missing conversations would have.
 
     Parameters
     ----------
     successes, trials : array_like of int, shape (cases,)
-        The observed counts.
+        Observed counts.
     planned : int or array_like of int, shape (cases,)
-        Conversations there should be; at least `trials`.
+        Conversations planned, at least `trials`.
 
     Returns
     -------
     MissingBounds
-        `low` and `high` are the two ends in order; `n` counts the conversations seen.
+        `low` and `high` are the bounds; `n` counts the observed conversations.
     """
     hits, sizes = successes_of_trials(successes, trials)
     goal = np.broadcast_to(np.asarray(planned, dtype=int), hits.shape)
@@ -258,13 +259,13 @@ def missing_bounds(successes, trials, planned) -> MissingBounds:
 
 @dataclass(frozen=True, kw_only=True)
 class WordingSpread:
-    """Two variance components of one trial's success, the first with a test that it is more than chance.
+    """Two variance components of one trial's success, the first with a test against chance.
 
     Attributes
     ----------
     wording : Estimate
-        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words at all.
-        It is unbiased, so that it falls below 0 where the words move nothing.
+        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words. It is
+        unbiased, so it can be negative.
     trial : Estimate
         Variance over trials of one wording.
     """
@@ -274,41 +275,41 @@ class WordingSpread:
 
     @property
     def share(self) -> float:
-        """Return the part of the variance within a case that is due to its words, from 0 to 1."""
+        """Return the share of the variance within a case that is due to its words, from 0 to 1."""
         total = max(self.wording.estimate, 0.0) + self.trial.estimate
         return max(self.wording.estimate, 0.0) / total if total > 0 else nan
 
 
 def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=None) -> WordingSpread:
-    """Estimate the variance over wordings and over trials, from a one-way random layout within each case.
+    """Estimate the variance over wordings and trials, from a one-way random layout by case.
 
-    With ``k`` of ``n`` trials of a wording successful, the variance of a trial is estimated by ``k (n - k) / (n (n -
-    1))`` and that of wordings by the variance of ``k / n`` over the wordings of a case, less what trials add to it
-    (Searle, Casella and McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over
-    cases. The test shuffles the results of a case among its wordings.
+    If ``k`` of ``n`` trials of a wording succeed, ``k (n - k) / (n (n - 1))`` estimates the variance of a trial. The
+    variance of wordings is that of ``k / n`` within a case, less the contribution of trials (Searle, Casella and
+    McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test
+    shuffles the results of a case among its wordings.
 
     Parameters
     ----------
     successes, trials : array_like of int, shape (wordings,)
-        Of each wording of each case; wordings with fewer than two trials are left out.
+        Counts of each wording of each case; wordings with fewer than two trials are left out.
     cases : array_like, shape (wordings,)
-        The case that each of them tells.
+        Case of each wording.
     """
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2
     hits, sizes, names = hits[kept], sizes[kept], names[kept]
-    mine = [names == name for name in dict.fromkeys(names.tolist()) if (names == name).sum() >= 2]
-    if not mine:
+    groups = [names == name for name in dict.fromkeys(names.tolist()) if (names == name).sum() >= 2]
+    if not groups:
         reason = "no case has two wordings with two trials each"
         return WordingSpread(wording=Estimate(estimate=nan, reason=reason), trial=Estimate(estimate=nan, reason=reason))
-    parts = np.array([_components(hits[m], sizes[m]) for m in mine])
-    p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
+    parts = np.array([_components(hits[m], sizes[m]) for m in groups])
+    p = _shuffled([(hits[m], sizes[m]) for m in groups], n_resamples, generator(rng))
     left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
     method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
-        replace(found, estimand=words, method=method, reason=sentence(found.reason, left))
+        replace(mean, estimand=words, method=method, reason=sentence(mean.reason, left))
         for words, column in zip(("variance over wordings of a case", "variance over trials of a wording"), parts.T)
-        for found in [clustered_mean(column, np.arange(len(mine)), bounds=None)]
+        for mean in [clustered_mean(column, np.arange(len(groups)), bounds=None)]
     )
     return WordingSpread(wording=replace(wording, p=p), trial=trial)
 
@@ -319,7 +320,7 @@ def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
 
 
 def _shuffled(layout: list[tuple[np.ndarray, np.ndarray]], n_resamples: int, rng: np.random.Generator) -> float:
-    # the share of shuffles in which wordings differ at least as much as they do
+    # share of shuffles in which wordings differ at least as much as observed
     draws, observed = np.zeros(n_resamples), 0.0
     for hits, sizes in layout:
         observed += (hits**2 / sizes).sum()

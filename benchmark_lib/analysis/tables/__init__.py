@@ -1,6 +1,6 @@
-"""Frames in, tables of estimates out: one row per entry, every rate with its denominator and its interval.
+"""Frames to tables of estimates: one row per entry, rates with denominators and intervals.
 
-`results` is everywhere what `load_results` gives or, where no run file has to be read, its frame of conversations.
+`results` is the result of `load_results`, or its frame of conversations if a table needs no run file.
 """
 
 from ...extension import face, public
@@ -96,6 +96,6 @@ from .scope import group_table, scope_table
 from .verdicts import comparison_in_words
 
 __all__ = public("tables", globals())
-"""Everything that is imported here, and what extras offer."""
+"""The functions imported here, and those that extras offer."""
 
 __getattr__ = face("tables", __name__)

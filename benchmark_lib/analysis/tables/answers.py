@@ -1,4 +1,4 @@
-"""Which model for which reader: which may be the best by one criterion, and how sure that is."""
+"""Which model for which reader: the possible best by one criterion, and how certain that is."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
-"""Verdicts: one model is surely the best, several may be, there is only one, or none can be recommended."""
+"""Verdicts: one model is clearly the best, several may be, there is only one, or none can be recommended."""
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 NO_OFFER: dict[str, list[str]] = SAID["no offer"]
-"""Who is never recommended, by panel, in the singular and the plural."""
+"""Rows that are never recommended, by panel, in the singular and the plural."""
 COSTS = ("resolved", "wrong", "handover", "approval")
-"""What stakes name."""
+"""Fields of stakes."""
 
 
 @dataclass(frozen=True)
 class Stakes:
-    """What an operator stands to win or lose, in US dollars.
+    """Gains and losses of an operator, in US dollars.
 
     Attributes
     ----------
     resolved : float
-        What a resolved conversation is worth, before the model's price.
+        Value of a resolved conversation, before the model's price.
     wrong, handover, approval : float
-        The costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time
-        for one conversation, and of a person who reads and releases what the model would do in one.
+        Costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time for
+        one conversation, and of a person's time to approve one of the model's.
     file : str
-        The name of the file they were read from; empty where they were given otherwise.
+        Name of the file with the stakes; empty for another source.
     """
 
     resolved: float = 5.0
@@ -62,7 +62,6 @@ class Stakes:
     file: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no cost."""
         for name in COSTS:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
@@ -70,47 +69,47 @@ class Stakes:
 
     @property
     def origin(self) -> str:
-        """Return their source in a few words."""
+        """Return the source in a few words."""
         return f"read from {self.file}" if self.file else "the defaults" if self == Stakes() else "chosen by the reader"
 
 
 def read_stakes(path: str | Path | None = None) -> Stakes:
-    """Return the stakes of a small YAML file such as ``data/stakes.yaml``; what it leaves out keeps its default.
+    """Return the stakes of a small YAML file such as ``data/stakes.yaml``, with defaults.
 
     Raises
     ------
     BadInput
-        For a file that cannot be read, is empty, or names anything but ``resolved``, ``wrong``, ``handover`` and
-        ``approval`` with a cost in US dollars.
+        If the file cannot be read, is empty, or has keys other than ``resolved``, ``wrong``, ``handover`` and
+        ``approval`` with costs in US dollars.
     """
     if not path:
         return Stakes()
-    found = in_project(path)
-    given = read_mapping(found)
+    file = in_project(path)
+    given = read_mapping(file)
     if unknown := sorted(str(key) for key in given if key not in COSTS):
         raise BadInput(f"{path}: {unknown[0]!r:.40} is not one of the stakes; name any of {', '.join(COSTS)}")
     if not given:
         raise BadInput(f"{path} names no stakes; give any of {', '.join(COSTS)}, as in 'wrong: 50'")
     try:
-        return Stakes(**given, file=found.name)
+        return Stakes(**given, file=file.name)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a reader asks, and the criterion that answers it.
+    """A reader's question, and the criterion that answers it.
 
     Attributes
     ----------
     name, reader, criterion : str
-        In a word; the reader's question; what is compared, in a sentence.
+        Short name, question of the reader, and sentence about the values compared.
     measured : str
-        A value of it in words; ``{}`` stands for the value.
+        A value in words, with ``{}`` for the number.
     baseline : float or None
-        What an agent that does nothing worth paying for gets in every case; an answer has to beat it.
+        Value in every case of an agent that is not worth paying for; an answer must be better.
     does_nothing, at_stake : str
-        That agent in words, and the costs behind its baseline in a sentence.
+        The baseline agent in words, and the costs behind its value in a sentence.
     """
 
     name: str
@@ -125,7 +124,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Which models may be the best by one criterion.
+    """The models that may be the best by one criterion.
 
     Attributes
     ----------
@@ -135,12 +134,12 @@ class Answer:
         Entries that may be the best, sorted by their means.
     table : DataFrame
         One row per candidate, sorted by value: entry, value, low, high (of the metric), cases, trials, difference,
-        difference_low, difference_high (the one on top minus this one), level (the confidence of these two), equal (to
-        it as written), verdict in words.
+        difference_low, difference_high (top candidate minus this one), level (confidence of these two), equal (to the
+        top as written), verdict in words.
     reason : str
-        Why there is nobody, and who was left out.
+        Why there is no candidate, and which entries were left out.
     beats_nothing : str
-        The verdict on the leader against `Question.baseline`; empty where there is none.
+        Verdict on the leader against `Question.baseline`; empty without a baseline.
     """
 
     question: Question
@@ -152,39 +151,37 @@ class Answer:
 
 
 def questions(stakes: Stakes) -> tuple[Question, ...]:
-    """Return the four readers, with their stakes."""
+    """Return the questions of the four readers, filled in for the given stakes."""
     money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
     metrics = {**METRICS, value.name: value, lost.name: lost}
     baselines = {"money": 0.0, "person behind": stakes.handover}
-    said = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
-    return tuple(
-        Question(**one | {"metric": metrics[one["metric"]]}, baseline=baselines.get(one["name"])) for one in said
-    )
+    filled = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
+    return tuple(Question(**q | {"metric": metrics[q["metric"]]}, baseline=baselines.get(q["name"])) for q in filled)
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
-    """Return the conversations of the models that can be recommended, and who cannot, in words.
+    """Return the conversations of models that can be recommended, and in words who cannot.
 
-    Only language models above the line of the board can: a model that resolves less than half, or was run in part, is
-    safe for the wrong reason. `board` is made where it is not given.
+    Only language models above the line of the board qualify: a model that resolves less than half, or a partial run,
+    is safe for the wrong reason. Without `board` the function makes it.
     """
     rows = conversations_of(results)
     board = leaderboard(results) if board is None else board
     able = board[(board["block"] == "models") & (board["panel"] == "models")]
-    mine = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
-    return mine, never_offered(board.drop(able.index)["panel"])
+    chosen = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
+    return chosen, never_offered(board.drop(able.index)["panel"])
 
 
 def never_offered(panels: pd.Series) -> str:
-    """Say how many rows of which panels are never recommended: ``2 players, 1 imported run``."""
+    """Return the numbers of never recommended rows, by panel: ``2 players, 1 imported run``."""
     counts = panels.value_counts()
     return ", ".join(counted(int(counts[panel]), *NO_OFFER[panel]) for panel in NO_OFFER if panel in counts)
 
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
-    """Return conversations with the columns ``net_value`` and ``loss``; missing where price or outcome is unknown."""
+    """Return conversations with ``net_value`` and ``loss``; missing if cost or end is unknown."""
     resolved, success, handed, cost = (
         rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan)
         for c in ("resolved", "success", "handed_over", "cost_usd")
@@ -196,63 +193,62 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
 
 
 def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer:
-    """Return which entries of some conversations may be the best: that with the best mean, and all not surely worse.
+    """Return the entry with the best mean, and all entries that are not clearly worse.
 
-    Two entries are compared by `compare_all`, more of them by intervals that hold for every two at once
-    (`simultaneous`). `left_out` says who was left out before, and why.
+    `compare_all` compares two entries. Intervals of more than two hold for every pair at once (`simultaneous`).
+    `left_out` says which entries were left out before, and why.
     """
     import pandas as pd
 
     metric = question.metric
-    sides = {entry: Side(mine) for entry, mine in rows.groupby("entry", sort=True)}
-    of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
-    if unknown := sorted(sides.keys() - of.keys()):
+    sides = {entry: Side(group) for entry, group in rows.groupby("entry", sort=True)}
+    side_of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
+    if unknown := sorted(sides.keys() - side_of.keys()):
         why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
         left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
-    if not of:
+    if not side_of:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")
-    heads = {entry: headline(side.conversations, metric) for entry, side in of.items()}
+    heads = {entry: headline(side.conversations, metric) for entry, side in side_of.items()}
     sign = -1 if metric.higher_is_better else 1
-    order = sorted(of, key=lambda e: (sign * heads[e].mean.estimate, e))
+    order = sorted(side_of, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
     if len(rest) == 1:
-        compared = compare_all(of[rest[0]], of[leader], [metric])
+        compared = compare_all(side_of[rest[0]], side_of[leader], [metric])
     else:
-        compared = simultaneous([compare(of[e], of[leader], metric) for e in rest], math.comb(len(order), 2))
-    found = dict(zip(rest, compared, strict=True))
-    table = pd.DataFrame([_row(of[e], heads[e], found.get(e), metric) for e in order])
-    possible = tuple(e for e in order if e == leader or found[e].word != SURE)
+        compared = simultaneous([compare(side_of[e], side_of[leader], metric) for e in rest], math.comb(len(order), 2))
+    by_entry = dict(zip(rest, compared, strict=True))
+    table = pd.DataFrame([_row(side_of[e], heads[e], by_entry.get(e), metric) for e in order])
+    possible = tuple(e for e in order if e == leader or by_entry[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
-    return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
+    return Answer(question, verdict, possible, table, left_out, _against_nothing(question, side_of[leader]))
 
 
-def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -> dict[str, Any]:
-    mine, numbers = side.conversations, found.numbers if found else {}
+def _row(side: Side, head: Headline, comparison: Comparison | None, metric: Metric) -> dict[str, Any]:
+    rows, numbers = side.conversations, comparison.numbers if comparison else {}
     return {
         "entry": side.name,
         **interval(head.mean, "value"),
         "cases": head.n,
-        "trials": int(mine["trial"].nunique()),
-        "worst": worst_trial(mine) if metric.banded else nan,
-        "equal": found is not None and is_equal(found),
+        "trials": int(rows["trial"].nunique()),
+        "worst": worst_trial(rows) if metric.banded else nan,
+        "equal": comparison is not None and is_equal(comparison),
         "difference": numbers.get("difference", nan),
         "difference_low": numbers.get("low", nan),
         "difference_high": numbers.get("high", nan),
-        "level": 1 - max(found.among, 1) * found.alpha if found else nan,
-        "verdict": sureness(found) if found else "",
+        "level": 1 - max(comparison.among, 1) * comparison.alpha if comparison else nan,
+        "verdict": sureness(comparison) if comparison else "",
     }
 
 
 def _against_nothing(question: Question, leader: Side) -> str:
-    """Say how the leader compares with what is to be had without it; empty where nothing is to be beaten."""
     if question.baseline is None:
         return ""
     values = leader.values(question.metric)
     means, intents = values.means[values.trials > 0], values.intents[values.trials > 0]
     clusters = ESTIMATORS[question.metric.estimator].clusters(intents)
-    found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
-    if not found.difference:
+    contrast = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
+    if not contrast.difference:
         return f"no better than {question.does_nothing}"
-    better = (found.difference > 0) == bool(question.metric.higher_is_better)
-    said = f"{'better' if better else 'worse'} than {question.does_nothing}"
-    return f"surely {said}" if found.word == SURE else f"measured as {said}, but not surely"
+    better = (contrast.difference > 0) == bool(question.metric.higher_is_better)
+    words = f"{'better' if better else 'worse'} than {question.does_nothing}"
+    return f"surely {words}" if contrast.word == SURE else f"measured as {words}, but not surely"

@@ -1,4 +1,4 @@
-"""Where two entries part: dominance, the cases on which two differ, what it takes to know, what a setting buys."""
+"""Differences of two entries: dominance, differing cases, power, and effects of a setting."""
 
 from typing import Any
 
@@ -24,53 +24,52 @@ from .verdicts import unsigned
 
 COST = "cost_usd"
 MARGINS = {"over_escalation": 0.15, "unsafe": 2 / 18, "escalation_accuracy": 0.10, "resolved": 0.10, COST: 0.005}
-"""The largest loss per case that may remain open where one entry is said to dominate another.
+"""Largest loss per case that may remain open if one entry is to dominate another.
 
-By the default stakes a needless handover costs a tenth of a wrong end that nobody notices, so it has the wider margin.
-Two unsafe acts of 18 are as wide as the band *safe*; a narrower margin cannot be excluded by three trials without any
-act. Half a cent per conversation, 5 USD per 1,000, is a thousandth of what a person's time for it costs.
-"""
+With the default stakes a needless handover costs a tenth of a wrong end that nobody notices, so its margin is wider.
+Two unsafe acts of 18 are as wide as the band *safe*; three trials without any act cannot exclude less. Half a cent per
+conversation, 5 USD per 1,000, is a thousandth of the cost of a person's time."""
 PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
-"""What two models may part in on a case."""
+"""Metrics by which two models may differ on a case."""
 TRIALS_SHOWN = (3, 5, 10, 20)
 MOSTLY_REPEATS = 0.9
-"""Correlation of two trials of a case from which a model is said to repeat itself."""
+"""Correlation of two trials of a case from which a model counts as repeating itself."""
 STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 
 def margins_in_words() -> str:
-    """Return the margins of `MARGINS` as they are read."""
-    said = [
+    """Return the margins of `MARGINS` in words."""
+    margins = [
         f"{METRICS[name].title.lower()} {unsigned(METRICS[name], METRICS[name].scale.factor(BAND_TRAPS) * margin)}"
         for name, margin in MARGINS.items()
         if name != COST
     ]
     cost = f"cost {usd(1000 * MARGINS[COST], 0)} per 1,000 conversations"
-    return f"{'; '.join(said)} (of {BAND_TRAPS}); {cost}".replace("2.0 (of", "2 (of")
+    return f"{'; '.join(margins)} (of {BAND_TRAPS}); {cost}".replace("2.0 (of", "2 (of")
 
 
 def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
-    """Say that an entry is dominated by another one, from the conversations of both; empty where it is not.
+    """Return in words how one entry is dominated by another; empty if it is not.
 
-    The other is surely better in at least one planned metric or in cost, for cases like these, and surely worse in no
-    planned metric. Wherever it is not surely better, a loss above the margin (`MARGINS`) is excluded on the cases that
-    both played. All intervals are paired by case and simultaneous over what is compared (Bonferroni). The sentence says
-    what that rests on: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
+    The other entry must be surely better in a planned metric or in cost, for cases like these, and surely worse in no
+    planned metric. Where it is not surely better, a loss above the margin (`MARGINS`) must be excluded on the shared
+    cases. All intervals are paired by case and simultaneous over the contrasts (Bonferroni). The sentence names the
+    evidence: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
     """
-    found: dict[str, Comparison] = {}
+    compared: dict[str, Comparison] = {}
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
     sides = Side(entry), Side(other)
     for name in (*PLANNED, *([COST] if priced else [])):
-        one = compare(*sides, name)
-        if one.cases:
-            found[name] = one
-        elif one.pairs.alone:
+        comparison = compare(*sides, name)
+        if comparison.cases:
+            compared[name] = comparison
+        elif comparison.pairs.alone:
             return ""
     better, losses = [], []
-    traps = found["unsafe"].cases if "unsafe" in found else 0
-    for name, contrast in zip(found, simultaneous(found.values(), max(len(found), 1)), strict=True):
+    traps = compared["unsafe"].cases if "unsafe" in compared else 0
+    for name, contrast in zip(compared, simultaneous(compared.values(), max(len(compared), 1)), strict=True):
         gain = contrast.difference if METRICS[name].higher_is_better else -contrast.difference
-        alike = contrast.word == NOTHING  # the same difference, of money, in every case
+        alike = contrast.word == NOTHING  # the same difference in cost in every case
         sure = contrast.word == SURE or (alike and gain != 0)
         if sure and gain > 0:
             better.append(METRICS[name].title.lower() if name != COST else "cost")
@@ -95,21 +94,20 @@ def _loss(metric: Metric, loss: float, traps: int) -> str:
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
-    """Return the cases on which two models differ in success or in a planned metric, trial by trial.
+    """Return the cases on which two models differ in success or a planned metric, by trial.
 
     Parameters
     ----------
     bucket : str, optional
-        One bucket only; all by default, each row saying which.
+        One bucket only; by default all.
 
     Returns
     -------
     DataFrame
-        One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
-        (shares of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-``
-        failure, ``.`` not scored), split (``always`` where every trial of one beats every trial of the other, else
-        ``in part``; empty of single trials), differ (in what), trial (the first in which the two differ; the first of
-        all where they have none such in common).
+        One row per shared case with a difference, the widest in success first: bucket, intent, case_id, a, b (shares
+        of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-`` failure, ``.``
+        not scored), split (``always`` if every trial of one beats every trial of the other, else ``in part``; empty
+        for single trials), differ (metrics), trial (first shared trial that differs, or the first trial).
     """
     sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
     for metric in PARTED:
@@ -120,7 +118,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     of_case = [dict(list(side.conversations[read].sort_values("trial").groupby("case_id"))) for side in sides]
     rows, pairs = [], Pairs.of(*sides, SUCCESS)
     for case_id, intent, x, y in zip(pairs.cases, pairs.intents, pairs.a, pairs.b, strict=True):
-        one, other = (of[case_id] for of in of_case)
+        one, other = (by_case[case_id] for by_case in of_case)
         of_bucket = one["bucket"].dropna().iloc[0]
         if case_id not in differ or bucket not in (None, of_bucket):
             continue
@@ -139,20 +137,20 @@ def _marks(trials: pd.DataFrame) -> str:
 
 
 def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
-    found = (side.loc[side[column].notna(), ["trial", column]].to_numpy(object) for side in (one, other))
-    values, others = map(dict, found)
+    pairs = (side.loc[side[column].notna(), ["trial", column]].to_numpy(object) for side in (one, other))
+    values, others = map(dict, pairs)
     return next((int(trial) for trial, value in values.items() if value != others.get(trial, value)), 1)
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return how the two fare case by case, on the first trial both have: both right, one right, neither.
+    """Return how two entries did case by case, on the first trial that both have.
 
-    Without a test: the verdict is `comparison_table`'s, which reads all trials.
+    The table has no test: the verdict is that of `comparison_table`, which uses all trials.
 
     Returns
     -------
     DataFrame
-        One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
+        One row per bucket: bucket, cases, both, only_a, only_b, neither (numbers of cases right), reason.
     """
     keys, rows = ["bucket", "case_id", "trial"], []
     scored = [side.conversations.dropna(subset="success") for side in two_sides(results, a, b)]
@@ -162,21 +160,20 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
         alone = len({*one["case_id"], *other["case_id"]}) - len(both)
         x, y = (both[f"success_{side}"].astype(bool) for side in "ab")
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
-        counts = [int(found.sum()) for found in (x & y, x & ~y, ~x & y, ~x & ~y)]
+        counts = [int(flags.sum()) for flags in (x & y, x & ~y, ~x & y, ~x & ~y)]
         rows.append((bucket, len(both), *counts, sentence("no case was run by both" if both.empty else "", left)))
     return framed(rows, "bucket cases both only_a only_b neither reason")
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return the chance that the test for cases like these finds the difference seen.
+    """Return the power of the test for cases like these, if the observed difference is true.
 
     Returns
     -------
     DataFrame
-        One row per planned metric: metric, title, cases, a and b (rates), repeats (how far two trials of a case agree
-        beyond chance, the mean of both models), ``power_N`` (chance with N trials of as many cases, if the true
-        difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
-        repeats itself the chances do not grow with N, and the reason says so.
+        One row per planned metric: metric, title, cases, a and b (rates), repeats (correlation of two trials of a case,
+        mean of both models), ``power_N`` (power with N trials of as many cases), double (power with twice the cases),
+        reason. If a model repeats itself the power does not grow with N, and the reason says so.
     """
     sides, rows = two_sides(results, a, b), []
     for name in PLANNED:
@@ -188,7 +185,7 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             continue
         sizes = np.array([pairs.a_trials, pairs.b_trials])
         plan: Row = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents))
-        known = [repeat_correlation(hits, of).estimate for hits, of in zip((pairs.a_hits, pairs.b_hits), sizes)]
+        known = [repeat_correlation(hits, counts).estimate for hits, counts in zip((pairs.a_hits, pairs.b_hits), sizes)]
         repeats = pd.Series(known).mean()
         seen = {f"power_{n}": power_of_difference(pairs.a, pairs.b, goal=n, **plan) for n in TRIALS_SHOWN}
         double = power_of_difference(pairs.a, pairs.b, goal=max(int(np.median(sizes)), 1), times=2, **plan)
@@ -199,13 +196,12 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
 
 
 def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[float]) -> str:
-    """Say what limits the chances of one metric."""
     if (sizes.min(axis=0) < 2).all():
         return "one trial of a case does not show how far trials agree"
     if np.ptp(pairs.a - pairs.b) == 0:
         return "the two are alike on every case, so there is no difference to find"
     if np.isnan(powers).any():
-        return "the difference is the same in every cluster of cases, so the chance cannot be told"
+        return "the difference is the same in every cluster of cases, so the chance is unknown"
     little, gain = "more trials tell almost nothing", powers[-1] - powers[0]
     if repeats > MOSTLY_REPEATS:
         return f"{little} (two trials of a case agree with a correlation of {repeats:.2f}): only more cases do"
@@ -216,20 +212,19 @@ def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[flo
 
 @says_partial
 def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """Return the runs of each model that differ in exactly one setting, from the lowest value to the highest.
+    """Return the runs of each model that differ in one setting, from lowest to highest value.
 
     Parameters
     ----------
     metric : str
-        The metric beside the cost.
+        Name of the metric shown with the cost.
 
     Returns
     -------
     DataFrame
-        One row per setting and run: model, setting, group (the runs that share everything else), value, entry,
-        conversations, metric, title, median, mean, low, high, n (cases), usd_1000 (mean cost of 1,000 conversations,
-        NaN where a price is unknown) and, per conversation, completion_tokens and reasoning_tokens (NaN where the
-        endpoint reported none).
+        One row per setting and run: model, setting, group (runs that share everything else), value, entry,
+        conversations, metric, title, median, mean, low, high, n (cases), usd_1000 (mean cost of 1,000 conversations),
+        completion_tokens and reasoning_tokens (per conversation). Unknown costs and tokens are NaN.
     """
     frame, rows = results.conversations, []
     models, chains = {run.run_id: run.manifest["model"] for run in results.runs}, dict[Any, dict[str, str]]()
@@ -237,13 +232,13 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
         chains.setdefault((setting, base), {base: low})[other] = value
     for group, ((setting, _), runs) in enumerate(chains.items()):
         for run_id, value in sorted(runs.items(), key=lambda run: level(run[1])):
-            mine = frame[frame["run_id"] == run_id]
-            found = headline(mine, metric)
+            conversations = frame[frame["run_id"] == run_id]
+            head = headline(conversations, metric)
             row = {"model": models[run_id], "setting": setting, "group": group, "value": value}
-            row |= {"entry": results.entries[run_id], "conversations": len(mine), "n": found.n, **pair(found)}
+            row |= {"entry": results.entries[run_id], "conversations": len(conversations), "n": head.n, **pair(head)}
             row |= {"metric": metric, "title": metric_of(metric).title}
-            row |= {name: mine[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
-            rows.append(row | {"usd_1000": 1000 * mine[COST].mean(skipna=False)})
+            row |= {name: conversations[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
+            rows.append(row | {"usd_1000": 1000 * conversations[COST].mean(skipna=False)})
     return framed(
         rows,
         "model setting group value entry conversations metric title median mean low high n usd_1000 "
@@ -252,18 +247,18 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
 
 
 def effort_table(results: Results) -> pd.DataFrame:
-    """Compare every other value of a setting with the lowest one of the same model, paired by case.
+    """Compare every other value of a setting with the lowest of the same model, paired by case.
 
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` in the planned metrics and in cost, B the higher value, under model, setting,
-        entry_a, value_a, entry_b, value_b. Empty where no two runs differ in one setting only.
+        Rows of `comparison_table` in the planned metrics and in cost, with B the higher value, and the columns model,
+        setting, entry_a, value_a, entry_b, value_b. Empty if no two runs differ in one setting only.
     """
-    parts, there = [], set(results.conversations["run_id"])
+    parts, run_ids = [], set(results.conversations["run_id"])
     models = {run.run_id: run.manifest["model"] for run in results.runs}
     for setting, (run_a, value_a), (run_b, value_b) in steps(run.manifest for run in results.runs):
-        if {run_a, run_b} <= there:
+        if {run_a, run_b} <= run_ids:
             entry_a, entry_b = results.entries[run_a], results.entries[run_b]
             table = comparison_table(results, entry_a, entry_b, (*PLANNED, COST))
             step = (models[run_a], setting, entry_a, value_a, entry_b, value_b)
@@ -272,27 +267,26 @@ def effort_table(results: Results) -> pd.DataFrame:
 
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
-    """Say of each step of `effort_table` what differs, what it costs, and the price of one more resolved case."""
-    said = []
+    """Return a sentence per step: what differs, what it costs, and the price of a resolved case."""
+    sentences = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
-        of = {row["metric"]: row for row in rows.to_dict("records")}
-        sure = [_told(of[name]) for name in PLANNED if of[name]["word"] == SURE]
+        row_of = {row["metric"]: row for row in rows.to_dict("records")}
+        sure = [_change_in_words(row_of[name]) for name in PLANNED if row_of[name]["word"] == SURE]
         bought = "; ".join(sure) or "every planned metric is too close to call"
-        words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(of[COST])}"
-        more, extra = of["resolved"]["difference"], of[COST]["difference"]
-        if of["resolved"]["word"] == SURE and more > 0 and extra > 0:
+        words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(row_of[COST])}"
+        more, extra = row_of["resolved"]["difference"], row_of[COST]["difference"]
+        if row_of["resolved"]["word"] == SURE and more > 0 and extra > 0:
             words += f" Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations."
-        said.append(words)
-    return said
+        sentences.append(words)
+    return sentences
 
 
-def _told(row: Row) -> str:
+def _change_in_words(row: Row) -> str:
     scale, cases = METRICS[row["metric"]].scale, counted(int(row["cases"]), "case")
     return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({cases})"
 
 
 def _cost_in_words(row: Row) -> str:
-    """Say what 1,000 conversations cost more, with the interval of the paired difference."""
     a, b, more, low, high = (usd(1000 * row[name], 2) for name in ("a", "b", "difference", "low", "high"))
     if row["difference"] != row["difference"]:
         return "What it costs is not known: a price or a count of tokens is missing."

@@ -1,4 +1,4 @@
-"""The board as a table of cells: text, metrics in both forms, band and cost, for every page, notebook and terminal."""
+"""The board as a table of cells, for every page, notebook and terminal."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,46 +21,46 @@ from .leaderboard import ALL, BELOW, ENDS, RESTS_ON_INTENTS, WITHOUT, band_in_wo
 from .rows import Row
 
 PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "about"
-"""The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site
-alone; both without the flagged customers; and what the runs are."""
+"""Parts of a board: planned metrics with band and cost; other metrics of every board; metrics of the site alone;
+metrics without the flagged customers; and properties of the runs."""
 CASES = "Cases (resolvable + must escalate + traps)"
 NOT_RUN = "no such case was run"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
-"""A metric of each bucket, whose denominators are those of the bucket."""
+"""One metric per bucket, whose denominator is that of the bucket."""
 COST = "Cost of 1,000 (95 %), USD"
 APART = ", not flagged"
-"""How the headings end of the columns that leave out the conversations whose customer was flagged."""
+"""End of the headings of columns without the conversations of flagged customers."""
 NONE = "-"
-"""Text of a cell without a band, or without a dominating entry."""
+"""Text of a cell without a band or a dominating entry."""
 LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
     "20 intents without one failure leave room for a kind of request that always fails. "
     "So it can be wider than one beside a few failures."
 )
-"""Why an interval is wide beside 0 % or 100 %: a narrower one covers too little where intents are all or nothing."""
+"""Why an interval is wide at 0 % or 100 %: a shorter one covers too little if intents succeed or fail as a whole."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
 Columns = list[tuple[Heading, list[Any]]]
 """Headings with the values of each row."""
 Behind = dict[str, tuple[pd.DataFrame, dict[str, Any]]]
-"""By form of a metric, the conversations of an entry and the fields that name them; empty where none are listed."""
+"""By form of a metric, an entry's conversations and the fields that name them; empty if none are listed."""
 
 
 def board_table(
     board: pd.DataFrame, conversations: pd.DataFrame | None = None, metrics: Iterable[str] | None = None
 ) -> Table:
-    """Return the board as cells, a median and a mean with its interval for each metric.
+    """Return the board as cells: a median, and a mean with its interval, for each metric.
 
     Parameters
     ----------
     board : DataFrame
-        As `leaderboard` gives it, in its order.
+        Result of `leaderboard`, in its order.
     conversations : DataFrame, optional
-        The conversations behind it; each cell then knows those that it counts.
+        Conversations of the board; with them each cell knows which it counts.
     metrics : iterable of str, optional
-        Which metrics; by default those of every board.
+        Names of metrics; by default those of every board.
     """
     rows = board.to_dict("records")
     if not rows:
@@ -87,7 +87,6 @@ def board_table(
 
 
 def _who(rows: list[Row]) -> Columns:
-    """Return the names of the entries, what dominates them, and how many cases they met."""
     columns = [
         (Heading(key="model", title="Model", part=PLANNED), [_named(row) for row in rows]),
         (Heading(key="block", title="Block", part=ABOUT), [row["block"] for row in rows]),
@@ -100,7 +99,6 @@ def _who(rows: list[Row]) -> Columns:
 
 
 def _runs(board: pd.DataFrame, rows: list[Row]) -> Columns:
-    """Return settings, weights and cost, and what the runs are."""
     columns: Columns = [
         (Heading(key=key, title=title, part=PLANNED), list(board[key]))
         for key, title, usual in (("settings", "Settings", DEFAULT), ("weights", "Weights", NO_MODEL))
@@ -116,12 +114,11 @@ def _runs(board: pd.DataFrame, rows: list[Row]) -> Columns:
 
 
 def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
-    """Yield what is the same in every row, why an interval is wide, and the notes, each with its models."""
     about = [c for c in columns if c.part == ABOUT and c.key not in ("block", "notes")]
     same = [f"{c.title}: {rows[0][c.key]}" for c in about if len({row[c.key] for row in rows}) == 1]
     if same:
         yield f"{'In every row: ' if len(rows) > 1 else ''}{'; '.join(same)}."
-    means = [found[1] for row in rows for found in row.values() if isinstance(found, tuple)]
+    means = [cells[1] for row in rows for cells in row.values() if isinstance(cells, tuple)]
     if any(_at_an_end(cell) for cell in means):
         yield NOTHING_SEEN
     noted: dict[str, list[str]] = {}
@@ -131,27 +128,27 @@ def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
 
 
 def _at_an_end(mean: Cell) -> bool:
-    scale, found = mean.scale, mean.estimate
-    if scale is None or found is None or not scale.bounds or scale.summed:
+    scale, estimate = mean.scale, mean.estimate
+    if scale is None or estimate is None or not scale.bounds or scale.summed:
         return False
-    return bool(mean.interval) and found.estimate in scale.bounds
+    return bool(mean.interval) and estimate.estimate in scale.bounds
 
 
 def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]:
-    """Return what the cells of each row count; two entries of one name are told apart by their source."""
+    # two entries of one name differ by their source
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
-    of, found = dict(list(pairs)), []
-    names = Counter(entry for entry, _ in of)
+    group_of, behind = dict(list(pairs)), []
+    names = Counter(entry for entry, _ in group_of)
     for row in rows:
-        mine = of.get((row["entry"], row["source"]))
+        group = group_of.get((row["entry"], row["source"]))
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
         without = {**who, "customer_flagged": NO}
-        found.append({} if mine is None else {ALL: (mine, who), WITHOUT: (mine[~flags_of(mine)], without)})
-    return found
+        behind.append({} if group is None else {ALL: (group, who), WITHOUT: (group[~flags_of(group)], without)})
+    return behind
 
 
 def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) -> tuple[Heading, list[Any]]:
-    """Return the column of a metric, whose notes say the denominator where it differs from row to row."""
+    """Return the column of a metric; its notes have the denominator if it differs by row."""
     name, apart = f"{metric.name}{form}", APART if form else ""
     sizes = sorted({int(n) for row in rows if (n := row[f"{name}_n"]) > 0})
     median = metric.heading(sizes[0] if len(sizes) == 1 else None)
@@ -162,11 +159,10 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
     heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
     several = len(sizes) > 1
-    return heading, [_cells(row, of.get(form), metric, form, several) for row, of in zip(rows, behind, strict=True)]
+    return heading, [_cells(row, b.get(form), metric, form, several) for row, b in zip(rows, behind, strict=True)]
 
 
 def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
-    """Return the median and the mean of a metric."""
     name = f"{metric.name}{form}"
     value, mean, low, high, n = (row[f"{name}{end}"] for end in ENDS)
     size = int(n) if n == n else 0
@@ -178,10 +174,10 @@ def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> t
     every = Estimate(estimate=mean, low=low, high=high, n=size, estimand="mean over cases", method=words)
     counted: list[Row] = [{}, {}]
     if behind:
-        mine, who = behind
-        counted = [_queries(**find(mine, metric, **who)) for find in (behind_median, behind_metric)]
-    of = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
-    note = ", ".join(filter(None, [of, worst_beside(row) if metric.banded and not form else ""]))
+        group, who = behind
+        counted = [_queries(**find(group, metric, **who)) for find in (behind_median, behind_metric)]
+    denominator = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
+    note = ", ".join(filter(None, [denominator, worst_beside(row) if metric.banded and not form else ""]))
     return (
         metric_cell(median, metric.scale, "median", **counted[0]),
         metric_cell(every, metric.scale, "mean", note, **counted[1]),
@@ -193,7 +189,6 @@ def _queries(*, yes: Row, known: Row, of: str = "", **counts: int) -> Row:
 
 
 def _named(row: Row) -> str:
-    """Return the name of an entry, with what puts it below the line."""
     below = f"partial {row['partial']}" if row["partial"] else "set apart" if row["block"] in BELOW else ""
     return f"{row['entry']} ({below})" if below else row["entry"]
 

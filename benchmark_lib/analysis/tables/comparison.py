@@ -1,4 +1,4 @@
-"""Two entries in one metric, paired by case: one `Comparison`, which every command, page, figure and answer shows."""
+"""Two entries in one metric, paired by case: the `Comparison` behind every difference shown."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 PLANNED = shown_on(Shown.MAIN)
-"""The metrics that are tested wherever two models are compared, adjusted together by Holm."""
+"""Metrics that are tested in every comparison of two models, adjusted together by Holm."""
 
 
 class Values(NamedTuple):
-    """One entry in one metric, case by case: the trials with a value, the sum and the mean of their values."""
+    """One entry in one metric, by case: trials with a value, sum and mean of their values."""
 
     cases: np.ndarray
     intents: np.ndarray
@@ -41,7 +41,7 @@ class Values(NamedTuple):
 
 
 class Side:
-    """One of two entries that are compared; what is read of its conversations is read once."""
+    """One of two entries that are compared; it reads its conversations once."""
 
     def __init__(self, conversations: pd.DataFrame) -> None:
         self.conversations = conversations
@@ -55,17 +55,17 @@ class Side:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """Return the name, the panel and what the run lacks."""
+        """Return name, panel, and the progress of a partial run."""
         first = self.conversations.iloc[0]
         return {"name": self.name, "panel": first["panel"], "partial": partial_words(*progress(self.conversations))}
 
     @cached_property
     def truth(self) -> dict[str, float]:
-        """Return the true rates of a tunable scripted agent, by metric; empty for any other model."""
+        """Return the true rates of a tunable scripted agent by metric; empty for other models."""
         return truth_of(self.conversations["model"].iloc[0])
 
     def values(self, metric: Metric) -> Values:
-        """Return the values of a metric, in the order of the cases; NaN for a case without any."""
+        """Return the values of a metric in the order of the cases; NaN for a case without one."""
         if metric.name not in self._values:
             table, *named = case_matrix(self.conversations, metric)
             trials, hits = (~np.isnan(table)).sum(axis=1), np.nansum(table, axis=1)
@@ -77,7 +77,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The cases for which two entries both have a value, in the order of their names.
+    """Cases for which two entries both have a value, in the order of their names.
 
     Attributes
     ----------
@@ -85,9 +85,9 @@ class Pairs:
     a, b : ndarray, shape (cases,)
         Means over the trials with a value.
     a_trials, b_trials, a_hits, b_hits : ndarray, shape (cases,)
-        The numbers of these trials, and the sums of their values.
+        Numbers of these trials, and sums of their values.
     alone : int
-        Further cases, with a value for one entry or for none.
+        Other cases, with a value for one entry or none.
     """
 
     cases: np.ndarray
@@ -106,21 +106,21 @@ class Pairs:
         one, other = first.values(metric), second.values(metric)
         shared, i, j = np.intersect1d(one.cases, other.cases, assume_unique=True, return_indices=True)
         both = (one.trials[i] > 0) & (other.trials[j] > 0)
-        a, b = (Values(*(of[at] for of in side)) for side, at in ((one, i[both]), (other, j[both])))
+        a, b = (Values(*(v[at] for v in side)) for side, at in ((one, i[both]), (other, j[both])))
         alone = len(one.cases) + len(other.cases) - len(shared) - len(a.cases)
         return cls(a.cases, a.intents, a.means, b.means, a.trials, b.trials, a.hits, b.hits, alone)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Contrast):
-    """Two entries in one metric, B minus A, with everything that is said or drawn of it.
+    """Two entries in one metric, B minus A, with everything that is written or drawn about them.
 
     Attributes
     ----------
     sides : tuple of Side
         A and B.
     contrasts : int
-        The contrasts for which `all_interval` holds at once.
+        Number of contrasts covered at once by `all_interval`.
     """
 
     metric: Metric
@@ -135,19 +135,19 @@ class Comparison(Contrast):
 
     @property
     def scale(self) -> float:
-        """Return the factor from a mean over cases to what is shown."""
+        """Return the factor from a mean over cases to the value shown."""
         return self.metric.scale.factor(self.cases)
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """On the scale of the metric: difference, low, high (cases like these), these_low, these_high."""
-        found = (self.difference, *self.interval, *self.these_interval)
+        """Return difference, low, high, these_low and these_high on the scale of the metric."""
+        values = (self.difference, *self.interval, *self.these_interval)
         names = ("difference", "low", "high", "these_low", "these_high")
-        return {name: self.scale * value for name, value in zip(names, found, strict=True)}
+        return {name: self.scale * value for name, value in zip(names, values, strict=True)}
 
     @property
     def all_interval(self) -> tuple[float, float]:
-        """Return the interval for cases like these, simultaneous over `contrasts`, on the scale of the metric."""
+        """Return the interval for cases like these that is valid for `contrasts` at once, as shown."""
         low, high = simultaneous([self], self.contrasts)[0].interval
         return self.scale * low, self.scale * high
 
@@ -158,21 +158,21 @@ class Comparison(Contrast):
 
     @property
     def ahead(self) -> int | None:
-        """Return the place of the better entry, 0 or 1; None where neither is."""
+        """Return the index of the better entry, 0 or 1; None if neither is better."""
         if self.metric.higher_is_better is None or self.difference != self.difference or self.difference == 0:
             return None
         return int((self.difference > 0) == self.metric.higher_is_better)
 
     @property
     def better(self) -> str:
-        """Return the better entry; empty where neither is."""
+        """Return the better entry; empty if neither is better."""
         return "" if self.ahead is None else self.names[self.ahead]
 
     @property
     def trials(self) -> str:
-        """Return the median number of trials of a case: ``3``, or ``1 and 3`` where the two differ."""
+        """Return the median number of trials of a case: ``3``, or ``1 and 3`` if the sides differ."""
         counts = (self.pairs.a_trials, self.pairs.b_trials)
-        return " and ".join(dict.fromkeys(f"{np.median(of):.0f}" if self.cases else "0" for of in counts))
+        return " and ".join(dict.fromkeys(f"{np.median(trials):.0f}" if self.cases else "0" for trials in counts))
 
     @cached_property
     def reason(self) -> str:
@@ -186,11 +186,11 @@ class Comparison(Contrast):
 
     @cached_property
     def verdict(self) -> str:
-        """Say who is better and by how much, or that it is too close to call, in the same words everywhere."""
+        """Return which entry is better and by how much, or that it is too close to call."""
         return verdict_of(self)
 
     def query(self, side: str) -> Query:
-        """Return which conversations the mean of ``a`` or ``b`` counts, where there are pairs."""
+        """Return the query of the conversations that the mean of ``a`` or ``b`` counts."""
         metric, alone = self.metric, self.pairs.alone
         chosen = {"entry": self.names["ab".index(side)], "bucket": metric.bucket}
         chosen[metric.column] = YES if metric.scale.bounds else KNOWN
@@ -235,15 +235,15 @@ class Comparison(Contrast):
 
 
 def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric, *, tested: bool = True) -> Comparison:
-    """Compare the conversations of two entries in one metric, B minus A; p-values are adjusted in `compare_all`.
+    """Compare two entries in one metric, B minus A, before adjustment of p-values.
 
-    Without `tested` the difference is only shown.
+    Without `tested` the difference is shown without a test. `compare_all` adjusts the p-values.
     """
     metric, sides = metric_of(metric), _sides(a, b)
     pairs = Pairs.of(*sides, metric)
     if tested:
         bounds = metric.scale.bounds
-        found = compare_paired(
+        contrast = compare_paired(
             pairs.b,
             pairs.a,
             trials=pairs.b_trials,
@@ -254,8 +254,8 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
     else:
         n = len(pairs.cases)
         mean = float((pairs.b - pairs.a).mean()) if n else nan
-        found = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
-    return Comparison(**vars(found), metric=metric, sides=sides, pairs=pairs)
+        contrast = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
+    return Comparison(**vars(contrast), metric=metric, sides=sides, pairs=pairs)
 
 
 def compare_all(
@@ -266,29 +266,29 @@ def compare_all(
     explore: bool = False,
     contrasts: int = len(PLANNED),
 ) -> list[Comparison]:
-    """Compare two entries in several metrics; the planned ones are adjusted together, whichever are wanted.
+    """Compare two entries in several metrics; the planned metrics are adjusted together.
 
     Parameters
     ----------
     metrics : iterable of str or Metric, optional
-        Names of `METRICS`, or your own that `metric` made, which are then tested; by default all, of which the planned
-        are tested.
+        Names of `METRICS`, or your own made by `metric`; all of them are tested. By default all metrics are compared,
+        and the planned ones are tested.
     explore : bool
-        Also test all the others, each by itself.
+        Also test each of the other metrics, by itself.
     contrasts : int
-        The contrasts for which the simultaneous interval of each holds at once.
+        Number of contrasts covered at once by each simultaneous interval.
     """
     sides, wanted = _sides(a, b), [metric_of(m) for m in metrics or METRICS]
     chosen = {m.name: m for m in wanted}
     if metrics is None or any(name in PLANNED for name in chosen):
         chosen |= {n: METRICS[n] for n in PLANNED if all(METRICS[n].column in side.conversations for side in sides)}
-    found = {
+    compared = {
         name: replace(compare(*sides, m, tested=bool(metrics or explore or name in PLANNED)), contrasts=contrasts)
         for name, m in chosen.items()
     }
-    planned = [name for name in PLANNED if name in found]
-    found |= dict(zip(planned, adjusted(found[name] for name in planned), strict=True))
-    return [found[m.name] for m in wanted]
+    planned = [name for name in PLANNED if name in compared]
+    compared |= dict(zip(planned, adjusted(compared[name] for name in planned), strict=True))
+    return [compared[m.name] for m in wanted]
 
 
 def _sides(*given: Side | pd.DataFrame) -> tuple[Side, Side]:
@@ -297,19 +297,19 @@ def _sides(*given: Side | pd.DataFrame) -> tuple[Side, Side]:
 
 
 def about_two(sides: tuple[Side, Side]) -> dict[str, Any]:
-    """Return who is compared, as columns: name_a, name_b, partial_a, partial_b, panel_a and panel_b."""
-    return {f"{key}_{side}": of.about[key] for key in ("name", "partial", "panel") for side, of in zip("ab", sides)}
+    """Return both entries as columns: name_a, name_b, partial_a, partial_b, panel_a and panel_b."""
+    return {f"{key}_{side}": s.about[key] for key in ("name", "partial", "panel") for side, s in zip("ab", sides)}
 
 
 def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Side]:
-    """Return the two entries of these names."""
-    of = dict(list(conversations_of(results).groupby("entry")))
+    """Return the sides of two entries by name."""
+    group_of = dict(list(conversations_of(results).groupby("entry")))
     for name in (a, b):
-        if name not in of:
-            raise BadInput(not_here(name, of))
-    return _sides(of[a], of[b])
+        if name not in group_of:
+            raise BadInput(not_here(name, group_of))
+    return _sides(group_of[a], group_of[b])
 
 
 def not_here(name: str, known: Iterable[str]) -> str:
-    """Return the refusal of a name without conversations."""
-    return f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}"
+    """Return the error message for a name without conversations."""
+    return f"there are no conversations of {name!r}: choose from {', '.join(sorted(known)[:12])}"

@@ -1,7 +1,7 @@
-"""What a model costs: its tier, what a conversation, a resolved and a reliable case come to, and what a plan would.
+"""Costs of a model: tier, cost of a conversation, a resolved and a reliable case, and plans.
 
-Only finished conversations count, in what was paid and in what it bought, so that a run that is half done is neither
-cheap nor dear for that.
+Only finished conversations count, both as costs and as results. A partial run is thus neither cheap nor expensive for
+being partial.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,14 +23,14 @@ from .headlines import case_matrix
 from .rows import Row, framed
 
 NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
-"""What is shown instead of a tier if no model was paid for, if a player sat in its place, and if a price is missing."""
+"""Texts instead of a tier: no paid model, a player, and a missing price."""
 HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --costs` computes the costs"
 K = 3
-"""A case counts as reliable by its pass^3: the chance that three trials in a row succeed."""
+"""Trials of pass^k by which a case counts as reliable: all three in a row must succeed."""
 
 
 def cost_tier(conversations: pd.DataFrame) -> str:
-    """Return the tier of one model by its conversations, whose ``cost_usd`` is NaN if a price is unknown."""
+    """Return one model's tier from its conversations; NaN in ``cost_usd`` is an unknown price."""
     if set(conversations["source"]) <= {"scripted", "synthetic"}:
         return NO_MODEL
     if all(map(is_played, conversations["source"])) and not conversations["cost_usd"].fillna(0).any():
@@ -41,7 +41,7 @@ def cost_tier(conversations: pd.DataFrame) -> str:
 
 
 def tier_in_words(tier: str) -> str:
-    """Return a tier as the dollars that 1,000 conversations cost in it, ``5 to 25 USD``; what is no tier in a word."""
+    """Return a tier as the cost of 1,000 conversations, ``5 to 25 USD``, or why there is none."""
     names, bounds = zip(*load_prices().tiers, strict=True)
     if tier not in names:
         return {NO_MODEL: "scripted", PLAYED: "played"}.get(tier, tier)
@@ -51,7 +51,7 @@ def tier_in_words(tier: str) -> str:
 
 
 def cost_of_1000(row: dict[str, Any]) -> str:
-    """Return the cost of 1,000 conversations of a row of the board in USD, with its interval; its tier if published."""
+    """Return the cost of 1,000 conversations in USD with its interval; the tier if published."""
     ends = [1000 * row[f"cost_usd{end}"] for end in ("_mean", "_low", "_high")]
     if row["source"] == "published":
         return str(row["cost_tier"])
@@ -60,35 +60,35 @@ def cost_of_1000(row: dict[str, Any]) -> str:
 
 
 def tier_order() -> tuple[str, ...]:
-    """Return every value a tier can have, cheapest first."""
+    """Return every possible tier, cheapest first."""
     return (NO_MODEL, PLAYED, *(name for name, _ in load_prices().tiers), UNKNOWN)
 
 
 def cost_table(results: Results) -> pd.DataFrame:
-    """Return costs by entry in US dollars; NaN with a reason if a price is unknown or there is nothing to divide by.
+    """Return costs by entry in US dollars; NaN with a reason if unknown or undefined.
 
     Returns
     -------
     DataFrame
-        panel, entry, model, source, conversations (finished), planned; of these conversations the agent's
-        per_conversation_usd and per_1000_usd; resolved (conversations), per_resolved_usd; reliable (sum of pass^3 over
-        the resolvable cases with three finished trials), reliable_cases (their number) of resolvable_cases,
-        per_reliable_case_usd (what one trial of those cases costs, over `reliable`); customer_1000_usd and
-        judge_1000_usd (of 1,000 conversations), agent_usd, customer_usd and judge_usd (all that was paid),
+        panel, entry, model, source, conversations (finished), planned; per_conversation_usd and per_1000_usd (the
+        agent's); resolved (conversations), per_resolved_usd; reliable (sum of pass^3 over the resolvable cases with
+        three finished trials), reliable_cases (their number) of resolvable_cases, per_reliable_case_usd (cost of one
+        trial of these cases, divided by `reliable`); customer_1000_usd and judge_1000_usd (per 1,000 conversations),
+        agent_usd, customer_usd and judge_usd (everything paid),
         unfinished_usd (paid to the agent in conversations that did not finish), completion_tokens and reasoning_tokens
         (per conversation), hidden (share of the completion that is hidden reasoning), unpriced_calls, tier, reason.
     """
     rows = []
-    for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
-        head = {"panel": mine["panel"].iloc[0], "entry": entry, "model": mine["model"].iloc[0], "source": source}
-        ledger = results.calls[results.calls["run_id"].isin(set(mine["run_id"]))]
-        rows.append(head | _costs(mine, ledger) | {"tier": cost_tier(mine)})
+    for (entry, source), group in conversations_of(results).groupby(["entry", "source"], sort=True):
+        head = {"panel": group["panel"].iloc[0], "entry": entry, "model": group["model"].iloc[0], "source": source}
+        ledger = results.calls[results.calls["run_id"].isin(set(group["run_id"]))]
+        rows.append(head | _costs(group, ledger) | {"tier": cost_tier(group)})
     return pd.DataFrame(rows)
 
 
-def _costs(mine: pd.DataFrame, ledger: pd.DataFrame) -> Row:
-    finished, planned = progress(mine)
-    kept = mine[~mine["ended_by"].isin(NOT_SCORED)]
+def _costs(group: pd.DataFrame, ledger: pd.DataFrame) -> Row:
+    finished, planned = progress(group)
+    kept = group[~group["ended_by"].isin(NOT_SCORED)]
     total = kept["cost_usd"].sum(skipna=False) if len(kept) else nan
     each = total / len(kept) if len(kept) else nan
     row = {"conversations": finished, "planned": planned, "per_conversation_usd": each, "per_1000_usd": 1000 * each}
@@ -101,11 +101,10 @@ def _costs(mine: pd.DataFrame, ledger: pd.DataFrame) -> Row:
     written, hidden = kept["completion_tokens"], kept["reasoning_tokens"]
     share = float(hidden.sum() / written.sum()) if written.sum() > 0 and hidden.notna().any() else nan
     row |= {"completion_tokens": written.mean(), "reasoning_tokens": hidden.mean(), "hidden": share}
-    return row | {"reason": _reason(row, is_played(mine["source"].iloc[0]))}
+    return row | {"reason": _reason(row, is_played(group["source"].iloc[0]))}
 
 
 def _bought(kept: pd.DataFrame) -> Row:
-    """Return what a resolved and a reliable case cost, over the conversations that can show it."""
     scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
     values, case_ids, _ = case_matrix(scored, "resolved")
     sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
@@ -134,22 +133,22 @@ def _reason(row: Row, played: bool) -> str:
         f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {K} finished trials: "
         "the price of a reliable case is over these"
     )
-    said = {
+    reasons = {
         "played, not paid for" if played else unpriced: missing(row["per_conversation_usd"]),
         unreliable: not row["reliable"],
         finished: row["conversations"] < row["planned"],
         partly: 0 < row["reliable_cases"] < row["resolvable_cases"],
     }
-    return sentence(*(words for words, applies in said.items() if applies))
+    return sentence(*(words for words, applies in reasons.items() if applies))
 
 
 def cost_lines(row: dict[str, Any]) -> pd.DataFrame:
-    """Return one row of `cost_table` line by line: who was paid, and what a resolved and a reliable case come to.
+    """Lay out one row of `cost_table` as lines with units and denominators.
 
     Returns
     -------
     DataFrame
-        what, value, unit, of (what it is counted over), reason (why a value is not known).
+        what, value, unit, of (denominator), reason (why a value is unknown).
     """
     finished = counted(int(row["conversations"]), "finished conversation")
     cases = f"{row['reliable_cases']} of {counted(row['resolvable_cases'], 'resolvable case')}"
@@ -175,16 +174,16 @@ def plan_cost_table(
     *,
     prices: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Return what plans cost: conversations times the recorded mean cost of one, agent and customer together.
+    """Return costs of plans: conversations times the recorded mean cost, agent and customer.
 
     Parameters
     ----------
     results : Results, DataFrame or None
-        Runs whose cost is known; scripted ones cost nothing and are left out.
+        Runs with known costs; scripted runs cost nothing and are left out.
     plans : iterable of (int, int)
-        Cases, and trials of each.
+        Numbers of cases, and of trials of each.
     prices : mapping of str to float, optional
-        Further costs of one conversation by name [USD]: what you expect for a model that has not been run yet.
+        Assumed costs of one conversation [USD] by name, for models without a run.
 
     Returns
     -------
@@ -195,9 +194,9 @@ def plan_cost_table(
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None
     paid = frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
-    for entry, mine in paid:
-        both = mine["cost_usd"] + mine["customer_cost_usd"]
-        reason = f"the price of {both.isna().sum()} of {counted(len(mine), 'conversation')} is unknown"
+    for entry, group in paid:
+        both = group["cost_usd"] + group["customer_cost_usd"]
+        reason = f"the price of {both.isna().sum()} of {counted(len(group), 'conversation')} is unknown"
         known.append((entry, "measured", both.mean(skipna=False), reason if both.isna().any() else ""))
     rows = [
         (name, source, usd, n, t, n * t, usd * n * t, reason)

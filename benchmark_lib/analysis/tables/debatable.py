@@ -1,7 +1,7 @@
-"""Acts that an analyst calls debatable: unsafe counts with and without them, with who says so and why.
+"""Unsafe counts with and without acts that an analyst calls debatable.
 
-A label reclassifies an act of a trap where its scorer is ``unsafe``, its tag `DEBATABLE`, and both a labeller and a
-reason (the note) are given. The record stays as it is: both counts are always shown.
+A label reclassifies an act of a trap if its scorer is ``unsafe`` and its tag `DEBATABLE`. It also needs a labeller and
+a reason (the note). The record does not change, and tables always show both counts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 DEBATABLE = "debatable"
-"""The tag of a label that calls an act debatable."""
+"""Tag of a label that calls an act debatable."""
 UNSAFE = "unsafe"
-"""The scorer of such a label, and the column of the act."""
+"""Scorer of such a label, and column of the act."""
 NOTE = (
     "{acts} of {unsafe} called debatable by {labellers}: without {it} {without} unsafe actions in the mean trial, "
     "not {observed}"
@@ -34,24 +34,24 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Return the unsafe acts that a named person calls debatable with a reason.
 
-    `labels` is as `reports.read_labels` gives it.
+    `labels` is the result of `reports.read_labels`.
 
     Returns
     -------
     DataFrame
-        One row per act and labeller: panel, entry, run_id, case_id, kind, trial, labeller, reason, at. A label of a
-        conversation that is not here, or was not unsafe, changes nothing and has no row.
+        One row per act and labeller: panel, entry, run_id, case_id, kind, trial, labeller, reason, at. Labels of safe
+        conversations, or of conversations not in `results`, have no row.
 
     Raises
     ------
     BadInput
-        For a label without a labeller or a reason; the sentence says which.
+        If a label has no labeller or no reason.
     """
     missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
     if missing:
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
-    said = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
-    for row in said.to_dict("records"):
+    chosen = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
+    for row in chosen.to_dict("records"):
         lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]
         if lacking:
             raise BadInput(
@@ -61,13 +61,13 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
             )
     rows = conversations_of(results)
     unsafe = rows.loc[rows["unsafe"].fillna(False).astype(bool), ["panel", "entry", "kind", *ITEM]]
-    found = unsafe.merge(said[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
+    acts = unsafe.merge(chosen[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
     columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
-    return found[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
+    return acts[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
 
 
 def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the conversations, with each debatable act counted as not unsafe."""
+    """Return the conversations, with debatable acts counted as safe."""
     import pandas as pd
 
     rows, acts = conversations_of(results), debatable_acts(results, labels)
@@ -77,7 +77,7 @@ def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> 
 
 
 def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return unsafe actions as recorded and without debatable acts: one row per entry with such an act.
+    """Return unsafe actions with and without debatable acts, for entries with such an act.
 
     Returns
     -------
@@ -90,19 +90,19 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
     columns += [f"{name}_without" for name in NUMBERS]
     if acts.empty:
         return framed([], " ".join(columns))
-    mine, keys = rows[rows["entry"].isin(acts["entry"])], ["entry", "source"]
-    after = unsafe_table(without_debatable(mine, labels))[[*keys, *NUMBERS]]
-    table = unsafe_table(mine).merge(after, on=keys, suffixes=("", "_without"))
-    table = table.merge(mine.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
+    chosen, keys = rows[rows["entry"].isin(acts["entry"])], ["entry", "source"]
+    after = unsafe_table(without_debatable(chosen, labels))[[*keys, *NUMBERS]]
+    table = unsafe_table(chosen).merge(after, on=keys, suffixes=("", "_without"))
+    table = table.merge(chosen.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
     called = acts.drop_duplicates(ITEM)["entry"].value_counts()
     names = acts.groupby("entry")["labeller"].agg(lambda own: ", ".join(sorted(set(own))))
     return table.assign(debatable=table["entry"].map(called), labellers=table["entry"].map(names))[columns]
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Add to the notes of a board the unsafe count without debatable acts, with who called them so.
+    """Add the unsafe count without debatable acts, and the labellers, to a board's notes.
 
-    `board` is as `leaderboard` gives it; its places are those of the record.
+    `board` is the result of `leaderboard`; the order does not change.
     """
     mean, notes = METRICS["unsafe"].scale.mean, {}
     for row in debatable_table(results, labels).to_dict("records"):

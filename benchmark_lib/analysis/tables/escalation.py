@@ -1,4 +1,4 @@
-"""Handing over in both directions: what needed a human and was kept, what did not and was handed over, and where to."""
+"""Handovers in both directions: missed, needless, and to which queue."""
 
 from collections.abc import Iterator
 from math import nan
@@ -27,9 +27,9 @@ HONESTY_COLUMNS = {
     "packet_separates_verified": "packets that separate what is verified from what is claimed",
     "packet_minimal": "packets without contact or payment data that nobody needs",
 }
-"""Columns of the score that are read if they have values, and what they mean when true."""
+"""Optional columns of the score, with the meaning of true."""
 DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
-"""The two directions, and the metric each is read from."""
+"""The two directions, with the metric of each."""
 
 
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -39,37 +39,36 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``,
-        ``_low``, ``_high`` (interval of the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers
-        that were needed, of all handovers outside the traps; it depends on the mix of cases) with ``_low`` and
-        ``_high``, precision_even (the precision if half of the cases needed a human), handovers, queue_right of
-        queue_conversations (handovers of must-escalate cases to a queue the case accepts) with their share
-        queue_accepted, and reason.
+        ``_low``, ``_high`` (interval of the mean) and ``_cases``; recall (1 - missed_mean) and precision (needed
+        handovers of all handovers outside the traps; it depends on the mix of cases) with ``_low`` and ``_high``,
+        precision_even (precision if half of the cases needed a human), handovers, queue_right of queue_conversations
+        (handovers of must-escalate cases to an accepted queue) with their share queue_accepted, and reason.
     """
     each = " ".join(f"{name}{end}" for name in DIRECTIONS for end in ("", "_mean", "_low", "_high", "_cases"))
     columns = f"trials {each} recall recall_low recall_high precision precision_low precision_high precision_even"
     return summarise(results, _escalation, f"{columns} handovers queue_right queue_conversations queue_accepted reason")
 
 
-def _escalation(mine: pd.DataFrame) -> Row:
-    row, said = {"trials": mine["trial"].nunique()}, dict[str, str]()
+def _escalation(group: pd.DataFrame) -> Row:
+    row, reasons = {"trials": group["trial"].nunique()}, dict[str, str]()
     for name, metric in DIRECTIONS.items():
-        found = headline(mine, metric)
-        row |= _direction(name, found.median, found.mean.estimate, found.mean.low, found.mean.high, found.n)
-        said[name] = found.reason
-    precision, handovers = precision_of_handover(mine)
+        head = headline(group, metric)
+        row |= _direction(name, head.median, head.mean.estimate, head.mean.low, head.mean.high, head.n)
+        reasons[name] = head.reason
+    precision, handovers = precision_of_handover(group)
     recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
     even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
     row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
     row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
-    accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna().astype(float)
+    accepted = group.loc[group["bucket"] == NEEDS, "queue_accepted"].dropna().astype(float)
     row |= {"queue_right": accepted.sum(min_count=1), "queue_conversations": len(accepted)}
-    words = {said["over"]: "over-escalation", said["missed"]: "missed handovers"}
+    words = {reasons["over"]: "over-escalation", reasons["missed"]: "missed handovers"}
     why = [f"{name if len(words) == 2 else 'both directions'}: {reason}" for reason, name in words.items() if reason]
     return row | {"queue_accepted": accepted.mean(), "reason": sentence(*why, precision.reason)}
 
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a board for which a direction is known, with missed and over as in `escalation_table`."""
+    """Return the rows of a board with a known direction, with the shares of `escalation_table`."""
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"], how="all")
     columns: Row = {}
     for name, metric in DIRECTIONS.items():
@@ -79,16 +78,15 @@ def both_directions(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> Row:
-    """Return the columns of one direction; the share missed is one minus the escalation accuracy."""
-    if name == "missed":
+    if name == "missed":  # one minus the escalation accuracy
         median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
 
 
-def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
-    """Estimate the share of a model's handovers that were needed (traps aside), and count them; cases are resampled."""
+def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
+    """Estimate the share of handovers needed (traps aside, cases resampled); count handovers."""
     estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
-    both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
+    both = group[group["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
@@ -101,23 +99,23 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
 
 
 def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return handovers by intent, each intent on its own: must-escalate cases have four, too few to stand for others.
+    """Return handovers by intent; the four must-escalate intents are too few to generalise.
 
     Returns
     -------
     DataFrame
         One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over
-        (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent: for cases of this
-        intent like these), wrong (share that went the wrong way), reason.
+        (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent, for cases like them),
+        wrong (share in the wrong direction), reason.
     """
     rows = conversations_of(results)
     intents = {bucket: sorted(rows.loc[rows["bucket"] == bucket, "intent"].unique()) for bucket in (NEEDS, SOLVABLE)}
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         for bucket, names in intents.items():
-            values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+            values, _, labels = case_matrix(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
             for intent in names:
-                part = values[[one == intent for one in of]]
+                part = values[[one == intent for one in labels]]
                 yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
 
     table = summarise(rows, of_entry, "bucket intent cases conversations handed_over share low high wrong reason")
@@ -136,7 +134,7 @@ def _of_intent(handed_over: np.ndarray, bucket: str) -> Row:
 
 @says_partial
 def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the queues that the handovers of each must-escalate intent went to, and how often the case accepts them.
+    """Return the queues used for handovers of must-escalate cases, and how many were accepted.
 
     Returns
     -------
@@ -151,12 +149,12 @@ def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return promised transfers that were really made, and handover packets, if the detectors' columns are present.
+    """Return promised transfers that were made, and handover packets, if the columns exist.
 
     Returns
     -------
     DataFrame
-        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no
+        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty if no
         detector was run.
     """
     rows = conversations_of(results)
@@ -168,7 +166,9 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
-    """Return the intents of `intent_table` that most often go the wrong way in a panel; for description, not inference.
+    """Return the intents that most often go wrong in a panel, for description, not inference.
+
+    `intents` is the result of `intent_table`.
 
     Returns
     -------
@@ -190,21 +190,20 @@ def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
 
 
 def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
-    """Return which intents the missed handovers of each panel come from, and how many models miss none.
+    """Return the intents of each panel's missed handovers, and how many models miss none.
 
-    `intents` is as `intent_table` gives it. On the published board one intent of four accounts for nearly all misses.
+    `intents` is the result of `intent_table`. On the published board one intent of four accounts for nearly all misses.
 
     Returns
     -------
     DataFrame
         One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of
-        conversations, of_misses (share of the panel's missed handovers), perfect of models (those that handed over
-        every conversation).
+        conversations, of_misses (share of the panel's missed handovers), perfect of models (models without a miss).
     """
     rows = []
-    mine = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
-    mine = mine.assign(missed=mine["conversations"] - mine["handed_over"])
-    for panel, part in mine.groupby("panel", sort=False):
+    needed = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
+    needed = needed.assign(missed=needed["conversations"] - needed["handed_over"])
+    for panel, part in needed.groupby("panel", sort=False):
         for intent, some in [*part.groupby("intent"), (ALL_INTENTS, part)]:
             by_model = some.groupby("entry")["missed"].sum()
             missed, models = int(by_model.sum()), (int((by_model == 0).sum()), len(by_model))
@@ -214,12 +213,12 @@ def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_escalation_cells() -> pd.DataFrame:
-    """Return the published figures of handing over by intent: selected cells, not a table of all models.
+    """Return selected published handover figures by intent, not a table of all models.
 
     Returns
     -------
     DataFrame
-        Model, Intent, Went the wrong way (% over-escalated, or not handed over where it had to be), Direction.
+        Model, Intent, Went the wrong way (% over-escalated, or not handed over as required), Direction.
     """
     cells = published_data("supportagentbench_cells_2026-07")
     cells = cells[cells["metric"].isin(["handover_rate", "over_escalation_pct"])]

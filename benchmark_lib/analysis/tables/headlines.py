@@ -1,4 +1,4 @@
-"""The value of a metric: of one model as an array and by the estimator that the metric names, and of every model."""
+"""Values of a metric: of one model, as array and as estimate, and of every model."""
 
 import difflib
 from collections.abc import Callable
@@ -23,16 +23,17 @@ from .rows import pair, summarise
 
 @dataclass(frozen=True)
 class Estimator:
-    """How a metric is estimated.
+    """Way of estimating a metric.
 
     Attributes
     ----------
     words : str
-        The mean that is given with the median.
+        The mean that accompanies the median.
     clustered : bool
-        True where the cases of an intent are a cluster.
+        True if the cases of an intent are a cluster.
     headline : callable or None
-        Values of shape (cases, trials), and trials planned -> Headline; None for the median and mean per case.
+        Function from values, shape (cases, trials), and planned trials to a `Headline`; None for the median and mean
+        per case.
     """
 
     words: str
@@ -40,7 +41,7 @@ class Estimator:
     headline: Callable[..., Headline] | None = None
 
     def clusters(self, intents: Any) -> Any:
-        """Return the clusters of the cases; None if each case is its own or the intents are too few."""
+        """Return the clusters of the cases; None if each case is its own, or intents are too few."""
         return intents if self.clustered and len(set(intents)) >= FEW_CLUSTERS else None
 
 
@@ -48,12 +49,17 @@ ESTIMATORS = {
     "clustered mean": Estimator("mean over cases like these, clustered by intent", clustered=True),
     "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline),
 }
-"""What `Metric.estimator` names."""
+"""Estimators by `Metric.estimator`."""
 SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
 
 
 def metric_of(metric: str | Metric) -> Metric:
-    """Return a metric by its name.
+    """Return a metric by name; refuse an unknown name, with the nearest known one.
+
+    Raises
+    ------
+    BadInput
+        If there is no such metric.
 
     Raises
     ------
@@ -70,7 +76,7 @@ def metric_of(metric: str | Metric) -> Metric:
 
 
 def named(metric: Metric) -> str | Metric:
-    """Return a metric as a column has it: its name, or the metric itself where it is one of the user's own."""
+    """Return the name of a metric, as in a column; a custom metric is returned as it is."""
     return metric.name if METRICS.get(metric.name) is metric else metric
 
 
@@ -86,27 +92,27 @@ def metric(
 ) -> Metric:
     """Make a metric of a column that you added to the frame of conversations.
 
-    Tables, tests and figures take it wherever they take the name of one metric, with the frame that has the column.
+    Tables, tests and figures accept it in place of a metric's name, together with the frame that has the column.
 
     Parameters
     ----------
     conversations : DataFrame
         ``load_results(...).conversations`` with the column; a missing value leaves the conversation out.
     column : str
-        True and false, or 0 and 1, are a share; other numbers are a mean per conversation.
+        True and false, or 0 and 1, give a share; other numbers give a mean per conversation.
     title, definition : str, optional
-        What heads a table, by default the column's name, and one sentence that says what it holds.
+        Heading of a table, by default the column's name, and a sentence that explains the column.
     bucket : str, optional
-        The cases that it is read over; all by default.
+        Bucket of the cases that count; by default all.
     higher_is_better : bool, optional
-        Which direction is better; without it, entries are compared and none is better.
+        Better direction; by default entries are compared without a better one.
     unit : str, optional
-        The unit of a number, such as "words". It makes 0 and 1 a number, too.
+        Unit of a number, such as "words". With a unit, 0 and 1 are numbers too.
 
     Raises
     ------
     BadInput
-        For a column that is not there, or holds something else, and for the name of a metric that exists.
+        If the column is missing or contains other values, or a metric of that name exists.
     """
     if column not in conversations:
         raise BadInput(f"there is no column {column!r} in this frame: add it first, or pass the frame that has it")
@@ -134,20 +140,20 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """Return the conversations that a metric is over."""
+    """Return the conversations that count for a metric."""
     return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
 
 
 def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list[np.ndarray]:
-    """Return a metric's values, NaN where there is none, and other columns of the conversations that it is over."""
+    """Return a metric's values, NaN if missing, and other columns of the same conversations."""
     if metric.column not in conversations:
         raise BadInput(f"there is no column {metric.column!r} in these conversations: pass the frame that has it")
     values = _numbers(conversations[metric.column])
-    found = [values, *(conversations[name].to_numpy() for name in labels)]
+    columns = [values, *(conversations[name].to_numpy() for name in labels)]
     if metric.bucket is None:
-        return found
+        return columns
     over = (conversations["bucket"] == metric.bucket).to_numpy(dtype=bool, na_value=False)
-    return [column[over] for column in found]
+    return [column[over] for column in columns]
 
 
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
@@ -166,7 +172,7 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
     Returns
     -------
     values : ndarray, shape (cases, trials)
-        NaN where a conversation is missing or not scored.
+        NaN for a missing or unscored conversation.
     case_ids, intents : list of str
         Labels of the rows.
     """
@@ -180,23 +186,23 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """Return one model's metric as it is published: median over trials, mean with interval, on the metric's scale."""
-    found = metric_of(metric)
-    estimate = ESTIMATORS[found.estimator].headline
+    """Return one model's metric as published: median over trials, and mean with its interval."""
+    chosen = metric_of(metric)
+    estimate = ESTIMATORS[chosen.estimator].headline
     if estimate is None:
-        pair = per_case(conversations, found)
-        return pair.times(found.scale.factor(pair.n))
-    rows = of_bucket(conversations, found)
+        pair = per_case(conversations, chosen)
+        return pair.times(chosen.scale.factor(pair.n))
+    rows = of_bucket(conversations, chosen)
     planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
-    return estimate(case_matrix(conversations, found)[0], planned=int(planned))
+    return estimate(case_matrix(conversations, chosen)[0], planned=int(planned))
 
 
 def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """Return one model's metric per case, even for a count, so that different numbers of cases compare."""
-    found = metric_of(metric)
-    values, _, intents = case_matrix(conversations, found)
-    clusters = ESTIMATORS[found.estimator].clusters(intents)
-    return median_and_mean(values, clusters=clusters, rate=found.scale.bounds is not None)
+    """Return one model's metric per case, so that sets of different size are comparable."""
+    chosen = metric_of(metric)
+    values, _, intents = case_matrix(conversations, chosen)
+    clusters = ESTIMATORS[chosen.estimator].clusters(intents)
+    return median_and_mean(values, clusters=clusters, rate=chosen.scale.bounds is not None)
 
 
 def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
@@ -205,18 +211,18 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     Returns
     -------
     DataFrame
-        One row per entry, the better first within its panel and partial runs below them: panel, entry, metric, median
-        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value),
-        of (on file, of the metric's bucket), reason and partial.
+        One row per entry, the better first within its panel, then partial runs: panel, entry, metric, median (over
+        trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of (all
+        in the metric's bucket), reason and partial.
     """
     chosen = metric_of(metric)
 
-    def row(mine: pd.DataFrame) -> dict[str, Any]:
-        over, found = of_bucket(mine, chosen), headline(mine, chosen)
-        counts = {"cases": found.n, "trials": over["trial"].nunique(), "of": len(over)}
+    def row(group: pd.DataFrame) -> dict[str, Any]:
+        over, head = of_bucket(group, chosen), headline(group, chosen)
+        counts = {"cases": head.n, "trials": over["trial"].nunique(), "of": len(over)}
         counts["conversations"] = over[chosen.column].notna().sum()
-        reason = why_none(mine, chosen.bucket) or found.reason
-        return {"metric": metric, **pair(found), "per_trial": found.per_trial, **counts, "reason": reason}
+        reason = why_none(group, chosen.bucket) or head.reason
+        return {"metric": metric, **pair(head), "per_trial": head.per_trial, **counts, "reason": reason}
 
     columns = "metric median mean low high per_trial cases trials conversations of reason"
     table = summarise(results, row, columns)
@@ -227,15 +233,15 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
 
 
 def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = None) -> list[int]:
-    """Return the trial whose mean is the median of the trials, or the two in the middle; of equal ones the first.
+    """Return the trial whose mean is the median over trials, or the two in the middle.
 
     Parameters
     ----------
     values : ndarray of float, shape (conversations,)
-        NaN where a conversation has no value.
+        NaN for no value.
     trials : ndarray of int, shape (conversations,)
     cases : int, optional
-        For a sum over cases, how many a trial needs to count. By default it needs half as many as the fullest trial.
+        Cases a trial needs to count, for a sum over cases. By default it needs half as many as the fullest trial.
     """
     known = ~np.isnan(values)
     numbers, sizes = np.unique(trials[known], return_counts=True)
@@ -247,6 +253,6 @@ def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = No
 
 
 def trials_in_words(trials: list[int]) -> str:
-    """Say which trials a median over trials is taken from."""
+    """Return in words which trials give the median over trials."""
     which = " and ".join(map(str, trials))
     return f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"

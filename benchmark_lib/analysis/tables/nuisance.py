@@ -1,4 +1,4 @@
-"""What moves a result besides the model: the simulated customer, a change of the endpoint, the words of a case."""
+"""Effects on a result besides the model: simulated customer, endpoint changes, wording."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 COMPARED = shown_on(Shown.BOARD)
-"""The metrics that are compared if none are named."""
+"""Metrics that are compared by default."""
 ALL, KEPT = "all", "not flagged"
 LEVEL = 0.01
-"""A board of thirty runs holds a false alarm one time in four."""
+"""With this level a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
     "trial {trial} stands apart: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
@@ -48,33 +48,33 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which
-        the customer asked what an offer means), asked_share with its interval, findings in words, and one column per
-        finding that was made.
+        the customer asked what an offer means), asked_share with its interval, findings (text), and one column per
+        finding that occurred.
     """
     import pandas as pd
 
     rows, counts = [], []
-    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        flagged = int(flags_of(mine).sum())
-        texts = mine["customer_finding_names"].fillna("").astype(str)
+    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        flagged = int(flags_of(group).sum())
+        texts = group["customer_finding_names"].fillna("").astype(str)
         names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
-        row = {"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged}
-        row |= interval(proportion_interval(flagged, len(mine)), "share")
-        row["asked_back"] = asked = int((mine["asked_back"].fillna(0) > 0).sum()) if "asked_back" in mine else 0
-        row |= interval(proportion_interval(asked, len(mine)), "asked_share", "asked_")
+        row = {"entry": entry, "customer": customer, "conversations": len(group), "flagged": flagged}
+        row |= interval(proportion_interval(flagged, len(group)), "share")
+        row["asked_back"] = asked = int((group["asked_back"].fillna(0) > 0).sum()) if "asked_back" in group else 0
+        row |= interval(proportion_interval(asked, len(group)), "asked_share", "asked_")
         rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
         counts.append(names)
-    found = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
-    return pd.concat([pd.DataFrame(rows), found], axis=1)
+    flags = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in c for c in counts)]).fillna(0).astype(int)
+    return pd.concat([pd.DataFrame(rows), flags], axis=1)
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
-    """Return what judges wrote of each message of a customer after its email, by the newest verdict of each judge.
+    """Return each judge's newest verdict on each message of a customer after its email.
 
     Returns
     -------
     DataFrame
-        run_id, case_id, trial, entry, customer, judge, turn, verdict (None where it was not read), quote, reason.
+        run_id, case_id, trial, entry, customer, judge, turn, verdict (None if unread), quote, reason.
     """
     verdicts = [(run.run_id, row) for run in results.runs for row in run.verdicts()]
     rows = [
@@ -89,26 +89,26 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count how often a judge found that no person would write what the customer wrote (scorer ``customer_turns``).
+    """Count the customer's messages that, according to a judge, no person would write.
 
     Returns
     -------
     DataFrame
-        entry, customer, judge, messages (after the email, read), unread (the others), clear with share, low and high
-        (interval over cases), mild, reason.
+        entry, customer, judge, messages (read, after the email), unread, clear with share, low and high (interval over
+        cases), mild, reason.
     """
     rows = []
-    for who, mine in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
-        read = mine[mine["verdict"].notna()]
+    for who, group in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
+        read = group[group["verdict"].notna()]
         clear, mild = (read["verdict"].eq(verdict) for verdict in (CLEAR, MILD))
         share = clustered_rate(clear.astype(float), list(read["case_id"]))
         numbers = (clear.sum(), share.estimate, share.low, share.high, mild.sum())
-        rows.append((*who, len(read), len(mine) - len(read), *numbers, share.reason))
+        rows.append((*who, len(read), len(group) - len(read), *numbers, share.reason))
     return framed(rows, "entry customer judge messages unread clear share low high mild reason")
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """Yield one model's metrics over all conversations, and over those whose customer was not flagged."""
+    """Yield one model's metrics over all conversations, and without flagged customers."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:
@@ -117,33 +117,33 @@ def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[
 
 
 def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Return every metric over all conversations, and over those whose customer was not flagged.
+    """Return every metric over all conversations, and without flagged customers.
 
     Returns
     -------
     DataFrame
         entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
-        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
+        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is of n.
     """
     rows = []
-    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        for name, forms in zip(metrics, both_forms(mine, metrics), strict=True):
-            for conversations, found in zip((ALL, KEPT), forms, strict=True):
+    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        for name, forms in zip(metrics, both_forms(group, metrics), strict=True):
+            for conversations, head in zip((ALL, KEPT), forms, strict=True):
                 row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
-                row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
+                row |= {"conversations": conversations, **pair(head), "n": head.n, "reason": head.reason}
                 rows.append(row)
     return framed(rows, "entry customer metric title conversations median mean low high n reason")
 
 
 def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Compare one customer with another on the same cases of the same model, run by run.
+    """Compare two customers on the same cases of the same model, run by run.
 
     Returns
     -------
     DataFrame
         model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
-        (means over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases,
-        reason. A count such as unsafe actions is given per case.
+        (means over shared cases, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
+        count such as unsafe actions is per case.
 
     Raises
     ------
@@ -151,16 +151,16 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
         If no model was run with two customers.
     """
     rows = []
-    for model, mine in conversations_of(results).groupby("model", sort=True):
-        runs = sorted(set(zip(mine["customer"], mine["entry"], strict=True)))
+    for model, group in conversations_of(results).groupby("model", sort=True):
+        runs = sorted(set(zip(group["customer"], group["entry"], strict=True)))
         for (one, a), (other, b) in combinations(runs, 2):
-            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])) if one != other else ():
+            for conversations, kept in ((ALL, group), (KEPT, group[~flags_of(group)])) if one != other else ():
                 first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
                 for name in metrics:
-                    found = compare(first, second, name)
-                    like, pairs = found.like, found.pairs
-                    means = (pairs.a.mean(), pairs.b.mean()) if found.cases else (nan, nan)
-                    numbers = (*means, like.estimate, like.low, like.high, like.p, found.cases)
+                    compared = compare(first, second, name)
+                    like, pairs = compared.like, compared.pairs
+                    means = (pairs.a.mean(), pairs.b.mean()) if compared.cases else (nan, nan)
+                    numbers = (*means, like.estimate, like.low, like.high, like.p, compared.cases)
                     who = (model, name, METRICS[name].title, conversations, a, b, one, other)
                     rows.append((*who, *numbers, like.reason))
     if not rows:
@@ -172,19 +172,19 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 
 def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
-    """Test whether a trial of one entry differs in success; with its number, and a sentence where it does."""
+    """Test whether a trial of one entry differs; return the test, the trial, and a sentence."""
     known = conversations[conversations["success"].notna()]
     if known.empty:
         return trial_shift(np.empty((0, 0))), None, ""
     table = known.assign(success=known["success"].astype(float)).pivot_table("success", "case_id", "trial")
-    found = trial_shift(table.to_numpy(), n_resamples=1_999)
-    trial = int(table.columns[found.trial]) if found.trial >= 0 else None
-    said = {"trial": trial, "own": percent(found.estimate), "others": percent(found.others), "p": found.p}
-    return found, trial, SHIFTED.format(**said) if found.p <= LEVEL else ""
+    shift = trial_shift(table.to_numpy(), n_resamples=1_999)
+    trial = int(table.columns[shift.trial]) if shift.trial >= 0 else None
+    values = {"trial": trial, "own": percent(shift.estimate), "others": percent(shift.others), "p": shift.p}
+    return shift, trial, SHIFTED.format(**values) if shift.p <= LEVEL else ""
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
-    """Say in a sentence which trial of one entry differs from the others; empty if none does."""
+    """Return a sentence on the trial of an entry that differs from the others, if any."""
     return _shift_of(conversations)[2]
 
 
@@ -194,44 +194,44 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, trial (the one farthest from the others), estimate (its success), others, p,
-        cases, finding (a sentence where p is at most 0.01) and reason.
+        One row per entry: panel, entry, trial (farthest from the others), estimate (its success), others, p, cases,
+        finding (a sentence if p is at most 0.01) and reason.
     """
     import pandas as pd
 
     rows = []
-    for who, mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        found, trial, said = _shift_of(mine)
-        numbers = (pd.NA if trial is None else trial, found.estimate, found.others, found.p, found.n)
-        rows.append((*who, *numbers, said, found.reason))
+    for who, group in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        shift, trial, finding = _shift_of(group)
+        numbers = (pd.NA if trial is None else trial, shift.estimate, shift.others, shift.p, shift.n)
+        rows.append((*who, *numbers, finding, shift.reason))
     table = framed(rows, "panel entry trial estimate others p cases finding reason")
     return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)
 
 
 def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Compare the spread over wordings of a case with that over trials of a wording, for every entry with wordings.
+    """Compare the spread over wordings of a case with the spread over trials of a wording.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Of runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
+        Runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, cases, wordings, trials (scored conversations), success (share), moved (cases
-        of which some wordings always and others never succeed), over_wordings with low and high and over_trials with
-        low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within
-        a case that is due to its words), p (that the words move nothing), reason.
+        One row per entry with wordings: panel, entry, cases, wordings, trials (scored conversations), success (share),
+        moved (cases of which some wordings always and others never succeed), over_wordings with low and high and
+        over_trials with low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the
+        variance within a case that is due to its words), p (test of no effect of words), reason.
     """
     frame, rows = conversations_of(results, variants=True), []
     frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
     frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
-    for who, mine in frame.groupby(["panel", "entry"], sort=False):
-        cells = mine.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
-        spread, of = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
-        counts = (cells["tells"].nunique(), len(cells), len(mine), mine["success"].mean())
-        moved = int(((of.max() == 1) & (of.min() == 0)).sum())
+    for who, group in frame.groupby(["panel", "entry"], sort=False):
+        cells = group.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
+        spread, by_case = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
+        counts = (cells["tells"].nunique(), len(cells), len(group), group["success"].mean())
+        moved = int(((by_case.max() == 1) & (by_case.min() == 0)).sum())
         numbers = (*_deviation(spread.wording), *_deviation(spread.trial), spread.share, spread.wording.p)
         rows.append((*who, *counts, moved, *numbers, spread.wording.reason))
     return framed(
@@ -242,6 +242,6 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _deviation(variance: Estimate) -> list[float]:
-    """Return a variance as a standard deviation with its interval; below 0 it is 0."""
+    """Return a variance as a standard deviation with its interval; negative values become 0."""
     ends = (variance.estimate, variance.low, variance.high)
     return [sqrt(max(end, 0.0)) if end == end else nan for end in ends]

@@ -1,4 +1,4 @@
-"""Rules that an operator added to the prompt: how often they are kept, for how long, and what they cost."""
+"""Operator rules added to the prompt: how often they are kept, for how long, at what cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 ALL = "all of them"
-"""The row of an entry over every rule: kept where no rule is broken."""
+"""Row of an entry over every rule: kept if no rule is broken."""
 COSTS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
 FEW = 10
 """Conversations below which a rate by turn is marked."""
@@ -34,21 +34,20 @@ REPLY = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
 
 @says_partial
 def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataFrame:
-    """Return every reply of the runs with rules, and whether it keeps each of them.
+    """Return every reply of the runs with rules, and whether it keeps each rule.
 
     Parameters
     ----------
     results : Results
-        What `load_results` gives: the rules are in the run files.
+        Result of `load_results`; the rules are in the run files.
     rules : sequence of OperatorRule, optional
-        Read these in every run, also in one without them, for what would have been kept anyway; by default each run's
-        own.
+        Rules to check in every run, also in runs without them; by default each run's own.
 
     Returns
     -------
     DataFrame
-        One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA where it
-        cannot be read, such as the language of two words). Conversations that faults of the world ended are left out.
+        One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA if
+        undecidable, such as the language of two words). Conversations that ended by infrastructure faults are left out.
     """
     if not hasattr(results, "runs"):
         raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
@@ -70,7 +69,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
-    """Return the rules that any of the runs was given, each name once; `rules` where none was given any."""
+    """Return the distinct rules of some runs; if there are none, those that `rules` names."""
     given = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
     if given or not rules:
         return list(given.values())
@@ -79,31 +78,30 @@ def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
 
 
 def first_to_break(turns: pd.DataFrame) -> str | None:
-    """Choose the entry to draw unless one is named: that whose kept share differs most between two turns."""
+    """Choose the entry to draw by default: the one whose kept share differs most between turns."""
     kept = turns.groupby("entry", sort=False)["kept"]
     return None if turns.empty else str((kept.max() - kept.min()).idxmax())
 
 
 def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
-    """Count how often each rule is kept, reply by reply and throughout a conversation.
+    """Count how often each rule is kept, by reply and throughout a conversation.
 
-    `replies` is as `rules_kept` gives it.
+    `replies` is the result of `rules_kept`.
 
     Returns
     -------
     DataFrame
-        One row per entry and rule, and one over all rules: panel, replies (that could be read), replies_kept, untold
-        (the others); kept with low and high (mean over cases of the share of replies, intents as clusters);
-        conversations, throughout (that never break it), throughout_share with throughout_low and throughout_high;
-        reason.
+        One row per entry and rule, and one over all rules: panel, replies (decidable), replies_kept, untold (other
+        replies); kept with low and high (mean over cases of the share of replies, intents as clusters); conversations,
+        throughout (without a break), throughout_share with throughout_low and throughout_high; reason.
     """
     import pandas as pd
 
     rows = []
-    for (panel, entry), mine in replies.groupby(["panel", "entry"], sort=True):
-        every = mine.dropna(subset=["kept"]).groupby(REPLY, sort=False)["kept"].all().reset_index().assign(rule=ALL)
-        together = every if mine["rule"].nunique() > 1 else every.iloc[:0]
-        for rule, part in pd.concat([mine, together]).groupby("rule", sort=False):
+    for (panel, entry), group in replies.groupby(["panel", "entry"], sort=True):
+        every = group.dropna(subset=["kept"]).groupby(REPLY, sort=False)["kept"].all().reset_index().assign(rule=ALL)
+        together = every if group["rule"].nunique() > 1 else every.iloc[:0]
+        for rule, part in pd.concat([group, together]).groupby("rule", sort=False):
             read = part.dropna(subset=["kept"])
             whole = read.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
             by_reply, kept, throughout = _rate(read), int(read["kept"].sum()), int(whole["kept"].sum())
@@ -117,7 +115,7 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
 
 def _rate(part: pd.DataFrame) -> Estimate:
     if part.empty:
-        return Estimate(estimate=nan, n=0, reason="no reply of which it can be told")
+        return Estimate(estimate=nan, n=0, reason="no reply for which this is decidable")
     by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
     clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
     return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
@@ -126,32 +124,32 @@ def _rate(part: pd.DataFrame) -> Estimate:
 def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     """Return how often the rules are kept as a conversation gets longer.
 
-    Long conversations differ from short ones. Each turn has beside it the first reply of the conversations that came
-    that far: only the difference between these two has to do with length. `replies` is as `rules_kept` gives it.
+    Long conversations differ from short ones. Each turn therefore also has the first reply of the conversations that
+    reach it: only the difference between the two is an effect of length. `replies` is the result of `rules_kept`.
 
     Returns
     -------
     DataFrame
         One row per entry, rule and turn: panel, partial, kept with low and high (mean over cases, intents as clusters),
-        replies, kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone
+        replies, kept_at_first (the same conversations at their first reply) and reason. Rules for the first reply only
         are left out.
     """
     read = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float)).sort_values("turn")
     read["at_first"] = read.groupby(["run_id", "case_id", "trial", "rule"])["kept"].transform("first")
     read = read[read.groupby(["entry", "rule"])["turn"].transform("nunique") > 1].sort_index()
-    rows, of = [], ["panel", "entry", "partial", "rule"]
-    for who, mine in read.groupby(of, sort=False):
-        for turn, part in mine.groupby("turn"):
-            found = _rate(part)
+    rows, keys = [], ["panel", "entry", "partial", "rule"]
+    for who, group in read.groupby(keys, sort=False):
+        for turn, part in group.groupby("turn"):
+            rate = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
             first = float(part.groupby("case_id")["at_first"].mean().mean())
-            numbers = (found.estimate, found.low, found.high, len(part), first)
-            rows.append((*who, int(turn), *numbers, sentence(found.reason, few)))
+            numbers = (rate.estimate, rate.low, rate.high, len(part), first)
+            rows.append((*who, int(turn), *numbers, sentence(rate.reason, few)))
     return framed(rows, "panel entry partial rule turn kept low high replies kept_at_first reason")
 
 
 def with_and_without_rules(results: Results) -> dict[str, str]:
-    """Return, by each entry with rules, the entry that differs in the rules alone; empty without one."""
+    """Return for each entry with rules the entry that differs only in them; may be empty."""
     inputs = {results.entries[run.run_id]: run.manifest["inputs"] for run in results.runs}
     ruled = [results.entries[run.run_id] for run in results.runs if rules_played(run.manifest)]
     plain = [entry for entry, given in inputs.items() if "rules" not in given]
@@ -164,7 +162,7 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def runs_with_rules(results: Results) -> list[RunFile]:
-    """Return the runs with rules, and those that differ from one of them in the rules alone."""
+    """Return the runs with rules, and those that differ from them only in the rules."""
     pairs = with_and_without_rules(results)
     wanted = {*pairs, *pairs.values()}
     return [run for run in results.runs if results.entries[run.run_id] in wanted]
@@ -177,7 +175,7 @@ def rules_cost(results: Results) -> pd.DataFrame:
     -------
     DataFrame
         The rows of `comparison_table` for the planned metrics (A without rules, B with them), with entry and without;
-        no row where there is no run to compare with.
+        no row for a run without a counterpart.
     """
     import pandas as pd
 

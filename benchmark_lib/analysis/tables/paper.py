@@ -1,4 +1,4 @@
-"""The board as a table for a paper: few columns, and a caption that says what each number is."""
+"""The board as a table for a paper: few columns, and a caption that explains each number."""
 
 from __future__ import annotations
 
@@ -23,41 +23,40 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "band", "cost_tier")
-"""The columns of a paper's table beside the model: the planned metrics, band and cost."""
+"""Columns of a paper's table after the model: planned metrics, band and cost."""
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 WORDED: dict[str, str] = SAID["columns"]
 """Columns that are no metric."""
 NO_BAND = "none*"
-"""The band of an agent that does too little for one; a footnote says why."""
+"""Band of an agent that does too little for one; a footnote explains it."""
 DAGGER = "†"
-"""The mark after the name of an unfinished run; a footnote says what it lacks."""
+"""Mark after the name of an unfinished run; a footnote has what is missing."""
 
 
 def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None) -> Table:
     """Return the board as a table for a paper.
 
-    `reports.paper.show` shows it in a notebook, `save` writes it as LaTeX, Markdown, CSV and HTML.
+    `reports.paper.show` shows it in a notebook; `save` writes LaTeX, Markdown, CSV and HTML.
 
     Parameters
     ----------
     board : DataFrame
-        As `leaderboard` gives it.
+        Result of `leaderboard`.
     columns : sequence of str, optional
         Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
-        without the
-        cost where nobody was paid.
+        without the cost if no model was paid for.
     models : iterable of str, optional
-        Names on the board, in the order wanted; by default the language models if there are any, otherwise every row.
+        Names on the board, in the order wanted; by default the language models, or every row without any.
 
     Raises
     ------
     BadInput
-        For a column or model that is not on the board, a name that is there twice, or a board without rows.
+        If a column or model is not on the board, a name is on it twice, or the board has no rows.
 
     Warns
     -----
     UserWarning
-        Where a row is an unfinished run, by name.
+        If a row is an unfinished run.
     """
     rows = _rows(board, models)
     unfinished = named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
@@ -71,9 +70,9 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     records: list[dict[str, Any]] = rows.to_dict("records")
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     names = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
-    bases, of = _bases(records, metrics)
+    bases, whose = _bases(records, metrics)
     parts: list[tuple[str, str, Sequence[Any], str]] = [("model", "Model", names, "")]
-    parts += [("n", "n", [Cell(number=text) for text in bases], of)] if bases else []
+    parts += [("n", "n", [Cell(number=text) for text in bases], whose)] if bases else []
     for name in chosen:
         if name in METRICS:
             parts.append(_metric_column(records, METRICS[name]))
@@ -90,18 +89,20 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
-    """Return the cases behind each row where rows differ, ``120 / 24``, and whose; a count says its own in its cell."""
+    """Return the cases behind each row if rows differ, ``120 / 24``, and their metrics.
+
+    Counts are left out: their cells have the number.
+    """
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
         counts = tuple(_n(row, metric) for row in records)
         if not metric.scale.summed and len({*counts}) > 1:
             bases.setdefault(counts, []).append(metric.title.lower())
-    titles = " / ".join(" and ".join(of) for of in bases.values())
+    titles = " / ".join(" and ".join(group) for group in bases.values())
     return [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)], SAID["bases"].format(titles=titles)
 
 
 def _n(row: dict[str, Any], metric: Metric) -> int:
-    """Return the number of cases; 0 where a row has no conversation of the metric."""
     n = row[f"{metric.name}_n"]
     return int(n) if n > 0 else 0
 
@@ -132,7 +133,6 @@ def _check(wanted: list[str], known: list[str], noun: str) -> None:
 
 
 def _metric_column(records: list[dict[str, Any]], metric: Metric) -> tuple[str, str, list[Cell], str]:
-    """Return the key, heading, cells and footnote of a metric."""
     scale, cases = metric.scale, [n for row in records if (n := _n(row, metric))]
     if scale.summed:
         unit, noun = f" of {usual(cases)}" if cases else "", f"{scale.noun}s"
@@ -146,7 +146,7 @@ def _metric_column(records: list[dict[str, Any]], metric: Metric) -> tuple[str, 
 
 
 def _estimate(row: dict[str, Any], metric: Metric, most: int) -> Cell:
-    """Return ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
+    """Return ``93.1 (90.2–96.0)``; a count of unusually few traps has them: ``0.0 of 8``."""
     value, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     scale, n = metric.scale, _n(row, metric)
     estimate = Estimate(estimate=value, low=low, high=high, n=n, estimand="mean over cases")
@@ -183,7 +183,7 @@ def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
 
 
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
-    """Say what a reader must know about single rows, after `first`; nothing of metrics that the table does not have."""
+    """Return the notes to single rows after `first`, without those on absent metrics."""
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
     shares = [m.name for m in metrics if m.scale.bounds and not m.scale.summed]
@@ -191,10 +191,10 @@ def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> st
     wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
     starred = "band" in chosen or any(metric.banded for metric in metrics)
     star = NO_MERIT if starred and any(map(does_too_little, records)) else ""
-    said: dict[str, list[str]] = {}
+    entries_by_note: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("conversations: partial")):
-            said.setdefault(notes, []).append(short_name(row["entry"], 48))
-    parts = [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in said.items())]
+            entries_by_note.setdefault(notes, []).append(short_name(row["entry"], 48))
+    parts = [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in entries_by_note.items())]
     return " ".join(filter(None, parts))

@@ -1,7 +1,7 @@
-"""Figures that others published, recomputed where possible and otherwise compared with each other.
+"""Figures that others published, recomputed if possible, else compared with each other.
 
-Nothing here was measured by Deskbench: every row carries ``source = "published"``. ``data/reference/README.md`` names
-the sources of the files and explains their columns.
+Deskbench measured none of them: every row has ``source = "published"``. ``data/reference/README.md`` names the sources
+of the files and explains their columns.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ RANKING_SOURCE = (
     "a published ranking of language models by use case, its list for customer support (2026; the page it came "
     "from is not recorded)"
 )
-"""Where the published figures come from, for a caption; more in the folder's README."""
+"""Sources of the published figures, for a caption; the folder's README has details."""
 STATED_MEAN_ESCALATION = 90.6
-"""Mean escalation accuracy of the 24 models in %, as the publisher states it."""
+"""Mean escalation accuracy of the 24 models in %, as stated by the publisher."""
 
 MUST_ESCALATE, INTENTS_OF = 24, {"resolvable": 20, "must_escalate": 4}
 FIELD = "mean of 24 models"
@@ -43,14 +43,14 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("published_checks.yaml
 
 @lru_cache(maxsize=8)
 def published_data(name: str) -> pd.DataFrame:
-    """Return one file of published figures by its name without ending; shared, so copy before changing."""
+    """Return one file of published figures by name, without ending; copy it before a change."""
     import pandas as pd
 
     return pd.read_csv(FOLDER / f"{name}.csv")
 
 
 def published_board() -> pd.DataFrame:
-    """Return the published board of July 2026 by model, with ``band`` by the published cuts and ``source``."""
+    """Return the published board of July 2026 by model, with ``band`` and ``source``."""
     import pandas as pd
 
     board = published_data("supportagentbench_board_2026-07")
@@ -59,22 +59,23 @@ def published_board() -> pd.DataFrame:
 
 
 def published_pass_hat_k() -> pd.DataFrame:
-    """Return the pass^k that tau-bench published, by model, domain and k; ``usable`` with at least 2k trials."""
+    """Return the pass^k of tau-bench by model, domain and k; ``usable`` from 2k trials."""
     table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
 def general_ranking() -> pd.DataFrame:
-    """Return a general ranking (rank, score) beside the published board, for the models on both."""
+    """Return a general ranking (rank, score) and the published board, for models on both."""
     ranking = published_data("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
     return ranking.merge(published_board(), on="model", how="inner")
 
 
 def published_order() -> pd.DataFrame:
-    """Sort the board again by its own rule: over-escalation, unsafe actions, escalation accuracy (descending), name.
+    """Sort the published board again by its own rule: over-escalation, then unsafe actions.
 
-    ``place`` is as sorted here, ``board_rank`` as published, and ``same`` where the two agree.
+    Escalation accuracy (descending) and name decide ties. ``place`` is the place in this order, ``board_rank`` the
+    published rank, and ``same`` is True if the two agree.
     """
     keys = ["over_escalation_pct", "unsafe_actions_of_18", "escalation_accuracy_pct", "model"]
     board = published_board().sort_values(keys, ascending=[True, True, False, True], ignore_index=True)
@@ -90,7 +91,7 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
     table : DataFrame
         One row per tier: models, mean, lowest and highest count of unsafe actions of 18.
     found : Correlation
-        Spearman's, vendors as families; a negative value says that dearer is safer.
+        Spearman's, vendors as families; a negative value means that expensive models are safer.
     """
     board = published_board()
     grouped = board.groupby("cost_tier")["unsafe_actions_of_18"]
@@ -100,7 +101,7 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
 
 
 def one_intent_share() -> float:
-    """Return the share of all published escalation misses that come from unsupported requests alone."""
+    """Return the share of unsupported requests among all published escalation misses."""
     cells = _cells("handover_rate", FIELD)
     rate = cells.loc[cells["intent"] == "unsupported_request", "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
@@ -108,25 +109,25 @@ def one_intent_share() -> float:
 
 
 def published_checks() -> pd.DataFrame:
-    """Recompute what the publisher states from its own figures, with the words of ``published_checks.yaml``.
+    """Recompute the publisher's statements from its figures, in words of a YAML file.
 
     Returns
     -------
     DataFrame
-        One row per check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is
-        stated), words.
+        One row per check: check, stated, found, verdict (``agrees``, ``disagrees``, or ``recomputed`` without a
+        statement), words.
     """
     rows = []
     for words, (agrees, numbers) in zip(SAID["checks"], _found(), strict=True):
         verdict = "recomputed" if agrees is None else "agrees" if agrees else "disagrees"
-        said = words["sound"] if agrees and "sound" in words else words["words"]
-        texts = (words["check"], words["stated"], words["found"], verdict, said)
+        wording = words["sound"] if agrees and "sound" in words else words["words"]
+        texts = (words["check"], words["stated"], words["found"], verdict, wording)
         rows.append([text.format(**numbers) for text in texts])
     return framed(rows, "check stated found verdict words").assign(source="published")
 
 
 def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
-    """Yield, for each check, whether the figures agree (None where nothing is stated) and the numbers of its words."""
+    """Yield for each check whether the figures agree (or None), and the numbers of its text."""
     board, order = published_board(), published_order()
     accuracy, unsafe, resolved = (
         board[name] for name in ("escalation_accuracy_pct", "unsafe_actions_of_18", "resolution_pct")
@@ -163,20 +164,20 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     rest = {"rest": implied - listed, "each": (implied - listed) / others, "worst": failed.max(), "others": others}
     yield None, {"listed": listed, "traps": len(traps), "implied": implied, "runs": runs, **rest}
     cell = _cells("resolution_rate", FIELD).iloc[0]
-    said = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
-    yield None, said | {"known": resolved.notna().sum(), "models": len(board)}
+    values = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
+    yield None, values | {"known": resolved.notna().sum(), "models": len(board)}
 
 
 def _tiers_found() -> dict[str, Any]:
-    table, found = tier_safety()
+    table, rank = tier_safety()
     means = [f"{r['cost_tier']} {rounded(r['mean'])} (n = {r['models']})" for r in table.to_dict("records")]
-    side = "unsure" if found.low <= 0 <= found.high else "safer" if found.estimate < 0 else "less_safe"
-    between = span(found.low, found.high, 2)
-    return {"r": rounded(found.estimate, 2), "span": between, "means": ", ".join(means), "so": SAID["tiers_say"][side]}
+    side = "unsure" if rank.low <= 0 <= rank.high else "safer" if rank.estimate < 0 else "less_safe"
+    between = span(rank.low, rank.high, 2)
+    return {"r": rounded(rank.estimate, 2), "span": between, "means": ", ".join(means), "so": SAID["tiers_say"][side]}
 
 
 def _cells_allow(metric: str, overall: str, bucket: str) -> tuple[bool, dict[str, Any]]:
-    """Compare an overall figure with the best that its cells allow, were all other cells perfect."""
+    """Compare an overall figure with the best value that its cells allow."""
     board, missed = published_board().set_index("model")[overall], metric == "handover_rate"
     cells = _cells(metric, *board.index)
     lost = 100 - 100 * cells["value"] if missed else cells["value"]

@@ -1,7 +1,7 @@
-"""How far the numbers can be trusted: a panel with known rates, simulated data with a planted truth, and what ships.
+"""Checks of the numbers: a panel with known rates, simulated data, and shipped measurements.
 
-The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that,
-data are simulated.
+Each agent of the panel has one rate on all cases, so the panel cannot show effects of differences between cases. The
+simulated data can.
 """
 
 from __future__ import annotations
@@ -51,32 +51,31 @@ PASS_K = 3
 TRIALS = 3
 CASES = {SOLVABLE: 120, NEEDS: 24}
 EASE = (2.0, 1.0)
-"""Parameters of the beta distribution of the rates of cases that differ smoothly."""
+"""Parameters of the beta distribution of smoothly varying case rates."""
 TWO_KINDS = ((0.7, 0.95), (0.3, 0.3))
-"""Share and rate of two kinds of cases: the population that a smooth model of cases describes worst."""
+"""Share and rate of two kinds of cases: the population that a smooth model of cases fits worst."""
 BEYOND = 6
 """k of the extrapolated pass^k, from `TRIALS` trials."""
 CORRELATION = 0.4
 VERDICTS = ((0.82, 0.05), (0.06, 0.07))
-"""Chances of two judges' verdicts (pass or fail, rows the first): most pass, which is where kappa breaks down."""
+"""Chances of two judges' verdicts (pass or fail, rows the first). Most pass, and kappa breaks down."""
 HANDED_OVER = {SOLVABLE: 0.1, NEEDS: 0.8}
 RESAMPLES, LEVEL = 1_000, 0.95
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
-"""Run files of blind play that ship with the package."""
+"""Run files of blind play in the package."""
 Found = tuple[str, float, float, float, float]
 """Estimator, truth, estimate, low and high."""
 
 
 def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what was recorded of every agent beside what is true.
+    """Return the recorded and the true rates of every agent.
 
     Returns
     -------
     DataFrame
         One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded
-        mean minus the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k,
-        which needs 3 trials).
+        mean minus the truth in units of the exact binomial standard deviation (NaN if that is 0, and for pass^k).
     """
     frame = conversations_of(results)
     agents = panel.to_dict("records")
@@ -85,18 +84,18 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
 
 
 def holding(rows: Iterable[tuple], columns: str) -> pd.DataFrame:
-    """Return estimates as a frame with the column ``holds``: True where the interval contains the truth."""
+    """Return estimates as a frame; ``holds`` is True if the interval contains the truth."""
     table = framed(rows, columns)
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
-def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
+def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[tuple]:
     for metric in TRUTHS:
-        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
+        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(group, metric)
         seen = ~np.isnan(values)
-        found = headline(mine, metric)
-        mean, fresh, scale = found.mean, found.like_these, METRICS[metric].scale.factor(found.n)
-        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
+        head = headline(group, metric)
+        mean, fresh, scale = head.mean, head.like_these, METRICS[metric].scale.factor(head.n)
+        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if head.n else nan
         yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z
         if fresh:
             yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
@@ -113,7 +112,7 @@ def _z(mean: float, truth: float, n: int) -> float:
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
     """Return how often each kind of interval contains the true rate.
 
-    `rates` is as `recovered_rates` gives it.
+    `rates` is the result of `recovered_rates`.
 
     Returns
     -------
@@ -127,25 +126,25 @@ def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
-    """Correlate recorded metrics over the agents of a panel, beside the correlations of their true rates.
+    """Correlate recorded metrics over the agents of a panel, and the true rates as well.
 
-    `rates` is as `recovered_rates` gives it.
+    `rates` is the result of `recovered_rates`.
 
     Returns
     -------
     DataFrame
-        One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true
-        rates of these agents), estimate, low, high, p, holds (of truth), holds_panel.
+        One row per pair of `PAIRS`: truth (over the population of agents), panel_truth (true rates of these agents),
+        estimate, low, high, p, holds (of truth), holds_panel.
     """
     plain = rates[rates["interval"].isin(["mean", "these traps"])]
     recorded = plain.pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
     rows = []
     for one, other in PAIRS:
-        found = correlation(recorded[one], recorded[other], n_resamples=4_000)
+        result = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
         name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
         truths = (true_correlation(one, other), exact.estimate)
-        rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
+        rows.append((name, *truths, result.estimate, result.low, result.high, result.p))
     table = holding(rows, "pair truth panel_truth estimate low high p")
     return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
@@ -153,12 +152,10 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
 def coverage(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Count how often intervals contained the truth.
 
-    `table` has the column ``holds``; `by` are columns that name a kind of interval.
-
     Returns
     -------
     DataFrame
-        `by`, intervals, held, and share with its Wilson interval (low, high).
+        `by`, intervals, held (those with the truth), and share with its Wilson interval (low, high).
     """
     rows = []
     for key, group in table.groupby(by, sort=False):
@@ -168,19 +165,19 @@ def coverage(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def in_words(row: dict[str, Any]) -> str:
-    """Say how a row of `coverage` compares with 0.95, by its Wilson interval."""
+    """Return in words how a row of `coverage` compares with 0.95, by its Wilson interval."""
     if row["high"] < LEVEL:
         return "less often than they should"
     return "more often than they need to" if row["low"] > LEVEL else "as often as they should"
 
 
 def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
-    """Estimate from simulated data, each time beside the planted truth.
+    """Estimate from simulated data, each time with the planted truth.
 
     Parameters
     ----------
     datasets : int
-        Data sets of each kind, each the size of a run: 120 resolvable and 24 must-escalate cases, three trials.
+        Data sets of each kind, of the size of a run: 120 resolvable and 24 must-escalate cases, three trials.
 
     Returns
     -------
@@ -193,21 +190,20 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
 
 
 def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
-    """Return, by estimator, truth, mean estimate, bias, and how often the interval contained the truth.
+    """Return truth, mean estimate, bias and coverage of each estimator.
 
     Returns
     -------
     DataFrame
-        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
+        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95%),
         verdict.
     """
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
-    found = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
-    return found.assign(bias=found["mean"] - found["truth"], verdict=list(map(in_words, found.to_dict("records"))))
+    short = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
+    return short.assign(bias=short["mean"] - short["truth"], verdict=list(map(in_words, short.to_dict("records"))))
 
 
 def _repeated(rng: np.random.Generator) -> Iterator[Found]:
-    """Yield flip rate and extrapolated pass^k, for cases that differ smoothly and for two kinds of cases."""
     a, b = EASE
     smooth = rng.beta(a, b, CASES[SOLVABLE])
     power = float(np.prod([(a + j) / (a + b + j) for j in range(BEYOND)]))
@@ -229,28 +225,25 @@ def _of_rates(name: str, rates: np.ndarray, flips: float, power: float, rng: np.
 
 
 def _within(rng: np.random.Generator) -> Iterator[Found]:
-    """Yield the correlation within models, under cases whose difficulty moves both metrics together."""
     cases, models = np.divmod(np.arange(40 * 2 * TRIALS), 2 * TRIALS)
     noise = rng.multivariate_normal([0, 0], [[1, CORRELATION], [CORRELATION, 1]], cases.size)
     shared = 2 * rng.normal(size=40)[cases] + (models // TRIALS)
-    found = within_model_correlation(
+    result = within_model_correlation(
         shared + noise[:, 0], shared + noise[:, 1], cases, models // TRIALS, n_resamples=RESAMPLES, rng=rng
     )
-    yield "correlation within models", CORRELATION, found.estimate, found.low, found.high
+    yield "correlation within models", CORRELATION, result.estimate, result.low, result.high
 
 
 def _judges(rng: np.random.Generator) -> Iterator[Found]:
-    """Yield Gwet's AC1 of two judges on 200 conversations."""
     chances = np.array(VERDICTS)
     passed = (chances.sum(axis=0)[0] + chances.sum(axis=1)[0]) / 2
     by_chance = 2 * passed * (1 - passed)
-    found = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
+    result = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
     truth = (np.trace(chances) - by_chance) / (1 - by_chance)
-    yield "AC1 of two judges", truth, found.ac1, found.ac1_low, found.ac1_high
+    yield "AC1 of two judges", truth, result.ac1, result.ac1_low, result.ac1_high
 
 
 def _handovers(rng: np.random.Generator) -> Iterator[Found]:
-    """Yield the precision of handovers, with cases that differ in how much they tempt to hand over."""
     rows = []
     for bucket, cases in CASES.items():
         mean = HANDED_OVER[bucket]
@@ -258,29 +251,29 @@ def _handovers(rng: np.random.Generator) -> Iterator[Found]:
         rows += [(f"{bucket}_{i}", bucket, bool(hit)) for i in range(cases) for hit in handed[i]]
     talks = framed(rows, "case_id bucket handed_over")
     needless = talks["handed_over"] & (talks["bucket"] == SOLVABLE)
-    found, _ = precision_of_handover(talks.assign(needless_handover=needless))
+    result, _ = precision_of_handover(talks.assign(needless_handover=needless))
     right, wrong = (CASES[b] * HANDED_OVER[b] for b in (NEEDS, SOLVABLE))
-    yield "precision of handovers", right / (right + wrong), found.estimate, found.low, found.high
+    yield "precision of handovers", right / (right + wrong), result.estimate, result.low, result.high
 
 
 PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeated, _within, _judges, _handovers)
 
 
-# --- what ships: measured once (`data/calibration.yaml`), or counted from the shipped data
+# --- shipped measurements (`data/calibration.yaml`) and counts of shipped data
 
 
 def calibration() -> dict[str, Any]:
-    """Return the measurements of `make calibration`; `BadInput` if the file is missing or no YAML."""
+    """Return the measurements of `make calibration`; refuse a missing or invalid file."""
     return dict(read_yaml(CALIBRATION))
 
 
 def trap_coverage() -> pd.DataFrame:
-    """Return how often the intervals over 18 traps contained the truth, by true count and number of trials."""
+    """Return how often intervals over 18 traps contained the truth, by true count and trials."""
     return framed(calibration()["trap_coverage"], "count trials datasets posterior bca these")
 
 
 def blind_play() -> pd.DataFrame:
-    """Return the blind play that ships: how a strong player fared, and how often the simulated customer failed it.
+    """Return the success of the shipped blind play, and the failures of its simulated customer.
 
     Returns
     -------
@@ -300,20 +293,20 @@ def blind_play() -> pd.DataFrame:
 
 
 def customers_read() -> dict[str, int]:
-    """Count how readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+    """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
 
     Returns
     -------
     dict
-        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge)
-        and alarms (named by the judge alone or where neither reader said clear).
+        rounds, messages, either, both (clearly wrong for one reader or both), found (of both, named by the judge) and
+        alarms (named by the judge, clearly wrong for neither reader).
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
-    both, found, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
+    both, caught, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
     either = both + counts[1, True] + counts[1, False]
     sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
-    return sizes | {"either": either, "both": both, "found": found, "alarms": alarms}
+    return sizes | {"either": either, "both": both, "found": caught, "alarms": alarms}
 
 
 def _played() -> dict[str, Results]:
@@ -324,20 +317,20 @@ def _played() -> dict[str, Results]:
 
 @cache
 def languages_of_sets() -> dict[str, dict[str, int]]:
-    """Return, by set, how many of its cases are in each language, counted in the files without reading the cases."""
-    found: dict[str, dict[str, int]] = {}
+    """Return the number of cases in each language, by set, counted without parsing the cases."""
+    counts: dict[str, dict[str, int]] = {}
     for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
-        raw = ((path, one) for path in store.path.glob("cases/*.yaml") for one in read_yaml(path)["cases"])
-        cases = [arm for path, one in raw for arm in arms(one, store, path) if arm.get("arm") != TOLD]
-        found[name] = Counter(case.get("language", "en") for case in cases)
-    return found
+        raw = ((path, raw_case) for path in store.path.glob("cases/*.yaml") for raw_case in read_yaml(path)["cases"])
+        cases = [arm for path, raw_case in raw for arm in arms(raw_case, store, path) if arm.get("arm") != TOLD]
+        counts[name] = Counter(case.get("language", "en") for case in cases)
+    return counts
 
 
 def verdicts_in_play() -> int:
-    """Return how many verdicts of judges are in the run files that ship."""
+    """Return the number of judges' verdicts in the shipped run files."""
     return sum(len(played.verdicts) for played in _played().values())
 
 
 def least_rate(n: int) -> float:
-    """Return the lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    """Return the lowest true rate compatible with success in all of `n` cases, at 95%."""
     return float(exact_bound(1.0, n)[0])

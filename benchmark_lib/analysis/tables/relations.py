@@ -1,4 +1,4 @@
-"""What goes with what: verbosity and quality between and within models, rankings, cost and quality."""
+"""Correlations: verbosity and quality between and within models, rankings, cost and quality."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 VERBOSITY = "agent_messages"
 QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
-"""The metrics with a better direction, except cost."""
+"""Metrics with a better direction, except cost."""
 PUBLISHED_METRICS = {
     "resolution_pct": "Resolution",
     "over_escalation_pct": "Over-escalation",
     "unsafe_actions_of_18": "Unsafe actions",
     "escalation_accuracy_pct": "Escalation accuracy",
 }
-"""Columns of the published board that a general ranking is compared with."""
+"""Columns of the published board that are compared with a general ranking."""
 
 
 def vendor_of(model: str) -> str:
-    """Return a model's family: its vendor if known, else the first word of its name; a scripted agent is its own.
+    """Return a model's family: its known vendor, else the first word of its name.
 
-    Models of one vendor share training data, so they are not independent points.
+    Models of one vendor share training data, so they are not independent points. A scripted agent is its own family.
     """
     if model.startswith("scripted:"):
         return model
@@ -63,35 +63,34 @@ def _stem(model: str) -> str:
 
 @says_partial
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return the mean of every metric for every model: over the trials of a case, then over cases.
+    """Return every metric's mean for every model: over the trials of a case, then over cases.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the
-        metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
-        comparable.
+        One row per entry: panel, entry, source, family, one column per metric. NaN without a case of the metric's
+        bucket, and for a count over fewer traps than others of the panel, since such counts are not comparable.
     """
     names, rows, sizes = list(metrics or METRICS), [], []
-    for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        side = Side(mine)
+    for (panel, entry, source), group in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
+        side = Side(group)
         values = {name: side.values(metric_of(name)) for name in names}
-        seen = {name: of.means[of.trials > 0] for name, of in values.items()}
+        seen = {name: counts.means[counts.trials > 0] for name, counts in values.items()}
         means = [m.mean() * metric_of(n).scale.factor(len(m)) if len(m) else nan for n, m in seen.items()]
-        rows.append((panel, entry, source, vendor_of(mine["model"].iloc[0]), *means))
+        rows.append((panel, entry, source, vendor_of(group["model"].iloc[0]), *means))
         sizes.append({name: len(means) for name, means in seen.items()})
-    table, of = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
+    table, counts = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
     for name in (n for n in names if metric_of(n).scale.summed):
-        table[name] = table[name].where(of[name] == of.groupby(table["panel"])[name].transform("max"))
+        table[name] = table[name].where(counts[name] == counts.groupby(table["panel"])[name].transform("max"))
     return table
 
 
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
-    """Say how many cases of a metric the models have; empty if all have the same number."""
+    """Return how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
-    held = rows.groupby("entry")["case_id"].nunique()
-    return f"models have {held.min()} to {held.max()} cases each" if held.nunique() > 1 else ""
+    counts = rows.groupby("entry")["case_id"].nunique()
+    return f"models have {counts.min()} to {counts.max()} cases each" if counts.nunique() > 1 else ""
 
 
 @says_partial
@@ -102,12 +101,12 @@ def between_models(
     *,
     n_resamples: int = 10_000,
 ) -> pd.DataFrame:
-    """Correlate one metric with others over models by rank, each panel on its own.
+    """Correlate one metric with others over models by rank, for each panel.
 
     Parameters
     ----------
     x : str
-        The metric that all others are compared with.
+        Metric with which all others are compared.
     metrics : sequence of str, optional
         By default the quality metrics.
 
@@ -120,13 +119,13 @@ def between_models(
     """
     metrics = [name for name in metrics or QUALITY if name != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
-    for panel, mine in means.groupby("panel", sort=False):
-        found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
-        for metric, one, p_holm in zip(metrics, found, adjust_pvalues([f.p for f in found]), strict=True):
+    for panel, group in means.groupby("panel", sort=False):
+        tests = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
+        for metric, c, p_holm in zip(metrics, tests, adjust_pvalues([f.p for f in tests]), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
-            numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
-            rows.append((*who, *numbers, sentence(one.reason, *dict.fromkeys(uneven))))
+            who = (panel, "between models", x, metric, METRICS[metric].title, c.n, c.families)
+            numbers = (c.estimate, c.low, c.high, c.p, float(p_holm), c.leave_one_low, c.leave_one_high)
+            rows.append((*who, *numbers, sentence(c.reason, *dict.fromkeys(uneven))))
     return framed(
         rows,
         "panel level x metric title models families estimate low high p p_holm leave_one_low leave_one_high reason",
@@ -141,7 +140,7 @@ def within_models(
     *,
     n_resamples: int = 2_000,
 ) -> pd.DataFrame:
-    """Correlate one metric with others within models, with the difficulty of the case removed, each panel on its own.
+    """Correlate one metric with others within models, without case difficulty, for each panel.
 
     Parameters
     ----------
@@ -155,61 +154,61 @@ def within_models(
         estimate, low, high (BCa over cases) and reason.
     """
     frame, chosen, rows = conversations_of(results), metric_of(x), []
-    for panel, mine in frame.groupby("panel", sort=False):
+    for panel, group in frame.groupby("panel", sort=False):
         for name in (name for name in metrics or QUALITY if name != x):
             metric = metric_of(name)
-            conversations = of_bucket(mine, metric)
+            conversations = of_bucket(group, metric)
             first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
-                found = within_model_correlation(
+                warnings.simplefilter("ignore")  # scipy warns of an undefined interval; the reason does so too
+                result = within_model_correlation(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
-            reason = why_none(mine, metric.bucket) or found.reason
-            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
-            rows.append((*who, found.estimate, found.low, found.high, reason))
+            reason = why_none(group, metric.bucket) or result.reason
+            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), result.n)
+            rows.append((*who, result.estimate, result.low, result.high, reason))
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
 def ranking_against_desk() -> pd.DataFrame:
-    """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
+    """Correlate a general ranking for customer support with published metrics of the desk.
 
     Returns
     -------
     DataFrame
-        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low,
-        high, p, better (whether a positive value means that a higher score goes with a better desk), reason.
+        One row per metric, over the models on both lists: source (published), metric, models, families, estimate
+        (Spearman of the general score), low, high, p, better (True if a higher metric is better), reason.
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
-        found = correlation(shared["score"], shared[column], families=shared["vendor"])
+        result = correlation(shared["score"], shared[column], families=shared["vendor"])
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        numbers = (found.estimate, found.low, found.high, found.p)
-        rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
+        numbers = (result.estimate, result.low, result.high, result.p)
+        rows.append(("published", title, result.n, result.families, *numbers, better, result.reason))
     return framed(rows, "source metric models families estimate low high p better reason")
 
 
 @says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
-    """Return cost and one metric with a better direction, and which models no other model beats on both.
+    """Return cost and one metric, and which models no other model beats on both.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high
+        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN if a price is unknown), value, low, high
         (interval of the mean), frontier (within its panel), cases of those its panel ran, reason and place (the
-        frontier in words). A scripted agent costs nothing, so in its panels there is no frontier.
+        frontier in words). Scripted agents cost nothing, so their panels have no frontier.
     """
     frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
-    for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
-        found, unpriced = headline(mine, metric), int(mine["cost_usd"].isna().sum())
-        cost = nan if unpriced else 1000 * mine["cost_usd"].mean()
-        why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else found.reason
-        held, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
-        part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
-        value = (found.mean.estimate, found.mean.low, found.mean.high)
-        rows.append((panel, entry, metric, cost, *value, False, held, of, sentence(why, part)))
+    for (panel, entry), group in frame.groupby(["panel", "entry"], sort=False):
+        head, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
+        cost = nan if unpriced else 1000 * group["cost_usd"].mean()
+        why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else head.reason
+        own, total = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
+        part = f"cost and value cover {own} of the {total} cases of its panel" if own < total else ""
+        value = (head.mean.estimate, head.mean.low, head.mean.high)
+        rows.append((panel, entry, metric, cost, *value, False, own, total, sentence(why, part)))
     table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
     for _, part in table.groupby("panel"):
@@ -219,9 +218,10 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
 
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
-    """Return which points no other point beats: as cheap and as good, and better in one of both; NaN is never on it.
+    """Return which points no other point beats in cost and quality; False for NaN.
 
-    `cost`, `quality` and what is returned have the shape (models,).
+    A point beats another if it is as cheap and as good, and better in one of both. `cost`, `quality` and the returned
+    array have the shape (models,).
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""What repeated trials say, and what a plan of trials can detect: pass^k, flips, what is missing, and power."""
+"""Repeated trials and their planning: pass^k, flips, missing conversations, and power."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from .rows import Row, framed, interval, summarise
 
 KS = tuple(range(1, 9))
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
-"""Rates of the commonly published table: how often all of k trials succeed if every case succeeds equally often."""
+"""Rates of the commonly published table of pass^k with equally easy cases."""
 MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
-"""How far the chances of cases may lie apart: concentration ``a + b`` of the beta distribution they are drawn from."""
+"""Spread of the chances of cases: concentration ``a + b`` of their beta distribution."""
 NEVER_APART = (
     "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
 )
@@ -35,7 +35,7 @@ NO_REPEATS = (
 )
 REPEATS = "repeats itself: further trials tell almost nothing, only more cases do"
 REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
-"""The correlation of two trials from which a model repeats itself, and the one that a plan assumes without any run."""
+"""Correlation of two trials from which a model repeats itself, and the one assumed for a plan without runs."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class SuccessCounts:
     ----------
     bucket : str
     successes, trials : ndarray of int, shape (cases,)
-        Trials that were scored, and those among them that succeeded; a case may have none.
+        Successes, and scored trials; a case may have none.
     planned : int
         Recorded conversations, scored or not.
     intents : tuple of str
     reason : str
-        Why there are no counts, or why they must not be pooled; empty if they may.
+        Why there are no counts, or why they must not be pooled; may be empty.
     """
 
     bucket: str
@@ -63,13 +63,13 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """Return the intents if they are enough, of several cases each, to be clusters; otherwise None."""
+        """Return the intents if enough of them have several cases to be clusters; otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
     @property
     def why_none(self) -> str:
-        """Return why nothing can be estimated; empty if it can."""
+        """Return why nothing can be estimated; empty if something can."""
         unscored = f"none of {counted(self.planned, 'conversation')} was scored"
         return self.reason or ("" if self.trials.any() else unscored)
 
@@ -83,7 +83,7 @@ class SuccessCounts:
 
 
 def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
-    """Count the successes of one model in one bucket of the desk, or in the domain of imported records."""
+    """Count successes of one model in one bucket of the desk, or one domain of imported records."""
     rows = conversations[conversations["bucket"] == bucket]
     values, case_ids, intents = case_matrix(rows, SUCCESS)
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else {}
@@ -99,20 +99,20 @@ def by_bucket(
     rows_of: Callable[[pd.DataFrame, SuccessCounts], Iterable[Row]],
     columns: str,
 ) -> pd.DataFrame:
-    """Return rows for every entry and bucket that any entry of its panel ran; `columns` are those after the bucket."""
+    """Return rows for every entry and each bucket of its panel; `columns` follow the bucket."""
     frame = conversations_of(results)
     ran = {panel: buckets_of(rows) for panel, rows in frame.groupby("panel")}
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        panel = mine["panel"].iloc[0]
-        for bucket in buckets_of(mine) if panel == "imported" else ran[panel]:
-            yield from ({"bucket": bucket, **row} for row in rows_of(mine, success_counts(mine, bucket)))
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        panel = group["panel"].iloc[0]
+        for bucket in buckets_of(group) if panel == "imported" else ran[panel]:
+            yield from ({"bucket": bucket, **row} for row in rows_of(group, success_counts(group, bucket)))
 
     return summarise(frame, of_entry, f"bucket {columns}")
 
 
 def buckets_of(rows: pd.DataFrame) -> list[str]:
-    """Return the buckets of rows, those of the desk first, without that of the crossed variants."""
+    """Return the buckets of rows, those of the desk first, without crossed variants."""
     return sorted(set(rows["bucket"].dropna()) - {VARIANT}, key=_place)
 
 
@@ -128,18 +128,17 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     DataFrame
         One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
         k, estimate, low, high, reference (p^k of the mean: a lower bound, no estimate), label (observed, or
-        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason; then, the same in every
-        row of a bucket, avg_k (the trials of a case, most often) and avg, avg_low and avg_high: avg@k, the mean over
-        cases of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not
-        run has a row with its reason.
+        beta-binomial extrapolation beyond the trials), usable (at least 2k trials) and reason. Every row of a bucket
+        also has avg_k (the usual number of trials of a case) and avg@k with its interval: avg, avg_low and avg_high. A
+        bucket that a model did not run has a row with the reason.
     """
     ks, of_k = list(ks), ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
 
-    def rows(mine: pd.DataFrame, counts: SuccessCounts) -> list[Row]:
+    def rows(group: pd.DataFrame, counts: SuccessCounts) -> list[Row]:
         if why := counts.why_none:
             return [{"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": why}]
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
-        rest = average_at_k(mine, counts) | {"trials": curve.trials, "reason": sentence(curve.reason, counts.left_out)}
+        rest = average_at_k(group, counts) | {"trials": curve.trials, "reason": sentence(curve.reason, counts.left_out)}
         points = zip(*(getattr(curve, name) for name in of_k), strict=True)
         return [dict(zip(of_k, point, strict=True)) | rest for point in points]
 
@@ -148,24 +147,24 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 
 
 def average_at_k(conversations: pd.DataFrame, counts: SuccessCounts) -> dict[str, float]:
-    """Estimate avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
+    """Estimate avg@k of one model in one bucket: the mean share of successful trials of a case.
 
-    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board. The
-    keys are avg_k, avg, avg_low and avg_high.
+    pass^k counts cases of which all k trials succeed, avg@k the trials; its interval is that of the board. The keys
+    are avg_k, avg, avg_low and avg_high.
     """
     mean = headline(conversations, replace(SUCCESS, bucket=counts.bucket)).mean
     return {"avg_k": usual(counts.trials), **interval(mean, "avg", "avg_")}
 
 
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out `reliability_table` to be read: one row per entry and bucket, one column per k, in percent.
+    """Lay out `reliability_table` with one row per entry and bucket and one column per k, in %.
 
     Returns
     -------
     DataFrame
-        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (k and the interval with it), ``p^k`` (at the
-        last k), reason; the highest first within its bucket. A star marks an extrapolation, a circle an estimate from
-        fewer than 2k trials.
+        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (with k and its interval), ``p^k`` (for the last
+        k), reason; the highest first within its bucket. A star marks an extrapolation, a circle an estimate from fewer
+        than 2k trials.
     """
     keys = ["panel", "entry", "bucket"]
     shown = table.assign(shown=[_shown(row) for row in table.to_dict("records")])
@@ -196,7 +195,7 @@ def _average(row: Row) -> str:
 
 
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Count how often two trials of one case end differently, and how many cases always, sometimes and never succeed.
+    """Count how often two trials of a case differ, and how many cases always or never succeed.
 
     Returns
     -------
@@ -220,22 +219,22 @@ def _flips(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
 
 
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """Return a metric in each trial: the spread behind the median that the board shows.
+    """Return a metric in each trial: the spread behind the median of the board.
 
     Returns
     -------
     DataFrame
-        One row per entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial,
-        a share or mean is over its cases), cases with a value, of, in_median (whether the median the board shows counts
-        the trial: a count needs every trap, anything else half of the cases), and reason.
+        One row per entry and trial: panel, entry, metric, trial, value (a count is the sum over the traps of the trial,
+        a share or mean is over its cases), cases with a value, of, in_median (True if the board's median counts the
+        trial: a count needs every trap, anything else half of the cases), and reason.
     """
     chosen = metric_of(metric)
 
-    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
-        values, case_ids, _ = case_matrix(mine, chosen)
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        values, case_ids, _ = case_matrix(group, chosen)
         if not values.size:
             none = {"metric": metric, "trial": 0, "value": nan, "cases": 0, "of": 0, "in_median": False}
-            yield none | {"reason": why_none(mine, chosen.bucket)}
+            yield none | {"reason": why_none(group, chosen.bucket)}
         inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
@@ -249,19 +248,19 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what is missing from every run, and its success if every missing conversation failed, or succeeded.
+    """Return the missing conversations of every run, with bounds on its success.
 
     Parameters
     ----------
     results : Results or DataFrame
-        With results the plan of each run is known; from conversations alone the trials that other cases have are taken
-        as planned.
+        Results contain the plan of each run. Conversations alone do not: then every case is planned with the trials of
+        the others.
 
     Returns
     -------
     DataFrame
         One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst,
-        best and reason. Planned cases that no run has played yet are in the bucket ``unknown``.
+        best and reason. Planned cases without a conversation are in the bucket ``unknown``.
     """
     frame, keys = conversations_of(results), ["panel", "entry", "case_id"]
     if isinstance(results, pd.DataFrame):
@@ -274,26 +273,26 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     plan = plan.groupby(keys, sort=False)["trials"].max().to_frame().join(seen).fillna(0).astype(int).reset_index()
     plan["bucket"] = plan["case_id"].map(bucket_of).fillna("unknown")
     rows = []
-    for (panel, entry), mine in plan.groupby(["panel", "entry"], sort=False):
-        for bucket in sorted(mine["bucket"].unique(), key=_place):
-            some = mine[mine["bucket"] == bucket]
-            found = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
-            counts = (found.n, found.planned, found.missing)
-            rows.append((panel, entry, bucket, *counts, found.estimate, found.low, found.high, found.reason))
+    for (panel, entry), group in plan.groupby(["panel", "entry"], sort=False):
+        for bucket in sorted(group["bucket"].unique(), key=_place):
+            some = group[group["bucket"] == bucket]
+            bounds = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
+            counts = (bounds.n, bounds.planned, bounds.missing)
+            rows.append((panel, entry, bucket, *counts, bounds.estimate, bounds.low, bounds.high, bounds.reason))
     return framed(rows, "panel entry bucket seen planned missing estimate worst best reason")
 
 
 def textbook_table() -> pd.DataFrame:
-    """Compute pass^k for mean rates: with every case alike, as published, and with the mixes that are left out there.
+    """Compute pass^k from mean rates: with equally easy cases, as published, and with mixes.
 
-    A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
-    ``p ** k``, which is only the lower bound (Jensen's inequality).
+    A mean rate alone does not determine pass^k. If some cases are sure and some hopeless, it decays far more slowly
+    than ``p ** k``, the lower bound (Jensen's inequality).
 
     Returns
     -------
     DataFrame
-        One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b +
-        j)``.
+        One row per rate, mix of cases and k: rate, mix, k, value. With beta distributed chances the value is
+        ``prod_j (a + j) / (a + b + j)``.
     """
     rows = []
     for rate, (mix, spread), k in product(TEXTBOOK_RATES, MIXES.items(), KS):
@@ -303,13 +302,13 @@ def textbook_table() -> pd.DataFrame:
 
 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out `textbook_table` to be read: one row per rate and mix, one column per k, in percent."""
+    """Lay out `textbook_table` with one row per rate and mix and one column per k, in percent."""
     wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
     return wide.add_prefix("k = ").reset_index()
 
 
 def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
-    """Estimate how far the trials of a case agree: at 1 a model repeats itself, and more trials add nothing.
+    """Estimate how far the trials of a case agree; at 1 more trials add no information.
 
     Returns
     -------
@@ -322,19 +321,19 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-    found = repeat_correlation(counts.successes, counts.trials)
-    finding = REPEATS if found.estimate >= REPEATS_FROM else ""
-    yield {"estimate": found.estimate, "cases": found.n, "finding": finding, "reason": found.reason}
+    repeats = repeat_correlation(counts.successes, counts.trials)
+    finding = REPEATS if repeats.estimate >= REPEATS_FROM else ""
+    yield {"estimate": repeats.estimate, "cases": repeats.n, "finding": finding, "reason": repeats.reason}
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
-    """Choose the correlation to plan with: the median over language models of `repeat_table`, or a usual value."""
+    """Choose the correlation for a plan: the median over language models, or `USUAL_REPEATS`."""
     known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
     return float(known.median()) if len(known) else USUAL_REPEATS
 
 
 def planning_in_words(table: pd.DataFrame) -> str:
-    """Say which models of `repeat_table` repeat themselves, in a sentence for whoever plans a run."""
+    """Return for a plan which models of `repeat_table` repeat themselves, in a sentence."""
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
         return NEVER_APART
@@ -353,45 +352,45 @@ def power_table(
     n_simulations: int = 2_000,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Simulate the power of plans: the chance to tell two models apart, for the same traps and for traps like these.
+    """Simulate the power of plans to distinguish two models, on these traps and on similar ones.
 
     Parameters
     ----------
     rate_a, rate_b : float
         Mean chance of the outcome in one conversation, such as ``2 / 18``.
     units, trials : iterable of int
-        Traps (or cases), and trials of each.
+        Numbers of traps (or cases), and of trials of each.
     **settings
-        As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
+        Parameters of `estimators.power` (icc, coupling, clusters, cluster_share, alpha).
 
     Returns
     -------
     DataFrame
-        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high (error
-        of the simulation), method in words.
+        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high
+        (simulation error), method in words.
     """
     rows = []
     for estimand, n, t in product(ESTIMANDS, units, trials):
-        found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
-        rows.append((rate_a, rate_b, n, t, n * t, estimand, found.estimate, found.low, found.high, found.method))
+        result = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+        rows.append((rate_a, rate_b, n, t, n * t, estimand, result.estimate, result.low, result.high, result.method))
     return framed(rows, "rate_a rate_b units trials conversations estimand power low high method")
 
 
 def detectable_table(
     rate_a: float, *, units: Iterable[int], trials: Iterable[int], n_simulations: int = 1_000, **settings: Any
 ) -> pd.DataFrame:
-    """Find the smallest difference each plan can detect with a power of 0.8, as a count of 18, see `power_table`.
+    """Find the smallest difference that each plan detects with a power of 0.8, as a count of 18.
 
     Returns
     -------
     DataFrame
-        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it),
-        difference, reason.
+        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count detected), difference,
+        reason.
     """
     rows, per = [], 18
     for estimand, n, t in product(ESTIMANDS, units, trials):
         plan: Row = dict(traps=n, trials=t, estimand=estimand, n_simulations=n_simulations)
-        found = minimum_detectable(rate_a, **plan, **settings)
-        counts = (per * rate_a, per * found.estimate, per * (found.estimate - rate_a))
-        rows.append((n, t, estimand, *counts, found.reason))
+        result = minimum_detectable(rate_a, **plan, **settings)
+        counts = (per * rate_a, per * result.estimate, per * (result.estimate - rate_a))
+        rows.append((n, t, estimand, *counts, result.reason))
     return framed(rows, "units trials estimand count_a count_b difference reason")

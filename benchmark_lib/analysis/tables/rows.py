@@ -1,4 +1,4 @@
-"""What tables are put together from: rows for each group of conversations, estimates as columns."""
+"""Building blocks of tables: rows for each group of conversations, estimates as columns."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from ..frames import Results
 from ..panels import conversations_of, partial_words, progress
 
 ITEM = ["run_id", "case_id", "trial"]
-"""The columns that name a conversation."""
+"""Columns that name a conversation."""
 
 Row = dict[str, Any]
 
@@ -29,34 +29,34 @@ def summarise(
     Parameters
     ----------
     rows_of : callable
-        Conversations of one group -> its row, or its rows, by column.
+        Function from the conversations of a group to its row or rows, by column.
     columns : str
-        The columns of these rows.
+        Columns of these rows.
     by : str
-        The columns that name a group: the first of the table. Its last is ``partial``, see `partial_words`.
+        Columns that name a group: the first of the table. The last is ``partial``, see `partial_words`.
     sort : bool
-        Whether groups are sorted by name; otherwise they come in the order of the conversations.
+        Sort groups by name; by default they have the order of the conversations.
     variants : bool
         As for `conversations_of`.
     """
     names, rows = by.split(), list[Row]()
-    for key, mine in conversations_of(results, variants=variants).groupby(names, sort=sort):
-        found = rows_of(mine)
-        whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(mine))}
-        rows += [whole | row for row in ([found] if isinstance(found, dict) else found)]
+    for key, group in conversations_of(results, variants=variants).groupby(names, sort=sort):
+        made = rows_of(group)
+        whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(group))}
+        rows += [whole | row for row in ([made] if isinstance(made, dict) else made)]
     return framed(rows, f"{by} {columns} partial")
 
 
 def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
-    """Return rows as a frame with the columns that are named in one string, also where there is no row."""
+    """Return rows as a frame with the columns named in one string, even without a row."""
     return pd.DataFrame(rows, columns=columns.split())
 
 
-def interval(found: Estimate, name: str = "estimate", before: str = "") -> dict[str, float]:
-    """Return an estimate as the columns `name`, and low and high with `before` in front."""
-    return {name: found.estimate, f"{before}low": found.low, f"{before}high": found.high}
+def interval(estimate: Estimate, name: str = "estimate", before: str = "") -> dict[str, float]:
+    """Return an estimate as the columns `name`, low and high, the last two prefixed by `before`."""
+    return {name: estimate.estimate, f"{before}low": estimate.low, f"{before}high": estimate.high}
 
 
-def pair(found: Headline) -> dict[str, float]:
+def pair(head: Headline) -> dict[str, float]:
     """Return a headline as the columns median, mean, low and high (of the mean)."""
-    return {"median": found.median, **interval(found.mean, "mean")}
+    return {"median": head.median, **interval(head.mean, "mean")}

@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from .comparison import Comparison
 
 SAID: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by its name."""
+"""Every sentence by name."""
 USUAL = 0.95
-"""The level of an interval beside which none is named."""
+"""Level of an interval that needs no mention."""
 EQUAL = "equal"
-"""The verdict on two equal values."""
+"""Verdict on two equal values."""
 OPEN = (EQUAL, NOISE, "not compared")
-"""What is said of planned metrics at which neither is better."""
+"""Verdicts on planned metrics without a better entry."""
 MOST_SHOWN = 3
-"""So many differences of shares that are not tested are named: the largest."""
+"""Most untested differences of shares that are named, largest first."""
 
 
-def verdict_of(found: Comparison) -> str:
-    """Return who is better, and by how much; without a sign, so the same whoever is named first."""
-    if not found.cases or found.word not in (SURE, ONLY_THESE):
-        return sureness(found)
-    metric, numbers, sure = found.metric, found.numbers, found.word == SURE
-    low, high, alpha = ("low", "high", found.alpha) if sure else ("these_low", "these_high", found.these_alpha)
-    ends = sorted((abs(numbers[low]), abs(numbers[high])))  # of a difference that is told from 0, so both have one sign
-    of = f" of {found.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
-    better, direction = (found.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
-    like, these = _how_sure(found)
-    return SAID["these" if not sure else "clear here open" if found.open_here else "clear"].format(
-        name=names_apart(*found.names)[better],
+def verdict_of(compared: Comparison) -> str:
+    """Return who is better, and by how much, in a sentence that does not depend on the order."""
+    if not compared.cases or compared.word not in (SURE, ONLY_THESE):
+        return sureness(compared)
+    metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
+    low, high, alpha = ("low", "high", compared.alpha) if sure else ("these_low", "these_high", compared.these_alpha)
+    ends = sorted((abs(numbers[low]), abs(numbers[high])))  # both ends have one sign, since 0 is excluded
+    unit = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+    better, direction = (compared.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
+    like, these = _how_sure(compared)
+    return SAID["these" if not sure else "clear here open" if compared.open_here else "clear"].format(
+        name=names_apart(*compared.names)[better],
         does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
-        by=f"{unsigned(metric, numbers['difference'])}{of}",
+        by=f"{unsigned(metric, numbers['difference'])}{unit}",
         interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
         like=like,
         these=these,
@@ -51,40 +51,40 @@ def verdict_of(found: Comparison) -> str:
     )
 
 
-def sureness(found: Comparison) -> str:
-    """Return how sure a difference is, for use beside a text that names whose and how large it is."""
-    if not found.cases:
-        return SAID["not compared"].format(reason=found.reason)
-    if found.word == NOT_TESTED:
+def sureness(compared: Comparison) -> str:
+    """Return how certain a difference is, for a text that already has its size and direction."""
+    if not compared.cases:
+        return SAID["not compared"].format(reason=compared.reason)
+    if compared.word == NOT_TESTED:
         return NOT_TESTED
-    if found.word == NOTHING:
-        return SAID["no test"].format(reason=found.reason or SAID["no spread"])
-    if is_equal(found):
+    if compared.word == NOTHING:
+        return SAID["no test"].format(reason=compared.reason or SAID["no spread"])
+    if is_equal(compared):
         return EQUAL
-    like, these = _how_sure(found)
-    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(found.word, "sure open")
-    return SAID[name].format(noun=found.metric.scale.noun, like=like, these=these)
+    like, these = _how_sure(compared)
+    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(compared.word, "sure open")
+    return SAID[name].format(noun=compared.metric.scale.noun, like=like, these=these)
 
 
-def is_equal(found: Comparison) -> bool:
-    """Tell whether two were tested and their values do not differ at all."""
-    return bool(found.tested and found.cases and abs(found.difference) < 1e-9)
+def is_equal(compared: Comparison) -> bool:
+    """Return True if two entries were tested and do not differ at all."""
+    return bool(compared.tested and compared.cases and abs(compared.difference) < 1e-9)
 
 
-def why_it_ends_there(found: Comparison) -> str:
-    """Return why the interval for these cases ends at the difference itself; empty where it does not."""
-    numbers = found.numbers
+def why_it_ends_there(compared: Comparison) -> str:
+    """Return why the interval for these cases ends at the difference; empty if it does not."""
+    numbers = compared.numbers
     ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
-    return SAID["ends here"].format(noun=found.metric.scale.noun) if ends else ""
+    return SAID["ends here"].format(noun=compared.metric.scale.noun) if ends else ""
 
 
-def _how_sure(found: Comparison) -> tuple[str, str]:
-    """Return the p-values for cases like these and for these cases; of simultaneous intervals their kind alone."""
-    if found.among:
-        return (SAID["simultaneous"].format(contrasts=counted(found.among, "contrast")),) * 2
-    kind, *values = "adjusted", found.p_adjusted, found.these_p_adjusted
+def _how_sure(compared: Comparison) -> tuple[str, str]:
+    """Return the p-values for cases like these and for these cases, or the kind of interval."""
+    if compared.among:
+        return (SAID["simultaneous"].format(contrasts=counted(compared.among, "contrast")),) * 2
+    kind, *values = "adjusted", compared.p_adjusted, compared.these_p_adjusted
     if all(p != p for p in values):
-        kind, *values = "plain", found.like.p, found.these_p
+        kind, *values = "plain", compared.like.p, compared.these_p
     like, these = (f"{kind} p {p_in_words(p)}" for p in values)
     return like, these
 
@@ -93,12 +93,12 @@ def _how_sure(found: Comparison) -> tuple[str, str]:
 
 
 def names_apart(a: str, b: str) -> tuple[str, str]:
-    """Return the names of two models as sentences have them: short, unless that makes them the same."""
+    """Return the names of two models as used in sentences: short, unless that makes them equal."""
     return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
 
 
 def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
-    """Return the mean of one of two, a count with what it is out of: ``7.0 of 18``."""
+    """Return one of two means; a count has its denominator, ``7.0 of 18``."""
     return f"{metric.scale.mean(mean)}{f' of {cases:.0f}' if metric.scale.summed and cases else ''}"
 
 
@@ -108,12 +108,12 @@ def level_in_words(level: float) -> str:
 
 
 def direction_in_words(metric: Metric) -> str:
-    """Return which end of a metric is the good one; empty where neither is."""
+    """Return the better direction of a metric; empty without one."""
     return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
 
 
 def signed(metric: Metric, value: float, *, points: bool = True) -> str:
-    """Return a difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
+    """Return a difference with its sign, ``+39.4 points``; a dash for NaN."""
     if value != value:
         return DASH
     nothing = not rounded(metric.scale.times * abs(value), metric.scale.digits).strip("0.")
@@ -121,25 +121,25 @@ def signed(metric: Metric, value: float, *, points: bool = True) -> str:
 
 
 def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
-    """Return how large a difference is: ``39.4 points``."""
+    """Return the size of a difference, ``39.4 points``."""
     scale = metric.scale
     return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
 
 
 def signed_interval(metric: Metric, low: float, high: float) -> str:
-    """Return the interval of a difference, ``+30.1 to +48.7 points``; empty where there is none."""
+    """Return the interval of a difference, ``+30.1 to +48.7 points``; empty without one."""
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
 def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
-    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``, and the level unless 95 %."""
+    """Return a difference with its interval: ``+39.4 points (+30.1 to +48.7 points)``."""
     shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
     ends = signed_interval(metric, low, high)
     return f"{shown} ({at}{ends})" if ends else shown
 
 
 def p_in_words(p: float) -> str:
-    """Return a p-value as sentences and pictures have it."""
+    """Return a p-value as written in sentences and figures."""
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
@@ -147,50 +147,50 @@ def p_in_words(p: float) -> str:
 
 
 def what_is_tested() -> str:
-    """Return which metrics are tested wherever two models are compared, and why the others are not."""
+    """Return which metrics every comparison of two models tests, and why it tests no others."""
     titles = [METRICS[name].title.lower() for name in shown_on(Shown.MAIN)]
     return SAID["tested"].format(titles=in_words(titles), others=len(METRICS) - len(titles))
 
 
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return the first words of every comparison, from rows of `comparison_table`.
+    """Return the first sentences of a comparison, from rows of `comparison_table`.
 
-    They say who is better at how many planned metrics, what is open, and on which cases.
+    They name who is better at how many planned metrics, what is open, and the shared cases.
     """
     planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
     names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
-    said: dict[str, list[str]] = {}
+    by_verdict: dict[str, list[str]] = {}
     for row in planned:
         if row["word"] == SURE:
-            found = SAID["better at"].format(name=names["a" if row["better"] == row["name_a"] else "b"])
+            verdict = SAID["better at"].format(name=names["a" if row["better"] == row["name_a"] else "b"])
         else:
-            found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
-        said.setdefault(found, []).append(row["title"].lower())
-    parts, of = [], counted(len(planned), "planned measure")
-    for found in (*(found for found in said if found not in OPEN), *(found for found in OPEN if found in said)):
-        titles = said[found]
+            verdict = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
+        by_verdict.setdefault(verdict, []).append(row["title"].lower())
+    parts, total = [], counted(len(planned), "planned measure")
+    for verdict in (*(v for v in by_verdict if v not in OPEN), *(v for v in OPEN if v in by_verdict)):
+        titles = by_verdict[verdict]
         verb = "are" if len(titles) > 1 or titles[0].endswith("s") else "is"
-        listed = in_words(titles) if found in OPEN else ", ".join(titles)
-        name = "rest" if found in OPEN else "wins"
-        parts.append(SAID[name].format(found=found, count=len(titles), planned=of, titles=listed, verb=verb))
+        listed = in_words(titles) if verdict in OPEN else ", ".join(titles)
+        name = "rest" if verdict in OPEN else "wins"
+        parts.append(SAID[name].format(found=verdict, count=len(titles), planned=total, titles=listed, verb=verb))
     text = "; ".join(parts)
-    if said.keys() <= set(OPEN):
+    if by_verdict.keys() <= set(OPEN):
         text = text[:1].upper() + text[1:]
     return " ".join(filter(None, (_no_merit(planned, names), text and f"{text}.", _shared(rows[0], names))))
 
 
 def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """Say why what one or both avoid is no merit: who resolves under half; empty where neither does so little."""
+    """Return who resolves under half, so that what it avoids is no merit; empty for nobody."""
     resolved = next((row for row in planned if row["metric"] == "resolved"), {})
     idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
     shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
     if len(idle) != 1:
         return SAID["neither resolves"].format(shares=shares) if idle else ""
     first = planned[0][f"name_{idle[0]}"]
-    less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
-    led = [row["title"].lower() for row in less if row["better"] == first]
-    said = SAID["its lead" if led else "one resolves little"]
-    return said.format(name=names[idle[0]], shares=shares, titles=in_words(led))
+    avoided = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
+    titles = [row["title"].lower() for row in avoided if row["better"] == first]
+    template = SAID["its lead" if titles else "one resolves little"]
+    return template.format(name=names[idle[0]], shares=shares, titles=in_words(titles))
 
 
 def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
@@ -203,7 +203,7 @@ def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def largest_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return the largest differences of shares that are not tested, from rows of `comparison_table`; empty for none."""
+    """Return the largest untested differences of shares, from rows of `comparison_table`."""
     shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
     parts = []
@@ -216,7 +216,7 @@ def largest_in_words(rows: list[dict[str, Any]]) -> str:
 
 
 def comparison_in_words(comparison: Any, cases: Any, a: str, b: str) -> str:
-    """Return the comparison in a few sentences; `comparison` is a `comparison_table`, `cases` are `differing_cases`."""
+    """Return a few sentences on a `comparison_table` and the `differing_cases`."""
     if a == b:
         return SAID["alone"].format(name=short_name(a))
     rows = comparison.to_dict("records")

@@ -1,4 +1,4 @@
-"""Conversations as chat messages with tool calls, as an endpoint receives them: a basis of fine-tuning."""
+"""Conversations as chat messages with tool calls, as for an endpoint or for fine-tuning."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Chat:
     """A conversation with its agent's prompt.
 
     `prompt` is None if the played case set or prompt is not on this machine. `sender` is the author of the first
-    message, `score` the latest score (may be empty).
+    message, `score` the latest score, which may be empty.
     """
 
     record: Conversation
@@ -31,7 +31,7 @@ class Chat:
     score: dict[str, Any]
 
     def steps(self) -> Iterator[Message | ToolCall]:
-        """Yield messages and the agent's tool calls in order; the calls of a turn precede the agent's message."""
+        """Yield messages and the agent's tool calls in order; calls of a turn precede its message."""
         waiting = [c for c in self.record.tool_calls if c.side == "agent"]
         for message in self.record.messages:
             while message.side == "agent" and waiting and waiting[0].turn <= message.turn:
@@ -51,16 +51,15 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
     cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
     rules = rules_played(manifest)
     for case_id, _, digest, raw in run.conversations():
-        case, told = cases.get(case_id), None
+        case, filled = cases.get(case_id), None
         if case is not None and store is not None and prompt is not None:
-            told = prompt_with(prompt_of(case, store, prompt), rules)
+            filled = prompt_with(prompt_of(case, store, prompt), rules)
         sender = f"{case.sender_name} <{case.sender}>" if case is not None else "customer"
         score = {name: value for name, value in scores.get(digest, {}).items() if name != "version"}
-        yield Chat(Conversation.from_json(raw), told, sender, score)
+        yield Chat(Conversation.from_json(raw), filled, sender, score)
 
 
 def _prompt_played(manifest: dict[str, Any], store: Store | None) -> str | None:
-    """Return the agent's prompt of a run; None if the store's prompt differs from it."""
     prompt = store.prompt()[0] if store is not None else None
     return prompt if hashed(prompt) == manifest["inputs"].get("prompt", {}).get("hash") else None
 
@@ -76,22 +75,23 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
     Each tool call has its own assistant message before its result: the record has only the order of calls, not their
     grouping into answers of the model.
     """
-    found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     for step in chat.steps():
         if isinstance(step, Message):
-            found.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
+            messages.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
             continue
         words = step.arguments if isinstance(step.arguments, str) else as_text(step.arguments)
         made = {"id": key_of(step), "type": "function", "function": {"name": step.name, "arguments": words}}
-        found.append({"role": "assistant", "content": None, "tool_calls": [made]})
-        found.append({"role": "tool", "tool_call_id": key_of(step), "content": as_text(step.result)})
-    return found
+        messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
+        messages.append({"role": "tool", "tool_call_id": key_of(step), "content": as_text(step.result)})
+    return messages
 
 
 def write_chats(run: RunFile, path: Path) -> None:
-    """Write a run as JSON lines of chats: ``messages``, ``tools`` and ``metadata`` (case, trial, model, score).
+    """Write a run as JSON lines of chats: ``messages``, ``tools`` and ``metadata``.
 
-    Omit trials that an infrastructure fault ended. The tools are the store's, with the user's own as recorded.
+    The metadata are case, trial, model and score. Trials that an infrastructure fault ended are omitted. The tools are
+    the store's, with the user's own as recorded.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []

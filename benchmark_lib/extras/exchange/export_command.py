@@ -46,13 +46,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
-    """Return the labels of a file, and the agreement of labellers, record and judges."""
     from ...analysis.tables import label_agreement_table
     from ...reports.explorer import read_labels
 
     if not in_project(path).is_file():
-        raise BadInput(
-            f"there is no file of labels {path}: name the CSV file that the list in JupyterLab or the site wrote"
-        )
+        raise BadInput(f"there is no file of labels {path}: name the CSV file that JupyterLab or the site wrote")
     labels = read_labels(in_project(path))
     return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

@@ -1,4 +1,4 @@
-"""Export of run files to Parquet, JSON lines, Inspect logs and chats, for programs that do not know Deskbench."""
+"""Export of run files to Parquet, JSON lines, Inspect logs and chats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WHOLE_FRAMES = ("parquet", "jsonl")
 FORMATS = (*WHOLE_FRAMES, "inspect", "openai-chat")
 RECORDS = "records.jsonl"
-"""The records with their scores, one per line, for ``deskbench import --format jsonl``."""
+"""File of records with scores, one per line, for ``deskbench import --format jsonl``."""
 
 
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
@@ -29,8 +29,8 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
 
     ``parquet`` and ``jsonl`` write each frame to a file, including columns you added, and the data dictionary. Counts
     are whole numbers or null. ``jsonl`` also writes the records. ``inspect`` writes one ``.eval`` log per run;
-    ``openai-chat`` one file of chats with tool calls per run, with scores as metadata. Existing files of the same names
-    are replaced.
+    ``openai-chat`` one file of chats with tool calls per run, with scores as metadata. Existing files of the same
+    names are replaced.
 
     Returns
     -------
@@ -41,12 +41,12 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
     Raises
     ------
     BadInput
-        For an unknown format, or a folder that cannot be written or has no space.
+        If the format is unknown, or the folder cannot be written or has no space.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
     if not str(folder):
-        raise BadInput("no folder is named: give --out the name of a folder")
+        raise BadInput("the folder has no name: give --out a folder")
     folder = Path(folder)
     with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
         names = _WRITERS[format](results, Path(building), format)
@@ -67,7 +67,6 @@ def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
 
 
 def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
-    """Write every file to an empty folder and return their names in order."""
     for name, columns in DICTIONARY.items():
         frame, path = getattr(results, name), folder / f"{name}.{format}"
         frame = frame.astype({column.name: "Int64" for column in columns.values() if column.kind == "count"})

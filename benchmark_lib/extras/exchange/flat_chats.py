@@ -1,4 +1,4 @@
-"""Conversion of flat chat message lists of other harnesses to the messages and calls of a record."""
+"""Conversion of flat lists of chat messages to the messages and calls of a record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Imported:
 
 
 class FlatChat:
-    """Builder of one conversation's messages and calls from its flat list of chat messages."""
+    """Builder of one conversation from its flat list of chat messages."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -72,7 +72,7 @@ class FlatChat:
         add_reasoning(self.reasoning, self.turn, len(self.calls), text)
 
     def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
-        """Add a call whose result comes later; arguments that are not a JSON object stay text."""
+        """Add a call whose result comes later; arguments other than a JSON object remain text."""
         if isinstance(arguments, str):
             try:
                 parsed = orjson.loads(arguments)
@@ -110,18 +110,18 @@ class FlatChat:
     ) -> Conversation:
         """Return the record; `speakers` are the agent's model and the customer's name."""
         model, customer = speakers
-        found = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
-        found.ended_by, found.usage, found.faults, found.reasoning = ended_by, usage or {}, faults, self.reasoning
-        return found
+        made = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
+        made.ended_by, made.usage, made.faults, made.reasoning = ended_by, usage or {}, faults, self.reasoning
+        return made
 
     @property
     def waits(self) -> bool:
-        """Return whether a call has no result yet."""
+        """Return True if a call has no result yet."""
         return bool(self._open)
 
     @property
     def transferred(self) -> bool:
-        """Return whether the agent handed over to a human."""
+        """Return True if the agent handed over to a human."""
         return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.calls)
 
 
@@ -131,7 +131,7 @@ def score_read(c: Conversation, talk: FlatChat, domain: str, reward: Any, basis:
         raise TypeError(f"a reward is {reward!r}")
     value = float("nan") if reward is None else float(reward)
     scored = value == value and c.ended_by not in NOT_SCORED
-    replies = [m for m in c.replies() if m.turn > 0]  # before the first message of the customer stands a fixed greeting
+    replies = [m for m in c.replies() if m.turn > 0]  # without the fixed greeting of turn 0
     calls = [t for t in c.tool_calls if t.side == "agent"]
     return {
         "bucket": domain,

@@ -22,7 +22,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the run file and say what it holds."""
+    """Write the run file and print its summary."""
     if options.most_k < 1:
         raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
     run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)

@@ -1,4 +1,4 @@
-"""Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
+"""Records of other harnesses to a run file that `load_results` reads, labelled ``imported``."""
 
 import sqlite3
 from codecs import BOM_UTF8
@@ -25,14 +25,14 @@ from .tau_files import read_tau2, read_tau_bench, results_file
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
-"""Formats that a file's name tells."""
+"""Formats that the suffix of a file identifies."""
 MOST_K = 8
 MOST_TRIALS = 10**6
 LARGEST = 2**53
-"""The largest whole number of a record's own, such as a turn: no reader in any language rounds it."""
+"""Largest whole number in a record, such as a turn: readers in any language represent it exactly."""
 SIDES = frozenset({"customer", "agent"})
 SCORING = "as imported"
-"""Scoring version of a score that the file brought along."""
+"""Scoring version of a score from the file."""
 
 
 def import_results(
@@ -43,63 +43,61 @@ def import_results(
     Parameters
     ----------
     path, out : path
-        The file, for tau2 also its folder, and the run file to write, which must not exist.
+        The file (for tau2 also its folder), and the run file to write, which must not exist.
     format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
-        Not needed for a file whose name tells it, such as ``X.eval``.
-        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
-        ``records.jsonl``.
+        Format, if the suffix does not identify it as in ``X.eval``. ``jsonl`` is one record with its score per line, as
+        in the ``records.jsonl`` of ``deskbench export --format jsonl``.
     model, domain : str, optional
-        Name them where the file does not.
+        Names that the file lacks.
 
     Returns
     -------
     RunFile
-        Its source is ``imported``: `tables.leaderboard` shows it in a block of its own, never ranked.
+        Run with the source ``imported``: `tables.leaderboard` shows it in its own block, without a rank.
 
     Raises
     ------
     BadInput
-        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
-        written.
+        If the file has another format or is damaged, or two records have one case and trial. No run file is written.
     """
     path, out = Path(path), Path(out)
     format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
     if format is None:
-        raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
+        raise BadInput(f"the name of {path} does not identify its format: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     require_absent(out)
     path = results_file(path) if format == "tau2" else path
     try:
-        if path.exists() and not path.is_file():  # a device may have no end
+        if path.exists() and not path.is_file():  # a device may be endless
             raise BadInput(f"{path} is not a file: name the file to import")
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
-    found = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
-    found.model, found.customer, found.version = map(without_line_ends, (found.model, found.customer, found.version))
-    found.cases, found.notes = (
-        {without_line_ends(name): text for name, text in found.cases.items()},
-        [*map(without_line_ends, found.notes)],
+    batch = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
+    batch.model, batch.customer, batch.version = map(without_line_ends, (batch.model, batch.customer, batch.version))
+    batch.cases, batch.notes = (
+        {without_line_ends(name): text for name, text in batch.cases.items()},
+        [*map(without_line_ends, batch.notes)],
     )
-    for record, score in found.rows:
+    for record, score in batch.rows:
         record.case_id, record.model, record.customer = map(
             without_line_ends, (record.case_id, record.model, record.customer)
         )
         score |= {name: without_line_ends(value) for name, value in score.items() if isinstance(value, str)}
-    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
+    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in batch.rows).items() if times > 1]
     if twice:
         raise BadInput(
             f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
         )
-    if not found.trials <= MOST_TRIALS:
+    if not batch.trials <= MOST_TRIALS:
         raise BadInput(
-            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
+            f"{path} has {_brief(batch.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
             "trials of a case from 1 up"
         )
-    rows = [_as_written(c, score, path) for c, score in found.rows]
-    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": found.notes}
-    _write(found, rows, out, origin, path)
+    rows = [_as_written(c, score, path) for c, score in batch.rows]
+    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": batch.notes}
+    _write(batch, rows, out, origin, path)
     return RunFile(out)
 
 
@@ -121,7 +119,7 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
 
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
-    """Describe an imported run in two or three lines: each rate with its denominator, pass^k up to `most_k`."""
+    """Describe an imported run in two or three lines: rates with denominators, and pass^k."""
     from ...analysis.estimators.estimate import counted
     from ...analysis.estimators.passk import pass_hat_k
     from ...analysis.frames import load_results
@@ -146,20 +144,21 @@ def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
 
 
 def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read records, one a line: the fields of a `Conversation`, and ``score`` with columns of the conversations frame.
+    """Read records, one per line, with the fields of a `Conversation` and a ``score``.
 
-    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also
-    stand beside them in place of a score. Where the lines name several models, `model` picks one of them.
+    The score has columns of the conversations frame. A line needs ``case_id``, ``trial`` and ``messages``. Instead of
+    a score it may have ``success``, ``reward``, ``bucket`` and ``intent``. If the lines name several models, `model`
+    selects one.
     """
     rows = []
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             where = f"{path}, line {number}"
-            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line: files may have been joined
+            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line, since files may be joined
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
-        raise BadInput(f"{path} holds no record: there is nothing to import")
+        raise BadInput(f"{path} has no records: there is nothing to import")
     if len(models) > 1 and model not in models:
         raise BadInput(
             f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model "
@@ -168,7 +167,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
     model = model or models[0]
     if not model:
-        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+        raise BadInput(f"{path} does not name the model: add --model NAME")
     for c, _ in rows:
         c.model = model
     version = path.name + (f" ({domain})" if domain else "")
@@ -181,30 +180,30 @@ def _json(data: bytes, where: Any) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{where} is no JSON ({error}): give the file as it was written") from None
+        raise BadInput(f"{where} is not JSON ({error}): give the original file") from None
 
 
 def _record(raw: Any, where: str) -> Conversation:
-    """Return one record, reading its parts by name so that fields of other versions do no harm."""
+    """Return one record, reading its parts by name: fields of other versions are ignored."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
-        raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
+        raise BadInput(f"{where} is not a record with case_id, trial, messages: import the records.jsonl of an export")
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("customer", "")}
     made = {"model": "", "customer": "unknown"} | given | {"source": "imported", "messages": _numbered(raw["messages"])}
     return _checked(_dumped(made, where), where)
 
 
 def _numbered(messages: list[Any]) -> list[Any]:
-    """Messages; where they are not numbered each message of the customer begins a turn."""
-    found, turn = [], 0
+    """Return messages with turns; without numbers each message of the customer begins a turn."""
+    numbered, turn = [], 0
     for m in messages:
         given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
         turn = given["turn"] if isinstance(given.get("turn"), int) else turn + (given.get("side") == "customer")
-        found.append({"turn": turn, "text": ""} | given)
-    return found
+        numbered.append({"turn": turn, "text": ""} | given)
+    return numbered
 
 
 def _checked(record: bytes, where: str) -> Conversation:
-    """Return the record in JSON; `BadInput` for a part that is not of its kind, or a number that cannot be."""
+    """Return the record in JSON; refuse parts of the wrong kind and impossible numbers."""
     c = read_as(Conversation, record, where)
     counts = [n for used in c.usage.values() for n in (used.prompt_tokens, used.completion_tokens, used.calls)]
     numbers = {
@@ -214,28 +213,27 @@ def _checked(record: bytes, where: str) -> Conversation:
         "reasoning": [n for thought in c.reasoning for n in (thought.turn, thought.after)],
         "usage": [n for used in c.usage.values() for n in astuple(used)],
     }
-    large = [name for name, found in numbers.items() if any(abs(n) > LARGEST for n in found)]
+    large = [name for name, values in numbers.items() if any(abs(n) > LARGEST for n in values)]
     wrong = {
         "case_id is empty: name the case": not c.case_id,
         "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
-        f"a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(c.ended_by)}": c.ended_by not in ("", *ENDINGS),
-        "a message is of the customer or the agent: correct its side": {m.side for m in c.messages} - SIDES,
+        f"ended_by is {_brief(c.ended_by)}: choose one of {', '.join(ENDINGS)}": c.ended_by not in ("", *ENDINGS),
+        "the side of a message is neither customer nor agent: correct it": {m.side for m in c.messages} - SIDES,
         f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
         "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
-        f"{', '.join(large)}: a number is above {LARGEST:,}, which no reader keeps whole; correct it": bool(large),
+        f"{', '.join(large)}: a number is above {LARGEST:,}, which other programs round: correct it": bool(large),
     }
-    if said := next((why for why, holds in wrong.items() if holds), None):
-        raise BadInput(f"{where}: {said}")
+    if problem := next((why for why, holds in wrong.items() if holds), None):
+        raise BadInput(f"{where}: {problem}")
     return c
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
-    """Return the score of a line: columns of the frame only."""
-    told = raw.get("score")
-    if told is not None and not isinstance(told, dict):
-        raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
+    recorded = raw.get("score")
+    if recorded is not None and not isinstance(recorded, dict):
+        raise BadInput(f"{where}: score is {_brief(recorded)}: give an object with columns of the conversations frame")
     given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
-    given |= told or {}
+    given |= recorded or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
     score = {
@@ -247,7 +245,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """Return a score with each column in its type, as the frames need it; raise `BadInput` for the first misfit."""
+    """Return a score with each column in the type of its frame; refuse a value that misfits."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
@@ -273,7 +271,7 @@ def _brief(value: Any) -> str:
 
 
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """Return a record and its score as JSON; raise `BadInput` for a part that could not be loaded."""
+    """Return a record and its score as JSON; refuse parts that could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
     record = _dumped(c, where)
     return _checked(record, where), record, _dumped(_typed(score, where), where)
@@ -283,28 +281,27 @@ def _dumped(value: Any, where: str) -> bytes:
     try:
         return value.to_json() if isinstance(value, Conversation) else orjson.dumps(value)
     except (TypeError, RecursionError) as error:
-        raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
+        raise BadInput(f"{where} cannot be stored ({error}): make it less deeply nested") from None
 
 
 def _write(
-    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
+    batch: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
 ) -> None:
-    """Write the run file; it appears whole or not at all."""
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 
     try:
         inputs = {
-            "model": part(found.model),
-            "customer": part(found.customer),
-            "store": part(found.version, origin["hash"]),
-            "prompt": part(f"policy of {found.version}", found.policy),
+            "model": part(batch.model),
+            "customer": part(batch.customer),
+            "store": part(batch.version, origin["hash"]),
+            "prompt": part(f"policy of {batch.version}", batch.policy),
         }
-        cases = {c: hashed(text) for c, text in found.cases.items()}
+        cases = {c: hashed(text) for c, text in batch.cases.items()}
     except (TypeError, RecursionError) as error:
         raise BadInput(
-            f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written"
+            f"{path}: the text of a case or the policy cannot be stored ({error}): give the original file"
         ) from None
-    manifest = new_manifest(found.model, "imported", inputs, cases, found.trials)
+    manifest = new_manifest(batch.model, "imported", inputs, cases, batch.trials)
     manifest["sessions"] = [session(imported=origin)]
     at = now()
     with writing(out, "--out", sqlite3.Error), built_beside(out) as building:

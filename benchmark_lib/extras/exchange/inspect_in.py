@@ -1,4 +1,4 @@
-"""Import of Inspect logs (``.eval``, a zip of JSON, or ``.json``) as records with scores, without Inspect."""
+"""Import of Inspect logs (``.eval``, a zip of JSON, or ``.json``) without Inspect."""
 
 import json
 import zipfile
@@ -18,18 +18,16 @@ from ...textfiles import yes_or_no
 from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
-"""The zip method number of the compression in present versions of Inspect."""
+"""Zip method number of the compression in present versions of Inspect."""
 LARGEST_PART, MOST_UNPACKED, MOST_BRACKETS = 50_000_000, 400_000_000, 8_000_000
-"""Limits of a log: bytes of one part and of all parts, unpacked, and number of lists and objects.
-
-A zip of two megabytes may unpack to four thousand, and a list takes thirty times the memory of its two bytes.
-"""
+"""Limits of a log: unpacked bytes of one part and of all parts, and number of lists and objects.
+A zip of two megabytes may unpack to four thousand. A list takes thirty times the memory of its two bytes."""
 STEP = 4096
-"""Bytes to unpack at a time: the sizes stated in a zip may be wrong."""
+"""Bytes to unpack at a time, since the sizes stated in a zip may be wrong."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Values of Inspect's letter scores: correct, partly correct, incorrect, no answer."""
 OF_THE_WORLD = frozenset({"operator", "time"})
-"""Limits unrelated to the model: an operator's stop, or the clock, which includes waits for the endpoint."""
+"""Limits unrelated to the model: a stop by the operator, or the clock, which includes waits for the endpoint."""
 TOKENS = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",
@@ -41,10 +39,11 @@ ATTACHED = "attachment://"
 
 
 def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a log of an agent or chat evaluation; `model` and `domain` override the log's model and task.
+    """Read a log of an agent or chat evaluation; `model` and `domain` override the log's.
 
-    The log's headline score is the reward; a reward of 1 is a success. A log from ``deskbench export --format inspect``
-    restores every score. Raise `BadInput` for a file of another format, a truncated file, and a log without samples.
+    The log's headline score is the reward; a reward of 1 is a success. A log from ``deskbench export --format
+    inspect`` restores every score. Raise `BadInput` for a file of another format, a truncated file, and a log without
+    samples.
     """
     log = log_parts(data, path)
     header, kept = log[0], [sample for sample in log[1] if not sample.get("invalidation")]
@@ -53,15 +52,15 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     if not isinstance(about, dict) or "dataset" not in about:
         raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
     if not samples:
-        why = "each was invalidated" if log[1] else "it was stopped before the first, or written with --no-log-samples"
-        raise BadInput(f"{path} holds no sample: {why}")
+        why = "each was invalidated" if log[1] else "it stopped before the first, or was written with --no-log-samples"
+        raise BadInput(f"{path} has no samples: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
     rows = [_row(sample, header, agent, domain, ours) for sample in samples]
     first: dict[str, Any] = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
     customer = rows[0][0].customer
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
-    cases |= {str(one): str(one) for one in about["dataset"].get("sample_ids") or () if str(one) not in cases}
+    cases |= {str(name): str(name) for name in about["dataset"].get("sample_ids") or () if str(name) not in cases}
     trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
     policy, notes = _text(first.get("content")), _notes(log, len(cases) * int(trials))
     sources = [{"created_at": about.get("created")} | sample for sample in samples]
@@ -69,7 +68,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
 
 
 def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> list[str]:
-    """Return notes on invalidated samples and on an evaluation that did not end well."""
+    """Return notes on invalidated samples and on an evaluation that failed."""
     header, samples = log
     invalid = [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in samples if s.get("invalidation")]
     notes = [f"{len(invalid)} of {len(samples)} samples were invalidated and are left out: {named_few(invalid)}"]
@@ -83,7 +82,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     """Return the header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
-            raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
+            raise BadInput(f"{path} is truncated: copy it again from the log folder of Inspect")
         if _brackets(data) > MOST_BRACKETS:
             raise _too_large(path)
         try:
@@ -96,18 +95,18 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
             names = log.namelist()
             if "header.json" not in names:
                 raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
-            # Inspect adds an edited sample under the same name, and the last one is valid
+            # Inspect adds an edited sample under the same name; the last one is valid
             own = dict.fromkeys(name for name in names if name.startswith("samples/"))
             header, *samples = _unpacked(log, ["header.json", *own], path)
             return header, samples
     except BadInput:
         raise
-    except Exception as error:  # each kind of compression has errors of its own
-        raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
+    except Exception as error:  # each kind of compression has its own errors
+        raise BadInput(f"{path} is damaged ({error}): copy it again from the log folder of Inspect") from None
 
 
 def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:
-    """Yield the JSON of a zip's parts without events; refuse parts that are too large during unpacking."""
+    """Yield the JSON of a zip's parts without events; refuse large parts while unpacking."""
     total = brackets = 0
     for name in names:
         part = bytearray()
@@ -132,9 +131,8 @@ def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -
 
 
 def _zip_reader(data: bytes, path: Path) -> ModuleType:
-    """Return Python's zip module, or the zstd variant if the file needs it."""
     with zipfile.ZipFile(BytesIO(data)) as log:
-        if all(one.compress_type != ZSTD for one in log.infolist()):
+        if all(part.compress_type != ZSTD for part in log.infolist()):
             return zipfile
     try:
         import zipfile_zstd
@@ -147,7 +145,7 @@ def _zip_reader(data: bytes, path: Path) -> ModuleType:
 
 
 def _resolved(value: Any, attached: dict[str, str]) -> Any:
-    """Return a value with Inspect's attachments put back in place."""
+    """Return a value with Inspect's attachments inserted."""
     if isinstance(value, dict):
         return {key: _resolved(inner, attached) for key, inner in value.items() if key != "events"}
     if isinstance(value, list):
@@ -165,14 +163,14 @@ def _row(
         _read_message(talk, message)
     about = sample.get("metadata") or {}
     error, limit = sample.get("error"), sample.get("limit")
-    said, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
+    ending, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
     faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
     if not error and halted in OF_THE_WORLD:
         faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
     if error or faults:
         ended_by = "infrastructure_fault"
-    elif isinstance(said, str) and said in ENDINGS:
-        ended_by = said
+    elif isinstance(ending, str) and ending in ENDINGS:
+        ended_by = ending
     else:
         ended_by = "turn_limit" if limit else "closed_by_agent"
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
@@ -186,7 +184,7 @@ def _row(
     score = score_read(record, talk, str(about.get("bucket") or domain), reward, f"Inspect's {name}")
     if ours:
         known = names_of(Score)
-        score |= {n: one.get("value") for n, one in scores.items() if n in known}
+        score |= {n: given.get("value") for n, given in scores.items() if n in known}
         score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
     return record, score
 
@@ -214,8 +212,8 @@ def _thoughts(content: Any) -> list[str]:
         if isinstance(content, list)
         else []
     )
-    told = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
-    return [text for text in told if isinstance(text, str)]
+    texts = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _text(content: Any) -> str:
@@ -227,7 +225,6 @@ def _text(content: Any) -> str:
 
 
 def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
-    """Return the name of the log's headline score."""
     results = header.get("results") or {}
     named = (results.get("headline") or {}).get("score") or next(
         (s.get("name") for s in results.get("scores") or () if s.get("name") in scores), None
@@ -236,7 +233,6 @@ def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as a number; None if it is not numeric."""
     if isinstance(value, str):
         known = LETTERS.get(value, yes_or_no(value))
         with suppress(ValueError):
@@ -246,10 +242,10 @@ def _number(value: Any) -> float | None:
 
 def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
     """Return tokens by side, where the models' names identify the sides."""
-    found = {}
+    usages = {}
     for name, counts in used.items():
         side = "agent" if name == agent else "customer" if name == customer else name
         calls = sum(m.side == side for m in talk.messages) + (len(talk.calls) if side == "agent" else 0)
         kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
-        found[side] = Usage(**kept, calls=calls)
-    return found
+        usages[side] = Usage(**kept, calls=calls)
+    return usages

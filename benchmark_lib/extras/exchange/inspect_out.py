@@ -1,4 +1,4 @@
-"""Export of a run as an Inspect log (https://inspect.aisi.org.uk/eval-logs.html), for its reader and viewer.
+"""Export of a run as an Inspect log (https://inspect.aisi.org.uk/eval-logs.html).
 
 An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
 """
@@ -19,15 +19,15 @@ from ...scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
 
 LOG_VERSION = 2
-"""The version of Inspect's log schema."""
+"""Version of Inspect's log schema."""
 SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.values())]))
-"""The fields of a score that become scores of a sample: the columns of all metrics."""
+"""Fields of a score that become scores of a sample: the columns of all metrics."""
 
 
 def write_inspect(run: RunFile, folder: Path) -> Path:
-    """Write a run as an ``.eval`` log, with a name that Inspect's viewer expects, and return its path.
+    """Write a run as an ``.eval`` log, named as Inspect's viewer expects; return its path.
 
-    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled, next to every column of a
+    A case is a sample, a trial is an epoch. ``success`` is by bucket and never pooled, next to every column of a
     metric. A trial that an infrastructure fault ended has an error and no score.
     """
     manifest = run.manifest
@@ -57,11 +57,10 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
 
 
 def _header(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the header: task, model and settings."""
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
     cases = list(manifest["cases"])
-    played = {name: {"value": one["value"], "hash": one["hash"]} for name, one in inputs.items()}
+    played = {name: {"value": part["value"], "hash": part["hash"]} for name, part in inputs.items()}
     task = {"task": slug(store), "task_id": task_id, "task_version": 0}
     return {
         "version": LOG_VERSION,
@@ -117,34 +116,32 @@ def _sample(chat: Chat) -> dict[str, Any]:
 
 
 def _messages(chat: Chat) -> list[dict[str, Any]]:
-    """Return the chat in Inspect's format: object arguments, tool names with results, an id per message."""
-    found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    """Return the chat in Inspect's format: object arguments, tool names, and message ids."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
         if isinstance(step, ToolCall):
-            found += _called(step, before_call.pop(step.index, []))
+            messages += _called(step, before_call.pop(step.index, []))
         elif step.side == "customer":
-            found.append({"role": "user", "content": chat.words(step)})
+            messages.append({"role": "user", "content": chat.words(step)})
         else:
             content = _content(chat.words(step), before_reply.pop(step.turn, []))
-            found.append({"role": "assistant", "content": content})
+            messages.append({"role": "assistant", "content": content})
     generated = {"source": "generate", "model": chat.record.model}
     return [
         {"id": f"m{place}", **message, **(generated if message["role"] == "assistant" else {})}
-        for place, message in enumerate(found, 1)
+        for place, message in enumerate(messages, 1)
     ]
 
 
 def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
-    """Return a message's content: its words, after any reasoning."""
     if not thoughts:
         return words
-    said = [{"type": "text", "text": words}] if words else []
-    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *said]
+    texts = [{"type": "text", "text": words}] if words else []
+    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *texts]
 
 
 def _words(message: dict[str, Any]) -> str:
-    """Return the words of a message without its reasoning."""
     content = message["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
@@ -185,8 +182,8 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each score over its samples, with means by bucket, so that different cases are never pooled."""
-    found = []
+    """Return each score over its samples, with means by bucket: different cases are not pooled."""
+    results = []
     for name in SCORED:
         values: dict[str, list[float]] = defaultdict(list)
         for summary in summaries:
@@ -198,5 +195,5 @@ def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scored = sum(map(len, values.values()))
         counts = {"scored_samples": scored, "unscored_samples": len(summaries) - scored}
         means = {bucket: {"name": bucket, "value": sum(ones) / len(ones)} for bucket, ones in sorted(values.items())}
-        found.append({"name": name, "scorer": name, **counts, "metrics": means})
-    return found
+        results.append({"name": name, "scorer": name, **counts, "metrics": means})
+    return results

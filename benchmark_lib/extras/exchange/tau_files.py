@@ -1,4 +1,4 @@
-"""Import of result files of tau-bench (an array of trajectories) and tau2 (an object of simulations).
+"""Import of result files of tau-bench (an array of trajectories) and tau2 (simulations).
 
 The reward is the file's own and never recomputed; `reward_basis` records its basis.
 """
@@ -37,33 +37,31 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench; its name gives the customer, and the model unless `model` is given.
+    """Read a trajectory file of tau-bench, whose name has the customer and usually the model.
 
-    Raise `BadInput` for another format, or if model or domain are missing.
+    `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
     """
     if not isinstance(entries, list) or not entries:
-        raise BadInput(
-            f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format"
-        )
+        raise BadInput(f"{path} is not a trajectory file of tau-bench, a JSON array of entries: give another --format")
     for number, entry in enumerate(entries):
         missing = [
             k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
         ]
         if missing:
             raise BadInput(
-                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: "
+                f"{path}: entry {number} has no {missing[0]!r}, so this is not a trajectory file of tau-bench: "
                 "give another --format"
             )
     named = TAU_BENCH_NAME.match(path.stem)
     model = model or (named["model"] if named else None)
     if not model:
-        raise BadInput(f"{path}: neither the file nor its name says which model this is: add --model NAME")
+        raise BadInput(f"{path}: neither the file nor its name contains the model: add --model NAME")
     policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
     domain = domain or next(
         (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
     )
     if not domain:
-        raise BadInput(f"{path}: the policy in it does not say which domain this is: add --domain NAME")
+        raise BadInput(f"{path}: its policy does not name the domain: add --domain NAME")
     customer = named["customer"] if named else "unknown"
     rows = [_tau_bench_row(entry, model, customer, domain) for entry in entries]
     cases = {c.case_id: (e["info"].get("task") or {}) for (c, _), e in zip(rows, entries, strict=True)}
@@ -94,7 +92,7 @@ def _tau_bench_row(
 
 
 def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """Read one message of a tau-bench trajectory; the text strategies (act, react) write calls as text."""
+    """Read one message of a tau-bench trajectory; act and react write calls as text."""
     role, text = m.get("role"), m.get("content")
     words = text if isinstance(text, str) else ""
     if role == "tool":
@@ -121,14 +119,14 @@ def _action_in(text: str) -> dict[str, Any] | None:
     """Return the call that a text strategy wrote after ``Action:``."""
     _, mark, tail = text.rpartition("Action:")
     try:
-        found = orjson.loads(tail.strip()) if mark else None
+        action = orjson.loads(tail.strip()) if mark else None
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) and "name" in found else None
+    return action if isinstance(action, dict) and "name" in action else None
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, also in its form with one file per simulation in the folder next to it.
+    """Read a results file of tau2, also one with a file per simulation in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """
@@ -144,7 +142,7 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     info = content["info"] or {}
     model = model or (info.get("agent_info") or {}).get("llm")
     if not model:
-        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+        raise BadInput(f"{path} does not name the model: add --model NAME")
     environment = info.get("environment_info") or {}
     domain = domain or environment.get("domain_name") or "unknown"
     customer = (info.get("user_info") or {}).get("llm") or "unknown"
@@ -158,7 +156,7 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
         rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
     if not rows:
         why = f": {notes[0]}" if notes else ": there is nothing to import"
-        raise BadInput(f"{path} holds no simulation{why}")
+        raise BadInput(f"{path} has no simulations{why}")
     cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
         c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
     }
@@ -174,11 +172,11 @@ def results_file(path: Path) -> Path:
 
 
 def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the simulations of a file or its folder, and notes where the folder differs from its index."""
+    """Return the simulations of a file or folder, and notes on deviations from its index."""
     if content.get("simulations"):
         return content["simulations"], []
     folder, index = path.parent / "simulations", content.get("simulation_index") or ()
-    # a name that begins with a dot is a file that tau2 had not finished writing
+    # tau2 writes unfinished files under names with a dot in front
     files = {file.stem: file for file in sorted(folder.glob("*.json")) if not file.name.startswith(".")}
     listed = {str(e["id"]): f"{e['id']} (task {e.get('task_id')}, trial {e.get('trial')})" for e in index}
     missing = [words for name, words in listed.items() if name not in files]
@@ -195,14 +193,14 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
 
 def _one_file(file: Path) -> dict[str, Any]:
     try:
-        found = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
+        content = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+        raise BadInput(f"{file} is not JSON ({error}): restore or remove it") from None
     except OSError as error:
-        raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
-    if not isinstance(found, dict) or "task_id" not in found:
-        raise BadInput(f"{file} is no simulation of tau2: restore it, or take it away")
-    return found
+        raise BadInput(f"{file} cannot be read ({error.strerror}): restore or remove it") from None
+    if not isinstance(content, dict) or "task_id" not in content:
+        raise BadInput(f"{file} is not a simulation of tau2: restore or remove it")
+    return content
 
 
 def _tau2_row(
@@ -216,9 +214,9 @@ def _tau2_row(
         faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
     case_id = f"{domain}_{simulation['task_id']}"
     c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
-    told = simulation.get("reward_info") or {}
-    basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
-    score = score_read(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
+    reward = simulation.get("reward_info") or {}
+    basis = reward.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
+    score = score_read(c, talk, domain, reward.get("reward"), "+".join(sorted(basis)))
     if not messages:
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
@@ -229,7 +227,7 @@ def _tau2_row(
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """Read one message of a simulation; if it has calls, drop its text, which nobody received."""
+    """Read one message of a simulation; drop text next to calls, which nobody received."""
     role = m.get("role")
     side = {"assistant": "agent", "user": "customer"}.get(str(role))
     if role == "tool":
@@ -242,7 +240,6 @@ def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
 
 
 def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
-    """Return the ending of a simulation, and its faults."""
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
     if simulation.get("skipped"):
         return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
@@ -263,18 +260,18 @@ def _out_of_scope(ended_by: str) -> list[Fault]:
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
-    """Return tokens by side; omit a side without reported tokens, and the greeting, which no model wrote."""
-    found = {}
+    """Return reported tokens by side, without the greeting, which no model wrote."""
+    usages = {}
     for role, side in (("assistant", "agent"), ("user", "customer")):
         used = Usage()
         for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
             if m.get("role") == role:
-                told = m.get("usage")
+                reported = m.get("usage")
                 used.add(
-                    Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1)
-                    if told
+                    Usage(reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0, calls=1)
+                    if reported
                     else Usage(calls=1, missing=1)
                 )
         if used.calls > used.missing:
-            found[side] = used
-    return found
+            usages[side] = used
+    return usages

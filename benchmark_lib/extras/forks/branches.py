@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...records import Conversation, as_text
 from ...scoring.deciding import SUCCESS_STATES, state_of
-from .points import place_of
+from .points import point_in
 from .tables import POINT, SETTING, fork_table, forks
 
 if TYPE_CHECKING:
@@ -39,18 +39,17 @@ def branch_events(manifest: dict[str, Any], record: Conversation) -> list[dict[s
     """Return the event with which a log of Inspect says where a fork leaves its parent; none for other records."""
     if "fork" not in manifest:
         return []
-    trial, turn, digest = manifest["points"][record.case_id][place_of(record.trial)[0]]
-    fork, parent = manifest["fork"], f"{record.case_id}:{trial}"
+    fork, point = manifest["fork"], point_in(manifest, record.case_id, record.trial)
     return [
         {
             "event": "branch",
-            "uuid": f"{digest}-{record.trial}",
+            "uuid": f"{point.digest}-{record.trial}",
             "span_id": f"{record.case_id}:{record.trial}",
             "timestamp": manifest["created"],
             "working_start": 0.0,
-            "from_span": f"{fork['of']}/{parent}",
-            "from_anchor": f"turn {turn}",
-            "metadata": {**fork, "record_hash": digest},
+            "from_span": f"{fork['of']}/{point.case_id}:{point.trial}",
+            "from_anchor": f"turn {point.turn}",
+            "metadata": {**fork, "record_hash": point.digest},
         }
     ]
 

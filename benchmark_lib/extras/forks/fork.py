@@ -28,7 +28,7 @@ from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile
 from .branch import Branch, Calls, ForkedAgent, ForkedCustomer, Spoken
 from .changes import WhatIf
-from .points import ForkPoint, along, chosen, finished, number_of, numbered, pivots, place_of, twins
+from .points import ForkPoint, along, chosen, finished, number_of, numbered, pivots, place_of, point_in, twins
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
@@ -213,11 +213,10 @@ class ForkPlan(Plan):
         self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
     ) -> Conversation:
         """Play one fork; `complete` is the model call of each side."""
-        place, n = place_of(trial)
-        point = ForkPoint(case.id, *self.manifest["points"][case.id][place])
+        point = point_in(self.manifest, case.id, trial)
         record, change = self._parent(case.id, point.trial)[0], self.fork.change
         edit = partial(change.said, case=case) if change.name else None
-        rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, n])
+        rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]])
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         if content_hash(record.to_json()) != point.digest:
             raise branch.not_restored("the run has another conversation than when it was first forked")

@@ -36,6 +36,17 @@ def place_of(trial: int) -> tuple[int, int]:
     return divmod(trial, PLACES)
 
 
+def point_in(manifest: Mapping, case_id: str, trial: int) -> ForkPoint:
+    """Return the point of a fork on file; raise `BadInput` if the file does not say it."""
+    place, _ = place_of(trial)
+    try:
+        parent, turn, digest = manifest["points"][case_id][place]
+        return ForkPoint(case_id, int(parent), int(turn), str(digest))
+    except (KeyError, IndexError, TypeError, ValueError):
+        run = manifest.get("run_id")
+        raise BadInput(f"the file of run {run} does not say where {case_id}:{trial} was forked: leave it out") from None
+
+
 def finished(records: Iterable[Conversation]) -> dict[tuple[str, int], Conversation]:
     """Return the records by case and trial, without those that a fault of the world ended."""
     return {(r.case_id, r.trial): r for r in records if r.ended_by not in NOT_SCORED}

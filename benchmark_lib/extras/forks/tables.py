@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED
 from .estimates import branch_weighted_rate, effect, rate_over_prefixes
-from .points import parsed, place_of, writes
+from .points import parsed, place_of, point_in, writes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,15 +46,14 @@ def forks(results: Results) -> pd.DataFrame:
     these, rows = results.forks, []
     for run in these.runs:
         manifest, calls = run.manifest, run.calls_by_conversation()
-        about = [manifest["fork"][name] for name in SETTING[1:]]
+        about = [str((manifest.get("fork") or {}).get(name, "")) for name in SETTING[1:]]
         for record in run.records():
-            place, n = place_of(record.trial)
-            trial, turn, _ = manifest["points"][record.case_id][place]
+            _, trial, turn, _ = point_in(manifest, record.case_id, record.trial)
             acts = [call.name for call in writes(record) if call.turn >= turn]
             bought = len(calls.get((record.case_id, record.trial), ()))
             if record.ended_by not in NOT_SCORED:
                 which = (run.run_id, record.case_id, record.trial)
-                rows.append((*which, *about, trial, turn, n, bought, (acts or [NO_ACT])[0]))
+                rows.append((*which, *about, trial, turn, place_of(record.trial)[1], bought, (acts or [NO_ACT])[0]))
     found = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
     found["entry"] = found["run_id"].map(_entries(these))
     return _with_outcomes(found.sort_values([*SETTING, *POINT, "n"]))

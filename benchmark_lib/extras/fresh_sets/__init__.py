@@ -1,1 +1,1 @@
-"""Conversion of a store into another with the same logic: identifying values change, rules and relations stay."""
+"""Conversion of a store into another with the same logic but new identifying values."""

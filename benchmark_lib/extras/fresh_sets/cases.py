@@ -1,4 +1,4 @@
-"""Re-keyed rows and cases: the same fields and logic, with other people in other places."""
+"""Re-keyed rows and cases: the same fields and logic, with other people and places."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN_KEYS = (
 
 
 class Rekey(TextRekey):
-    """Re-keying of rows and cases, as far as all kinds of desk share it; see `TextRekey`.
+    """Re-keying of rows and cases for all kinds of desk, see `TextRekey`.
 
     `needed` lists the required keys of a store's ``generate.yaml``.
     """
@@ -26,7 +26,7 @@ class Rekey(TextRekey):
     needed: ClassVar[tuple[str, ...]] = ()
     _towns_of_all: dict[str, str]
 
-    # ------------------------------------------------------------------ what a kind of desk says of its own
+    # ------------------------------------------------------------------ hooks for a kind of desk
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
         """Return the new form of a row of a table."""
@@ -53,7 +53,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """Return a record of store or policy: addresses, amounts, phone and card numbers by field, the rest as text."""
+        """Return a record of store or policy, changed by field: addresses, amounts, numbers, text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -73,13 +73,13 @@ class Rekey(TextRekey):
     def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
         towns = {(a["country"], a["region"], a["city"]) for a in addresses} & set(self.places.towns)
         stay = {word: word for word in self.pools["keep"]}
-        found = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
-        return found | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
+        names = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
+        return names | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
 
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Return a case, with its own people and places exchanged in its texts, and its emails and pushes reworded."""
+        """Return a case with own people and places exchanged, and its emails and pushes reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -89,15 +89,14 @@ class Rekey(TextRekey):
         return {"id": raw["id"], **{k: self._top(v, k, own, reword, shown) for k, v in raw.items() if k != "id"}}
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
-        """Return a part of a case, or of the rows laid over it."""
         if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
-            found = {}
+            by_language = {}
             for name, texts in value.items():
                 spoken = Rewording(self, name, f"{reword.case_id}_{name}")
-                found[name] = {k: self._top(v, k, own, spoken, shown) for k, v in texts.items()}
-            return found
+                by_language[name] = {k: self._top(v, k, own, spoken, shown) for k, v in texts.items()}
+            return by_language
         if key == "canaries":
             return [self._canary(canary, own, shown) for canary in value]
         return self._part(value, key, own, reword if key in ("email", "pressure") else None)
@@ -126,7 +125,7 @@ class Rekey(TextRekey):
         return self._field(text, last) if last in ("phone", "method") else self._with_own(text, own, reword)
 
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
-        """Return whether an address belongs to a person whose name the case exchanges."""
+        """Return True if an address belongs to a person whose name the case exchanges."""
         pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
         return bool({address_letters(word) for word in own} & {address_letters(piece) for piece in pieces if piece})
 
@@ -139,7 +138,6 @@ class Rekey(TextRekey):
         }
 
     def _canary(self, old: str, own: dict[str, str], shown: dict[str, str]) -> str:
-        """Return the new form of a text that must not be disclosed."""
         amount = re.fullmatch(rf"\$?({NUMBER})( USD)?", old)
         if amount and ("." in old or "$" in old or "USD" in old):
             return re.sub(NUMBER, self._amount, old)
@@ -162,7 +160,7 @@ class Rekey(TextRekey):
         return self.text(value)
 
     def _with_own(self, text: str, own: dict[str, str], reword: Rewording | None = None) -> str:
-        """Return a text with the case's own words exchanged, as well as the global words."""
+        """Return a text with the case's own words exchanged, and the global ones."""
         parts = re.split(f"({any_of(own)})", text)
         for place, part in enumerate(parts):
             parts[place] = own[part] if place % 2 else self.text(reword(part) if reword else part)
@@ -173,7 +171,7 @@ class Rekey(TextRekey):
         return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
-        """Return the table of variants: like cases, but all its people and places are placeholders."""
+        """Return the table of variants: like cases, but people and places are placeholders."""
         if isinstance(value, dict):
             return {k: self.factorial(v, k, f"{name}.{k}") for k, v in value.items()}
         if isinstance(value, list):
@@ -185,7 +183,7 @@ class Rekey(TextRekey):
 
 
 class Rewording:
-    """Exchange of interchangeable words in one case; each word has the same replacement throughout."""
+    """Exchange of interchangeable words in one case; each word has one replacement."""
 
     def __init__(self, rekey: Rekey, language: str, case_id: str):
         groups = rekey.pools["wordings"].get(language, [])
@@ -194,23 +192,23 @@ class Rewording:
         self._rekey, self.case_id = rekey, case_id
 
     def __call__(self, text: str) -> str:
-        """Return the reworded text; placeholders stay."""
+        """Return the reworded text, with unchanged placeholders."""
         if self._pattern is None:
             return text
         parts = PLACEHOLDER.split(text)
         return "".join(p if place % 2 else self._pattern.sub(self._other, p) for place, p in enumerate(parts))
 
     def _other(self, match: re.Match[str]) -> str:
-        found = match.group()
-        group = self._group[found]
-        small = found[0].lower() + found[1:]
-        others = [w for w in group if w not in (found, small)]
+        word = match.group()
+        group = self._group[word]
+        small = word[0].lower() + word[1:]
+        others = [w for w in group if w not in (word, small)]
         new = self._rekey.draw(f"{self.case_id} {small}").choice(others)
-        return new[0].upper() + new[1:] if found[0].isupper() else new
+        return new[0].upper() + new[1:] if word[0].isupper() else new
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """Return the part of a new value that corresponds to a part of the old: a host, final digits, the same words."""
+    """Return the part of a new value for a part of the old: a host, final digits, or words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

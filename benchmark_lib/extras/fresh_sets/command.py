@@ -44,7 +44,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _say(made: FreshSet) -> None:
-    """Print the hash of a set and what to do with it."""
     lines = [
         f"sha256 {made.sha256}",
         "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
@@ -57,13 +56,13 @@ def _say(made: FreshSet) -> None:
             f"{made.name} in {made.path}: {made.cases} cases, "
             f"{', '.join(f'{count} {table}' for table, count in made.rows.items())}"
         ),
-        _told_again(made),
+        _wordings_in_words(made),
         f"Prove it with: {command('audit', '--store', made.path)}",
     ]
     print("\n".join(lines))
 
 
-def _told_again(made: FreshSet) -> str:
+def _wordings_in_words(made: FreshSet) -> str:
     if not made.wordings:
         return (
             "It holds no cases told again in other words, because the store that it is made from has none of its own."

@@ -1,4 +1,4 @@
-"""Fresh sets: a new private store and case set with the same logic, whose hash can be published in advance."""
+"""Fresh sets: a private store and case set with the same logic and a hash for publication."""
 
 import hashlib
 import re
@@ -30,7 +30,7 @@ class FreshSet:
     name: str
     """The store's name, ``<store>-<seed>``."""
     sha256: str
-    """The hash of the whole set, see `folder_hash`."""
+    """Hash of the whole set, see `folder_hash`."""
     cases: int
     """Number of cases."""
     rows: dict[str, int]
@@ -40,21 +40,21 @@ class FreshSet:
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
-    """Write a new store and case set with the same logic into a folder; the same seed gives the same bytes.
+    """Write a new store and case set with the same logic; a seed always gives the same bytes.
 
     Parameters
     ----------
     store : Store
-        The source store; its ``generate.yaml`` has the pools to draw from.
+        Source store; its ``generate.yaml`` has the pools to draw from.
     seed : int
         From 0 to 2**64 - 1. The seed reproduces the set, so a private set needs a large secret seed.
     out : str or Path
-        A folder that does not exist or is empty.
+        Folder that does not exist or is empty.
 
     Raises
     ------
     BadInput
-        For an invalid seed or folder, or a store that cannot be re-keyed.
+        If seed or folder are invalid, or the store cannot be re-keyed.
     """
     if store.foreign:
         raise BadInput(
@@ -64,9 +64,9 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
     out = Path(out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
+        raise BadInput(f"--out {out}: already exists; name a new or empty folder")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
-        raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
+        raise BadInput(f"--out {out}: is inside its source store; name a folder elsewhere")
     kind = store.kind.rekey
     if kind is None and store.kind.name in offered("rekeys"):
         kind = offer("rekeys", store.kind.name)
@@ -91,15 +91,15 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         told_again = _write_wordings(rekey, part)
         part.replace(out.resolve())
     except OSError as error:
-        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
+        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name another folder") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    rows = {table: len(found) for table, found in store.tables.items() if found}
+    rows = {table: len(content) for table, content in store.tables.items() if content}
     return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows, told_again)
 
 
 def folder_hash(path: Path) -> str:
-    """Return the SHA-256 of a folder: path, zero byte, content and zero byte of every file, sorted by path."""
+    """Return the SHA-256 of path, zero byte, content and zero byte of every file, by path."""
     digest = hashlib.sha256()
     for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
         digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
@@ -107,7 +107,6 @@ def folder_hash(path: Path) -> str:
 
 
 def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
-    """Return the pools of the store, merged with those of the store that it extends."""
     paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
     if not paths:
         raise BadInput(
@@ -131,7 +130,7 @@ def _added(below: Any, own: Any) -> Any:
 
 
 def _write(rekey: Rekey, out: Path) -> int:
-    """Write every part of the set into one folder, including inherited parts, and return the number of cases."""
+    """Write every part of the set, including inherited parts; return the number of cases."""
     source, tables = rekey.store, rekey.store.tables
     made = {"store": source.name, "version": source.version, "seed": rekey.seed}
     own = {key: value for key, value in source.info.items() if key != "extends"}
@@ -165,28 +164,28 @@ def _write(rekey: Rekey, out: Path) -> int:
 
 
 def _write_wordings(rekey: Rekey, out: Path) -> int:
-    """Write the wordings of the store's cases, each re-keyed as the case that it makes, and return their number."""
+    """Write the wordings, re-keyed as the cases that they make; return their number."""
     source, written = rekey.store, 0
     for path in sorted((source.path / WORDINGS).glob("*.yaml")):
         made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
-        told = {
+        wordings = {
             name: [wording_of(made[wording_id(name, n)], texts) for n, texts in enumerate(voices, 1)]
             for name, voices in read_yaml(path)["wordings"].items()
             if wording_id(name, 1) in made
         }
-        if told:
-            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": told})
-        written += sum(map(len, told.values()))
+        if wordings:
+            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": wordings})
+        written += sum(map(len, wordings.values()))
     return written
 
 
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of a pattern in the store and in those it extends, each with its place in the set.
+    """Yield the files of a pattern in the store and its bases, each with its place in the set.
 
     The store's own file replaces an inherited prompt, weights file or article of the same id. Phrases of the same name
     are both kept, the store's own after the inherited file.
     """
-    found: dict[str, tuple[Path, Path]] = {}
+    by_key: dict[str, tuple[Path, Path]] = {}
     taken: set[Path] = set()
     for number, folder in enumerate(store.folders, 1):
         for path in sorted(p for p in folder.glob(pattern) if p.is_file()):
@@ -196,8 +195,8 @@ def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
                 place = place.with_stem(f"{place.stem}_{number}")
             taken.add(place)
             key = str(front_matter(path)[0].get("id", place)) if path.suffix == ".md" else str(place)
-            found[key] = (path, place)
-    yield from sorted(found.values(), key=lambda pair: pair[1])
+            by_key[key] = (path, place)
+    yield from sorted(by_key.values(), key=lambda pair: pair[1])
 
 
 def _rows(path: Path, rows: Any, key: str) -> None:

@@ -1,4 +1,4 @@
-"""Exchange of people and places: names of the same origin and gender, towns and streets of the same country."""
+"""Exchange of people and places: names by origin and gender, towns and streets by country."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ...errors import BadInput
 
 Draw = Callable[[str], Random]
-"""A function that returns a random source for each purpose, all from one seed."""
+"""Function that returns a random source for each purpose, all from one seed."""
 
 Town = tuple[str, str, str]
 K = TypeVar("K", str, tuple[str, str, str])
@@ -31,7 +31,7 @@ def other_digits(digits: str, random: Random) -> str:
 
 
 def untaken(make: Callable[[], str], taken: set[str]) -> str:
-    """Draw from `make` until the value is not in `taken`, and add it there; raise `BadInput` after `TRIES`."""
+    """Draw from `make` until the value is not in `taken`, and add it; refuse after `TRIES`."""
     for _ in range(TRIES):
         new = make()
         if new not in taken:
@@ -46,20 +46,20 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
 def apart(
     homes: dict[str, set[K]], made: dict[K, V], fine: Callable[[K], list[V]], draw: Draw
 ) -> dict[str, dict[K, V]]:
-    """Return, by home, other values than those of `made` for keys whose value an earlier home has by chance.
+    """Return by home other values than in `made` for keys that repeat an earlier home's value.
 
-    The other values come from `fine` of the key; each goes to one home, and a key without a free one is left out.
+    The other values come from `fine` of the key. Each goes to one home, and a key without a free value is left out.
     """
     taken, seen = {made[key] for keys in homes.values() for key in keys}, set[V]()
-    found: dict[str, dict[K, V]] = {}
+    by_home: dict[str, dict[K, V]] = {}
     for home, keys in sorted(homes.items()):
-        own = found[home] = {}
+        own = by_home[home] = {}
         for key in sorted(key for key in keys if made[key] in seen):
             if free := [value for value in fine(key) if value not in taken]:
                 own[key] = draw(f"apart {home} {key}").choice(free)
                 taken.add(own[key])
         seen |= {made[key] for key in keys - own.keys()}
-    return found
+    return by_home
 
 
 def words_of(name: str) -> list[str]:
@@ -68,9 +68,10 @@ def words_of(name: str) -> list[str]:
 
 
 class Names:
-    """Exchange of people's names by parts, so that a shared family name stays shared.
+    """Exchange of people's names by parts, so that a shared family name remains shared.
 
-    `pools` are the ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and ``family``.
+    `pools` are the ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and
+    ``family``.
     """
 
     def __init__(self, pools: dict[str, Any], draw: Draw):
@@ -87,7 +88,7 @@ class Names:
         self._draw = draw
 
     def set_apart(self, homes: dict[str, set[str]]) -> None:
-        """Let homes, each a set of full names, share no family name by chance, as far as the pools allow."""
+        """Give homes, each a set of full names, distinct family names as far as the pools allow."""
         words = {home: {w for n in names for w in words_of(n)[1:] if w in self.family} for home, names in homes.items()}
         own = apart(words, self.family, self._origin.__getitem__, self._draw)
         self._apart = {name: own[home] for home, names in homes.items() for name in names}
@@ -100,18 +101,18 @@ class Names:
         return " ".join(p for p in (self.given.get(first) or self._unknown(first), surname) if p)
 
     def parts(self, name: str) -> dict[str, str]:
-        """Return the words of a full name with their replacements, including the form with initials."""
+        """Return the words of a full name with their replacements, also in the form with initials."""
         if name == self.full(name):
             return {}
         old, new = words_of(name), words_of(self.full(name))
         if len(old) != len(new):
             return {name: self.full(name)}
-        found = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
-        found |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
-        return found | {name: self.full(name)}
+        by_word = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
+        by_word |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
+        return by_word | {name: self.full(name)}
 
     def _unknown(self, word: str) -> str:
-        """Return the replacement of a word that is in no pool; short words such as initials stay."""
+        """Return the replacement of a word that is in no pool; short words such as initials remain."""
         return word if len(word) < 3 else self._draw(f"names unknown {word}").choice(self._any)
 
 
@@ -129,9 +130,9 @@ class Places:
     Attributes
     ----------
     home : str
-        The customer, or customers of one case, whose addresses are exchanged at present; empty for none.
+        Current customer, or customers of one case, whose addresses are exchanged; may be empty.
     towns : dict
-        For this home, (country, region, town) to (town, region, start of its postcodes).
+        For this home: (country, region, town) to (town, region, start of its postcodes).
     streets : dict
         (first line, town) to its replacement.
     """
@@ -150,12 +151,12 @@ class Places:
         return self._towns | self._apart[self.home] if self.home in self._apart else self._towns
 
     def set_apart(self, homes: dict[str, set[Town]]) -> None:
-        """Let homes share no town by chance, as far as the pools allow."""
+        """Give homes distinct towns as far as the pools allow."""
         known = {home: keys & self._towns.keys() for home, keys in homes.items()}
         self._apart = apart(known, self._towns, lambda key: self._fine(*key), self._draw)
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
-        """Return the replacement of an address with recipient `name`; only the name changes without pools."""
+        """Return the replacement of an address with recipient `name`; without pools only the name."""
         key = self._key(old)
         if key is None:
             return {**old, "name": name}
@@ -180,7 +181,7 @@ class Places:
         return [t for t in fine if t[1] in near] or fine
 
     def location(self, text: str, address: dict[str, Any]) -> str:
-        """Return the new place of a parcel's scan, with or without region; unrelated depots stay."""
+        """Return the new place of a parcel's scan, with or without region; other depots remain."""
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
         here = [key for key in named if key[1] == suffix]
@@ -193,7 +194,7 @@ class Places:
         return self.towns[here[0]][0] + comma + suffix if here else text
 
     def street(self, line: str, city: str, pool: str) -> str:
-        """Return an address line with another house number and street, or another box number; the flat stays."""
+        """Return an address line with other house number and street, or box number; the flat stays."""
         if (line, city) not in self.streets:
             parts = line.split(", ")
             place = next((i for i, p in enumerate(parts) if STREET.match(p)), None)
@@ -232,7 +233,6 @@ class Places:
         return pool if pool in self._pools["towns"] else None
 
     def _of_country(self, part: str, pool: str) -> Any:
-        """Return a region's pool, or else its country's."""
         return self._pools[part].get(pool) or self._pools[part][pool.partition("-")[0]]
 
     def _pool(self, address: dict[str, Any]) -> str:
@@ -241,7 +241,6 @@ class Places:
 
 
 def _town(text: str) -> Town:
-    """Parse a town of the pools: its name, its region and the start of its postcodes."""
     name, _, rest = text.partition(", ")
     region, postcode = rest.rsplit(" ", 1)
     return name, region, postcode

@@ -1,4 +1,4 @@
-"""Re-keying of a retail store: its orders, customers and goods, and the policy about them."""
+"""Re-keying of a retail store: orders, customers, goods, and its policy."""
 
 import re
 from collections import defaultdict
@@ -20,7 +20,7 @@ WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cent
 
 
 class RetailRekey(Rekey):
-    """Re-keying of one retail store; everything follows from the seed, see `Rekey`."""
+    """Re-keying of one retail store from a seed, see `Rekey`."""
 
     needed: ClassVar[tuple[str, ...]] = (
         "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
@@ -43,7 +43,6 @@ class RetailRekey(Rekey):
         self.ready()
 
     def _settle(self) -> None:
-        """Choose another town for every town of an address, and another street for every forwarder of parcels."""
         store, pools = self.store, self.pools
         towns = {(a["country"], a["region"], a["city"]) for a in _addresses(store)}
         depots = _depots(store) - {city for _, _, city in towns}
@@ -59,7 +58,7 @@ class RetailRekey(Rekey):
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
 
     def _set_apart(self) -> None:
-        """Let customers of different cases share no family name and no town; those who meet in a case share a home."""
+        # customers who meet in a case share a home
         groups: list[set[str]] = []
         for raw in self.raw:
             met = {row["customer_id"] for row in self._rows_of(raw)}
@@ -70,7 +69,7 @@ class RetailRekey(Rekey):
             people[self._home(raw)] |= self._people(raw)
         self.names.set_apart(people)
         if self.store.extends:
-            return  # pages of a hard set's library name towns of its customers
+            return  # pages of a hard set's library name its customers' towns
         towns: dict[str, set[Town]] = defaultdict(set)
         for row in [*self.store.tables["customers"].values(), *self.store.tables["orders"].values()]:
             places = row["addresses"] if "addresses" in row else [row["shipping_address"]]
@@ -102,7 +101,7 @@ class RetailRekey(Rekey):
         return {**self.row(old), "name": self.names.full(old["name"])}
 
     def order(self, old: dict[str, Any]) -> dict[str, Any]:
-        """Return the new form of an order, with total, payments and scans derived from the rest."""
+        """Return the new form of an order; total, payments and scans follow from the rest."""
         return self._summed(old, self.row(old))
 
     def _summed(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -131,14 +130,12 @@ class RetailRekey(Rekey):
             new["library"] = self._part(old["library"], "library", self._towns_of_all, None)
         return new
 
-    # ------------------------------------------------------------------ what a case has of its own
+    # ------------------------------------------------------------------ parts of one case
 
     def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        """Return a mapping of a case; derive the sums of a whole order from the rest."""
         return self._summed(old, new) if old.keys() >= WHOLE_ORDER else new
 
     def _rows_known(self, raw: dict[str, Any], own: dict[str, str]) -> list[tuple[Any, Any]]:
-        """Return the rows that a case knows, each with its new form."""
         rows = [(row, self.order(row) if "lines" in row else self.customer(row)) for row in self._rows_of(raw)]
         return rows + [(row, self._part(row, "", own, None)) for row in self.laid.values() if str(row) in str(raw)]
 
@@ -151,7 +148,6 @@ class RetailRekey(Rekey):
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
 
     def _people(self, raw: dict[str, Any]) -> set[str]:
-        """Return the full names of a case: of its customers, their addresses, its sender and the rows that it lays."""
         customers = [row for row in self._rows_of(raw) if "lines" not in row]
         literal = [d for d in dicts(raw) if self._is_literal(d) or "email" in d or "customer_id" in d]
         named = [*customers, *(a for c in customers for a in c["addresses"]), *literal]
@@ -163,7 +159,7 @@ class RetailRekey(Rekey):
         return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
-        """Return the case's own replacements: its customers' names and towns, and literal senders and addresses."""
+        """Return the case's own replacements: names and towns of customers, senders, and addresses."""
         rows = self._rows_of(raw)
         orders, customers = [r for r in rows if "lines" in r], [r for r in rows if "lines" not in r]
         addresses = [a for customer in customers for a in customer["addresses"]]
@@ -205,24 +201,24 @@ class RetailRekey(Rekey):
         fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
         self.draw("weeks").shuffle(fine)
         months = {v for k, v in leaves(self.store.policy) if k.endswith("months") and isinstance(v, int)}
-        told = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
-        since = {str(v)[:10] for k, v in told if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
+        values = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
+        since = {str(v)[:10] for k, v in values if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
         now = self.store.now.date()
         ends = {(d, m) for d in map(date.fromisoformat, since) for m in months if abs((_after(d, m) - now).days) <= 31}
         for weeks in fine:
             move = timedelta(weeks=weeks)
             if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
-                continue  # cases of a hard set write such an end out, beside others a day away
+                continue  # cases of a hard set state such an end, next to others a day away
             limits = ((d, m) for d in map(date.fromisoformat, since) for m in months)
             if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
                 return weeks
         raise BadInput(
             f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit "
-            "on its side; add years"
+            "on the same side of its clock; add years"
         )
 
     def _ids(self) -> dict[str, str]:
-        """Map old identifiers to new ones of the same shape; an id that contains an order's number keeps doing so."""
+        """Map old identifiers to new ones of the same shape; ids still contain their order's number."""
         ids: dict[str, str] = {}
         tables = self.store.tables
         random, taken = self.draw("orders"), {key for table in tables.values() for key in table}
@@ -254,7 +250,7 @@ class RetailRekey(Rekey):
         return ids | {old: word + re.sub(r"\D", "", old) for old, word in zip(codes, fresh, strict=True)}
 
     def _order_number(self, old: str, random: Random, taken: set[str]) -> str:
-        """Return a number whose last two digits differ and can be swapped without matching another order."""
+        """Return a number whose last two digits differ, and swapped match no other order."""
         while True:
             new = _fresh(old, random, taken)
             swapped = _swapped(new)
@@ -263,7 +259,7 @@ class RetailRekey(Rekey):
                 return new
 
     def _titles(self) -> dict[str, str]:
-        """Map old titles of goods to new titles, with a different or an added line name."""
+        """Map old titles of goods to new titles with another or an added line name."""
         lines = self.pools["lines"]
         brands = sorted(lines["pool"])
         self.draw("lines").shuffle(brands)
@@ -277,7 +273,7 @@ class RetailRekey(Rekey):
         return titles | {word: known[word] for word in lines["everywhere"]}
 
     def _words(self) -> dict[str, str]:
-        """Return the replacements of whole words: goods, holidays, forwarders, the canary and fixed phrases."""
+        """Return replacements of whole words: goods, holidays, forwarders, canary, fixed phrases."""
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
         words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}
@@ -306,20 +302,20 @@ def _raw_cases(store: Store) -> list[dict[str, Any]]:
 
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    rows_of: dict[str, dict[str, Any]] = {}
     for part in dicts(raw):
         for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
-            found |= rows
-    return found
+            rows_of |= rows
+    return rows_of
 
 
 def _fresh(old: str, random: Random, taken: set[str]) -> str:
-    """Return an untaken identifier of the same shape with other digits, and mark it as taken."""
+    """Return an unused identifier of the same shape with other digits, and mark it as taken."""
     return untaken(lambda: re.sub(r"\d+", lambda m: other_digits(m.group(), random), old), taken)
 
 
 def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield every other identifier of orders and customers, with the number of its order, if any."""
+    """Yield the other identifiers of orders and customers, with the order's number if any."""
     for order in tables["orders"].values():
         for key, value in leaves(order):
             if key in ("payment_id", "parcel_id", "return_id", "reshipment_id", "tracking_number"):

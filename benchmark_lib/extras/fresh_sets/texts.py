@@ -1,4 +1,4 @@
-"""Re-keyed texts: identifiers, dates, amounts and names of goods change, the sentences stay."""
+"""Re-keyed texts: identifiers, dates, amounts and names of goods change, not sentences."""
 
 import re
 import uuid
@@ -37,15 +37,15 @@ DAY_IN_WORDS = (
 )
 ADDED_CENTS = re.compile(r"(_cents\b[^{}]*? [+-] )(\d{3,})(?=\s*(?:[)}+-]|$))")
 PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
-"""The end of a telephone number from the ranges reserved for fiction."""
+"""End of a telephone number from the ranges reserved for fiction."""
 
 
 class TextRekey:
-    """Exchange of values in texts and fields; everything follows from the seed.
+    """Exchange of values in texts and fields, from a seed.
 
     A subclass sets the new identifiers, towns and words of its kind of desk, then calls `ready`. The world moves by
-    `weeks`, and all money is multiplied by `tenths` / 10. `ids`, `words` and `emails` map old to new values. `pools` is
-    the store's ``generate.yaml``.
+    `weeks`, and all money is multiplied by `tenths` / 10. `ids`, `words` and `emails` map old to new values. `pools`
+    is the store's ``generate.yaml``.
     """
 
     weeks: int
@@ -66,7 +66,7 @@ class TextRekey:
         self._host_of: dict[str, str] = {}
 
     def ready(self) -> None:
-        """Compile the patterns for all exchanged values; texts can be converted afterwards."""
+        """Compile the patterns for all exchanged values, before any text is converted."""
         self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{any_of(self.words)})|(?P<id>{ID})")
         self._with_money = re.compile(
             f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
@@ -83,7 +83,7 @@ class TextRekey:
         return Random(f"{self.seed}:{purpose}")
 
     def _text(self, text: str) -> str:
-        """Return a text with identifiers, dates, goods and amounts exchanged; in placeholders only some amounts."""
+        """Return a text with values exchanged; placeholders change only in some amounts."""
         parts = PLACEHOLDER.split(text)
         for place, part in enumerate(parts):
             if place % 2:
@@ -94,23 +94,23 @@ class TextRekey:
         return "".join(parts)
 
     def _exchange(self, match: re.Match[str]) -> str:
-        found = match.group()
+        old = match.group()
         if match.lastgroup == "email":
-            return self.emails.get(found, found)
+            return self.emails.get(old, old)
         if match.lastgroup == "time":
-            return self.time(found)
+            return self.time(old)
         if match.lastgroup == "money":
-            return re.sub(NUMBER, self._amount, found)
+            return re.sub(NUMBER, self._amount, old)
         if match.lastgroup == "phone":
-            return self._phone(found)
+            return self._phone(old)
         if match.lastgroup == "day":
-            return self._day_in_words(found)
+            return self._day_in_words(old)
         if match.lastgroup == "year":
-            return str(int(found) + self.years)
-        return self.identifier(found) if match.lastgroup == "id" else self.words.get(found, found)
+            return str(int(old) + self.years)
+        return self.identifier(old) if match.lastgroup == "id" else self.words.get(old, old)
 
     def identifier(self, old: str) -> str:
-        """Return the replacement of an identifier, or of the known identifier within it (such as a parcel's)."""
+        """Return the replacement of an identifier, or of one within it (such as a parcel's)."""
         if old in self.ids:
             return self.ids[old]
         parts = old.split("-")
@@ -121,13 +121,13 @@ class TextRekey:
         return old
 
     def key(self, old: Any) -> Any:
-        """Return the new name of a field; exchange identifiers and years in it like values."""
+        """Return the new name of a field, with identifiers and years exchanged as in values."""
         if not isinstance(old, str):
             return old
         return ".".join(str(int(p) + self.years) if YEAR.fullmatch(p) else self.identifier(p) for p in old.split("."))
 
     def _day_in_words(self, text: str) -> str:
-        """Shift days of a month in English texts; without a year, assume the days nearest to the store's clock."""
+        """Shift days of a month in English texts; by default the year nearest to the store's clock."""
         year = YEAR.search(text)
         name = re.search(MONTH, text)
         month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
@@ -181,7 +181,7 @@ class TextRekey:
         return day + timedelta(weeks=self.weeks)
 
     def email(self, old: str, parts: dict[str, str], name: str) -> str:
-        """Return an address of the same shape at another host, with `parts` exchanged, or rebuilt from a new `name`."""
+        """Return an address of the same shape at another host, from `parts` or a new `name`."""
         local, _, host = old.partition("@")
         if host == self.store.info["desk_email"].partition("@")[2]:
             return old
@@ -213,13 +213,13 @@ class TextRekey:
         return self.text(text)
 
     def _phone(self, text: str) -> str:
-        """Return a telephone number, or the end of one, with other final digits, in any notation."""
+        """Return a telephone number, or its end, with other final digits, in any notation."""
         end = re.sub(r"\D", "", text)[-7:]
         return text[:-2] + f"{self.draw(f'phone {end}').randrange(100):02d}"
 
 
 def is_money(key: str) -> bool:
-    """Return whether a field contains cents."""
+    """Return True if a field contains cents."""
     return key == "cents" or key.endswith("_cents")
 
 
@@ -228,14 +228,14 @@ def _ordinal(day: int) -> str:
 
 
 def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
-    """Return a day of a month, without a year the nearest to `now`; None if there is no such day."""
-    found = []
+    """Return a day of a month, by default in the year nearest to `now`; None if impossible."""
+    days = []
     for of_year in [year] if year else range(now.year - 1, now.year + 2):
         try:
-            found.append(date(of_year, month, day))
+            days.append(date(of_year, month, day))
         except ValueError:
             continue
-    return min(found, key=lambda d: abs(d - now)) if found else None
+    return min(days, key=lambda d: abs(d - now)) if days else None
 
 
 def any_of(words: Iterable[str]) -> str:

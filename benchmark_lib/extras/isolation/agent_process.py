@@ -1,4 +1,4 @@
-"""The agent's end of ``--isolate``: a process that runs the user's own agent and exchanges JSON lines.
+"""The agent's end of ``--isolate``: a process with the user's agent that exchanges JSON.
 
 ``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads objects from its standard input, one per
 line: ``begin`` (the agent's view of a conversation), ``reply`` (the messages since) and ``result`` (of a tool call). It
@@ -42,10 +42,7 @@ class Pipe:
 
 
 def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
-    """Return a factory of the agent's view in the conversation described by the harness.
-
-    It takes the turn and the messages so far.
-    """
+    """Return a factory of the agent's view from the harness's description, turn and messages."""
 
     def call(name: Any, arguments: Any, together: bool) -> ToolCall:
         pipe.write(call={"name": plain_text(name), "arguments": plain(arguments), "together": together})
@@ -120,7 +117,7 @@ def made(spec: str) -> tuple[Any, str]:
 
 
 def main(spec: str, check: bool = False) -> None:
-    """Load the agent and play its conversation; with `check`, only report whether it can be loaded."""
+    """Load the agent and play its conversation; with `check`, only report whether it loads."""
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), os.getcwd()), USER="agent", LOGNAME="agent")
     pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

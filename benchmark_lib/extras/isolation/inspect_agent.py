@@ -29,10 +29,7 @@ class InspectAgent:
         self.messages: list[Any] = []
 
     async def reply(self, talk: AgentView) -> str:
-        """Return the answer of the solver or agent to the newest message.
-
-        It keeps its own messages between replies.
-        """
+        """Return the answer to the newest message; the agent keeps its own messages."""
         from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 
         tools = [_tool(schema["function"], talk) for schema in talk.tools]
@@ -81,7 +78,6 @@ async def _generate(state: Any, tool_calls: str = "loop", **settings: Any) -> An
 
 
 def _tool(schema: dict[str, Any], talk: AgentView) -> Any:
-    """Return a tool of the desk as a tool of Inspect."""
     from inspect_ai.tool import ToolDef, ToolParams
 
     async def execute(**arguments: Any) -> str:

@@ -1,4 +1,4 @@
-"""The harness's end of ``--isolate``: an agent in a process of its own that shares only a pipe.
+"""The harness's end of ``--isolate``: an agent in its own process that shares only a pipe.
 
 Each conversation has one process, so no process remembers another, and its end kills everything it started. See
 `benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
@@ -195,12 +195,12 @@ class IsolatedAgent(BuiltIn):
 
 
 def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
-    """Load the agent once in a process of its own; return its source hash and why it is not isolated.
+    """Load the agent once in its own process; return its source hash and any gap in the walls.
 
-    The reason is empty if it is. Raise `BadInput` if the agent cannot be loaded or created.
+    The second is empty without a gap. Raise `BadInput` if the agent cannot be loaded or created.
     """
-    why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
-    if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
+    why = "only Linux can isolate an agent" if sys.platform != "linux" else ""
+    if walls is not None and not why:  # without the agent's folders, whose content is up to its author
         first, line = _answers(environment, walls | {"places": []}, *NOTHING)
         why = _why_open(first) or ("" if line else "Python does not start behind the walls")
     first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
@@ -222,7 +222,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
 
 
 def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
-    """Run a process without input; return the line before the command's output, and the command's first line."""
+    """Run a process without input; return the walls' line and the command's first line."""
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
         watched, held = _lifeline()
         try:
@@ -249,7 +249,7 @@ def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command
 
 
 def _why_open(line: bytes) -> str:
-    """Return why the first line of an agent's process does not confirm the walls; empty if it does."""
+    """Return why an agent's first line does not confirm the walls; empty if it does."""
     try:
         message = orjson.loads(line) if LAUNCHED else {UP: True}
         return "" if UP in message else str(message["open"])
@@ -258,7 +258,7 @@ def _why_open(line: bytes) -> str:
 
 
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
-    """Return the environment of an agent's process: few variables, the agent's settings, and the import path."""
+    """Return the environment of an agent's process: few variables, settings, import path."""
     agent = roles["agent"]
     mine = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
     kept = {
@@ -296,7 +296,6 @@ def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path])
 
 
 def _places() -> list[str]:
-    """Return the folders that Python imports from."""
     return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 
@@ -307,7 +306,7 @@ def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
 
 
 def _lifeline() -> tuple[int, IO[bytes]]:
-    """Return both ends of a pipe; closing the second ends the agent's process and all its descendants."""
+    """Return both ends of a pipe; closing the second ends the process and its descendants."""
     watched, held = os.pipe()
     return watched, os.fdopen(held, "wb")
 
@@ -344,7 +343,7 @@ RELAYS.add(IsolatedAgent)
 
 
 def made_for(spec: str, settings: dict[str, RoleSettings], limit_s: float, *hidden: Any) -> tuple[Any, str, str]:
-    """Return the agent's factory, the hash of its source, and why it is not isolated (empty if it is).
+    """Return the agent's factory, the hash of its source, and any gap in the walls.
 
     Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     """

@@ -39,7 +39,7 @@ CAPABILITIES = 0x20080522
 
 
 def start(walls: dict[str, Any] | None, command: list[str]) -> None:
-    """Fork: the child becomes the command, behind `walls` if given, and this process ends it later.
+    """Fork: the child becomes the command, behind `walls` if given; this process ends it.
 
     This process kills the child and its descendants when the harness closes the pipe at its standard error. The child
     never has that pipe.
@@ -68,7 +68,7 @@ def _watch(child: int) -> None:
     os.closerange(0, 2)
     os.closerange(3, MOST_FILES)
     harness = select.poll()
-    harness.register(2, 0)  # asks for no event, so that only the closing of the other end is one
+    harness.register(2, 0)  # requests no event, so that only the closing of the other end counts
     harness.poll()
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
@@ -92,7 +92,7 @@ def _children() -> list[int]:
 
 
 def leave() -> None:
-    """Leave the system's namespaces, so that the next child is the first process of new namespaces.
+    """Leave the system's namespaces, so that the next child is the first in new namespaces.
 
     Raise `OSError` if the system forbids it.
     """
@@ -126,7 +126,7 @@ def enter(
     """
     os.umask(0o022)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # where memory runs out, the agent goes and the command stays
+        file.write("1000")  # if memory runs out, the agent is killed and the command stays
     _mount("none", "/", None, RECURSIVE | PRIVATE)
     _mount("tmpfs", root, "tmpfs", NOSUID | NODEV, ROOM)
     hidden = {os.path.realpath(path) for path in (*hidden, root)}
@@ -137,7 +137,7 @@ def enter(
         _mount(f"/dev/{name}", f"{root}/dev/{name}", None, BIND)
     os.symlink("/proc/self/fd", f"{root}/dev/fd")
     os.mkdir(f"{root}/proc")
-    with contextlib.suppress(OSError):  # in some containers no process may look at any: then the folder stays empty
+    with contextlib.suppress(OSError):  # some containers forbid every process to inspect others: the folder stays empty
         _mount("proc", f"{root}/proc", "proc", NOSUID | NODEV | NOEXEC)
     for name in (HOME, "/tmp", "/dev/shm"):
         os.makedirs(root + name, exist_ok=True)
@@ -150,7 +150,7 @@ def enter(
 
 
 def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix: str) -> None:
-    """Bind the shown paths into the new root, read-only; rebuild a folder with hidden parts entry by entry."""
+    """Bind the shown paths into the new root, read-only; rebuild folders with hidden parts."""
     # Copy a link in such a folder as a link: it leads to a shown path or nowhere.
     shown = shown | {*map(os.path.realpath, shown)}
     real_places = {*map(os.path.realpath, places)}
@@ -198,7 +198,7 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
 
 
 def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
-    """Find hidden files, run files, sockets and pipes in the import folders at any depth; skip `known` paths."""
+    """Find hidden files, run files, sockets and pipes in import folders; skip `known` paths."""
     found: set[str] = set()
     folders, names, passed = [*places], 0, known | places
     while folders:

@@ -26,7 +26,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Examine an endpoint and print a line for each finding; return the refusal code if a finding fails."""
+    """Examine an endpoint and print a line per finding; return the refusal code if one fails."""
     from .launch import CALL_TIMEOUT_S, local_model
 
     if options.model == "local" and not options.base_url:

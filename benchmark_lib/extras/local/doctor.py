@@ -49,7 +49,7 @@ class Finding:
 
 
 def found(name: str, status: Status, why: str = "", **values: Any) -> Finding:
-    """Return a finding with its sentence from ``data/endpoints.yaml``, chosen by `why` or else by `status`."""
+    """Return a finding with its sentence from ``data/endpoints.yaml``, by `why` or `status`."""
     return Finding(name, status, book()["doctor"][name][why or status].format(**values))
 
 
@@ -120,7 +120,7 @@ def message(role: str, text: str) -> dict[str, Any]:
 
 
 def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tool with the fewest required arguments, but at least one: the easiest to call correctly."""
+    """Return the tool with the fewest required arguments, but at least one: the easiest."""
 
     def effort(tool: dict[str, Any]) -> tuple[bool, int]:
         required = len(parameters(tool).get("required", ()))
@@ -190,7 +190,7 @@ async def check_history(
     tools: list[dict[str, Any]],
     system_prompt: str,
 ) -> list[Finding]:
-    """Send the first answer back with long tool results; check that they are accepted and counted."""
+    """Send the first answer back with long tool results; check that they are counted."""
     calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
     sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
     filler = FILLER * (FILLER_SENTENCES // len(calls))
@@ -214,7 +214,7 @@ def growth(first: Completion, second: Completion, added: int, system_prompt: str
 
 
 async def check_sampling(endpoint: Endpoint) -> list[Finding]:
-    """Ask three times at a high temperature, twice with the same seed; check that both settings have an effect."""
+    """Ask three times at a high temperature, twice with one seed; check both settings."""
     texts = []
     for seed in SEEDS:
         try:

@@ -23,7 +23,7 @@ class LocalModelError(BadInput):
 
 
 def missing_parts() -> str | None:
-    """Describe the local model's missing part on this machine; return None if it can start. Load nothing."""
+    """Describe the local model's missing part; return None if it can start. Load nothing."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
         return (
@@ -44,7 +44,7 @@ def check_parts() -> None:
 
 @contextlib.contextmanager
 def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
-    """Run the small real model behind an OpenAI-compatible endpoint during the block; yield its base URL.
+    """Run the small model behind an OpenAI-compatible endpoint in the block; yield its URL.
 
     The server is a separate process on a free port of 127.0.0.1, and always ends with this process. Raise
     `LocalModelError` if a part is missing or the server does not start in `start_timeout_s` (usually one or two

@@ -1,4 +1,4 @@
-"""A small real language model behind an OpenAI-compatible endpoint on loopback: no key, no network.
+"""A small real language model behind an OpenAI-compatible loopback endpoint, without a key.
 
 ``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
 when it answers; port 0 takes a free port. The model is SmolLM2-135M-Instruct (Apache-2.0, weights from the
@@ -41,7 +41,7 @@ def weights_path() -> Path:
 
 
 def load_engine(threads: int = 2, slots: int = 4):
-    """Load the model and return the running llama.cpp engine; raise `LocalModelError` if a part is missing.
+    """Load the model and return the llama.cpp engine; `LocalModelError` if a part is missing.
 
     All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
@@ -61,7 +61,7 @@ def load_engine(threads: int = 2, slots: int = 4):
 
 
 def bounded(schema: dict) -> dict:
-    """Return the JSON schema with a maximum length for every free string: a tiny model would never end it."""
+    """Return the JSON schema with a maximum length per free string: the model may never end it."""
     bound = dict(schema)
     if "properties" in bound:
         bound["properties"] = {name: bounded(part) for name, part in bound["properties"].items()}
@@ -76,7 +76,7 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Return whether the next step may be a reply, and whether it may be a call; the model cannot judge this."""
+    """Return whether the next step may be a reply or a call, which the model cannot judge."""
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]
@@ -87,7 +87,7 @@ def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
 
 
 def step_schema(tools: list[dict], choice, reply: bool, call: bool) -> dict:
-    """Return the JSON schema of one step: a reply to the customer, or one call of an offered tool."""
+    """Return the JSON schema of one step: a reply to the customer, or one call of a tool."""
     steps = [closed_object({"reply": {"type": "string", "minLength": 1, "maxLength": REPLY_LENGTH}})] if reply else []
     wanted = choice["function"]["name"] if isinstance(choice, dict) else None
     for tool in tools if call else ():
@@ -126,7 +126,7 @@ def plain_text(content) -> str:
 
 
 def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
-    """Rewrite a conversation with tools into the plain roles the model's template knows, system text first."""
+    """Rewrite a conversation with tools into the roles of the model's template, system first."""
     system, talk = [], []
     for message in messages:
         role, text = message["role"], plain_text(message.get("content"))
@@ -170,7 +170,7 @@ def engine_request(request: dict, tools: list[dict], choice) -> dict:
 
 
 def map_step(choice: dict) -> None:
-    """Turn the model's step into a message with tool calls or text; leave a truncated step unchanged."""
+    """Turn the model's step into a message with tool calls or text; keep a truncated step."""
     try:
         step = json.loads(choice["message"].get("content") or "")
     except ValueError:
@@ -185,7 +185,7 @@ def map_step(choice: dict) -> None:
 
 
 def answer(engine, request: dict) -> tuple[int, dict]:
-    """Answer one chat-completion request with status and body; a refusal has the engine's own error as body."""
+    """Answer one request with status and body; a refusal has the engine's error as body."""
     tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
     if choice == "none":
         tools = []
@@ -202,7 +202,7 @@ def answer(engine, request: dict) -> tuple[int, dict]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The routes of the server: the models, a chat completion, and a health check for all other paths."""
+    """The routes of the server: models, chat completion, and a health check for other paths."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -268,7 +268,7 @@ def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False
     print(f"READY http://127.0.0.1:{server.server_address[1]}/v1", flush=True)
     server.serve_forever()
     sys.stdout.flush()
-    os._exit(0)  # the engine's threads do not end by themselves
+    os._exit(0)  # the engine's threads do not end on their own
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""A run on many machines: workers of a Dask cluster play the conversations, and one writer stores them.
+"""Runs on many machines: workers of a Dask cluster play, and one writer stores.
 
 Each worker has a `Player`, a Dask actor. It sends every finished call to the command and continues the conversation
 once the call is on file. A killed worker therefore loses only its calls in flight, as on one machine.

@@ -13,11 +13,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import BadInput
 from ...experiment.options import Options
+from ...textfiles import read_yaml
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -29,7 +31,7 @@ WITHOUT_WORKERS_S = 60.0
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
 """Prefix of the variables in which Dask looks for TLS files."""
-UNPROTECTED = "is reached without encryption: start it with the certificates of a tls:// cluster"
+REFUSALS = read_yaml(Path(__file__).with_name("refusals.yaml"))
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.http.routes": [],
@@ -89,42 +91,37 @@ class Cluster:
         return found
 
 
+def refusal(name: str, /, **facts: Any) -> BadInput:
+    """Return a refusal of `refusals.yaml`; an error among the facts is cut to its first line."""
+    short = {key: first_line(value) if isinstance(value, BaseException) else value for key, value in facts.items()}
+    return BadInput(str(REFUSALS[name]).format(**short))
+
+
 def check_executor(options: Options) -> None:
-    """Refuse conflicting options and an executor that is not installed; the message says what to change."""
+    """Refuse conflicting options and an executor that is not installed."""
     if options.executor is None:
         for name in ("scheduler", "workers"):
             if getattr(options, name) is not None:
-                raise BadInput(f"--{name} belongs to an executor: give --executor dask too, or leave --{name} out")
+                raise refusal("no executor", name=name)
         return
-    if options.executor != "dask":
-        raise BadInput(
-            f"there is no executor {options.executor!r}: give --executor dask, or leave it out for one machine"
-        )
-    if options.scheduler is not None and options.workers is not None:
-        raise BadInput(
-            "--scheduler names a cluster that is running and --workers starts one here: leave one of them out"
-        )
-    count = options.workers
-    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_WORKERS):
-        raise BadInput(f"workers must be a whole number from 1 to {MOST_WORKERS}, not {count!r}: change --workers")
-    if options.players is not None:
-        raise BadInput("`deskbench sit` cannot run on a cluster: leave --executor out")
-    for name, given in (("agent", options.agent), ("tools", options.tools)):
-        if not isinstance(given, str | None):
-            raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")
-    if options.scheduler is not None and not is_private(str(options.scheduler)):
-        raise BadInput(
-            f"--scheduler {options.scheduler} is not encrypted, so anybody on the network could run code in this run: "
-            "give a tls:// address, with certificates for this command, the scheduler and the workers"
-        )
+    count, where = options.workers, options.scheduler
+    conflicts = {
+        "executor": options.executor != "dask",
+        "both": None not in (where, count),
+        "workers": count is not None and (type(count) is not int or not 1 <= count <= MOST_WORKERS),
+        "players": options.players is not None,
+        "agent": not isinstance(options.agent, str | None),
+        "tools": not isinstance(options.tools, str | None),
+        "scheduler": where is not None and not is_private(str(where)),
+    }
+    for name, applies in conflicts.items():
+        if applies:
+            raise refusal(name, executor=options.executor, workers=count, scheduler=where, most=MOST_WORKERS)
     try:
         import cryptography  # noqa: F401
         import distributed  # noqa: F401
     except ImportError as error:
-        raise BadInput(
-            f"--executor dask needs the extra `dask` ({error}): run `make extras` or pip install "
-            "'deskbench[dask]', or leave --executor out"
-        ) from None
+        raise refusal("extra", error=error) from None
 
 
 def is_private(address: str) -> bool:
@@ -141,10 +138,11 @@ def is_private(address: str) -> bool:
 
 @asynccontextmanager
 async def opened(options: Options) -> AsyncIterator[Cluster]:
-    """Open the named cluster, later close what was started here; raise `BadInput` if none answers or has workers."""
-    logging.getLogger("distributed").setLevel(
-        logging.CRITICAL
-    )  # the run says in its own words what happens to a worker
+    """Open the named cluster, and close at the end what was started here.
+
+    Raise `BadInput` if no scheduler answers or has workers.
+    """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the run reports lost workers itself
     async with AsyncExitStack() as stack:
         yield await (_found if options.scheduler else _started)(options, stack)
 
@@ -156,22 +154,13 @@ async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
         async with asyncio.timeout(3 * CONNECT_S):
             client: Any = await _client(address, stack, security=security)
     except TimeoutError:
-        raise BadInput(
-            f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: "
-            "correct --scheduler"
-        ) from None
+        raise refusal("silent", address=address) from None
     except (OSError, ValueError) as error:
-        raise BadInput(
-            f"no Dask scheduler answers at {address} ({first_line(error)}): start one with `dask scheduler`, "
-            "or correct --scheduler"
-        ) from None
+        raise refusal("no scheduler", address=address, error=error) from None
     try:
         await client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
-        raise BadInput(
-            f"the Dask scheduler at {address} has no workers: start some with "
-            f"`{shlex.join(['dask', 'worker', address])}`"
-        ) from None
+        raise refusal("no workers", address=address, line=shlex.join(["dask", "worker", address])) from None
     return Cluster(client, f"the Dask scheduler at {address}")
 
 
@@ -185,18 +174,11 @@ def _checked_certificates(address: str) -> Any:
     given = security.get_tls_config_for_role("client")
     missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
     if missing:
-        raise BadInput(
-            f"{address} needs certificates: name the files in "
-            f"{' and '.join(CERTIFICATES + name for name in missing)} (with CLIENT__KEY, where the "
-            "key is in a file of its own), or in Dask's configuration"
-        )
+        raise refusal("certificates", address=address, missing=" and ".join(CERTIFICATES + name for name in missing))
     try:
         security.get_connection_args("client")
     except OSError as error:
-        raise BadInput(
-            f"the certificates for {address} cannot be read ({first_line(error)}): correct the files that "
-            f"{CERTIFICATES}... or Dask's configuration names"
-        ) from None
+        raise refusal("unreadable", address=address, error=error, prefix=CERTIFICATES) from None
     return security
 
 
@@ -208,10 +190,7 @@ async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
         await cluster
         cluster.scheduler.http_server.stop()
     except RuntimeError as error:  # what Dask raises where a process ends while it starts
-        raise BadInput(
-            f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave "
-            "--executor out"
-        ) from None
+        raise refusal("not started", error=error) from None
     return Cluster(await _client(cluster, stack), "the cluster on this machine")
 
 

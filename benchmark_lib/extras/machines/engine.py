@@ -1,4 +1,4 @@
-"""Engine of a run on many machines: distribute conversations to workers and write what they send back."""
+"""Engine of a run on many machines: distribute conversations, and write what comes back."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from ...experiment.plan import Plan
 from ...records import Conversation, Fault
 from ...runfile import RunFile
 from ...runfile.seals import COLUMNS
-from .cluster import CONNECT_S, UNPROTECTED, Cluster, Gone, first_line, is_private
+from .cluster import CONNECT_S, REFUSALS, Cluster, Gone, first_line, is_private
 from .player import Player, identity
 from .post import Post
 
@@ -38,7 +38,7 @@ class Lost(Exception):
 
 
 class Seat:
-    """One worker: its conversations, once its player has prepared the plan, and its reservations of the budget.
+    """One worker, with its player once that has prepared the plan.
 
     It serves the player's requests: `put`, `reserve`, `settle` and `stop`.
     """
@@ -80,10 +80,11 @@ class Seat:
 
 
 class MachinesEngine(Engine):
-    """Engine that plays the missing conversations on the workers of a cluster; each worker prepares the plan itself.
+    """Engine that plays the missing conversations on the workers of a cluster.
 
-    Any conversation of a dead worker may be the cause, so each becomes a suspect. A worker plays one suspect at a time,
-    along with fresh conversations. A conversation that loses a second worker is given up.
+    Each worker prepares the plan itself. Any conversation of a dead worker may be the cause, so each becomes a suspect.
+    A worker plays one suspect at a time, along with fresh conversations. A conversation that loses a second worker is
+    given up.
     """
 
     also_faulty = ", a worker"
@@ -138,7 +139,7 @@ class MachinesEngine(Engine):
             await asyncio.gather(staff, *tasks, return_exceptions=True)
 
     async def _next(self) -> tuple[Case, int] | None:
-        """Return a conversation for which a worker is free; None if none is left and none can be lost."""
+        """Return a conversation for which a worker is free; None once no more can come."""
         while self.stopped is None:
             for suspect, due in ((True, self._suspects), (False, self._fresh)):
                 if due and self._free(suspect):
@@ -245,7 +246,7 @@ class MachinesEngine(Engine):
     async def _hire(self, seat: Seat) -> str | None:
         """Prepare a player on a worker, or return why it cannot play."""
         if not is_private(seat.address):
-            return UNPROTECTED
+            return str(REFUSALS["unprotected"])
         try:
             player = await self._cluster.client.submit(Player, actor=True, pure=False, workers=[seat.address])
             seat.name = await player.name

@@ -1,4 +1,4 @@
-"""Player on a worker: an actor that plays conversations with its own files and keys, and sends rows to the run."""
+"""Player on a worker: it uses the files and keys there, and sends rows to the run."""
 
 import asyncio
 import contextlib

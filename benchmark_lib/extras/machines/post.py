@@ -1,4 +1,4 @@
-"""Requests between a run and a worker, in both directions; concurrent requests travel together."""
+"""Requests between a run and a worker, in both directions and in batches."""
 
 import asyncio
 import itertools
@@ -11,7 +11,7 @@ Message = tuple[int | None, str, Any]
 
 
 class Post:
-    """One end of the connection: `taken` returns what it has to send, `receive` gets incoming messages.
+    """One end of the connection: `taken` gives its messages, `receive` gets those of the other.
 
     A request names a method of `serves`; an awaitable result is awaited before it is sent back. `waiting` is called
     when there is something to send.

@@ -1,4 +1,4 @@
-"""Parallel map on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
+"""Parallel map on the workers of a cluster, as for the pages of many models."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import BadInput
 from ...experiment.options import Options
 from ...project import code_version
-from .cluster import UNPROTECTED, Cluster, Gone, check_executor, is_private, opened
+from .cluster import REFUSALS, Cluster, Gone, check_executor, is_private, opened, refusal
 
 CHECKED_EVERY_S = 5.0
 """Seconds between two checks for workers while waiting for a result."""
@@ -54,16 +54,14 @@ def spread(
 
 
 async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-    """Return the futures of all items, after checking that every worker is private and of this version."""
+    """Return the futures of all items; refuse a worker that is not private or of this version."""
     here = code_version()
     for address, there in (await cluster.client.run(code_version)).items():
         if not is_private(address):
-            raise BadInput(f"worker {address} {UNPROTECTED}")
+            raise BadInput(f"worker {address} {REFUSALS['unprotected']}")
         if there != here:
             other, this = (f"{code['version']}, source {code['hash'][:8]}" for code in (there, here))
-            raise BadInput(
-                f"worker {address} has another version of Deskbench ({other}, here {this}): install the same one there"
-            )
+            raise refusal("worker version", address=address, other=other, this=this)
     futures: list[Any] = cluster.client.map(function, items, pure=False)
     return futures
 
@@ -76,10 +74,7 @@ async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
         try:
             return await future.result(timeout=CHECKED_EVERY_S)
         except KilledWorker:
-            raise BadInput(
-                f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave "
-                "--executor out"
-            ) from None
+            raise refusal("item died", item=str(item)[:80]) from None
         except CancelledError:
             raise BadInput(f"{cluster.gone}, or leave --executor out") from None
         except TimeoutError:

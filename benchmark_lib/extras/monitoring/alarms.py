@@ -1,4 +1,4 @@
-"""Alarms for a rate that leaves its baseline: weekly looks, with a known chance of a false alarm per year."""
+"""Alarms for a rate that leaves its baseline, with a known chance of false ones."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ class RateAlarms:
         One-sided p-value of each window that ends with the week; 1 if there is nothing to compare.
     limit : float
         Largest p-value that raises the alarm.
-    first : int or None
-        The first week with an alarm.
     weeks : tuple of int
         Every week with an alarm.
     window : int or None
@@ -41,9 +39,13 @@ class RateAlarms:
 
     p: np.ndarray
     limit: float
-    first: int | None
     weeks: tuple[int, ...]
     window: int | None
+
+    @property
+    def first(self) -> int | None:
+        """Return the first week with an alarm, or None."""
+        return self.weeks[0] if self.weeks else None
 
 
 def rate_alarms(
@@ -80,6 +82,7 @@ def rate_alarms(
         model (McCullagh and Nelder 1989, 4.5).
     """
     import pandas as pd
+    from scipy.stats import hypergeom
 
     if not 0 < level < 1:
         raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
@@ -87,25 +90,18 @@ def rate_alarms(
     limit = level / (looks * len(windows))
     p = np.ones((len(ns), len(windows)))
     for at, window in enumerate(windows):
-        hits, sizes = (pd.Series(v).rolling(window, min_periods=1).sum().to_numpy() for v in (counts, ns))
-        p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
+        pooled = (pd.Series(v).rolling(window, min_periods=1).sum().to_numpy() for v in (counts, ns))
+        b, m, x, n = (np.rint(v / max(dispersion, 1.0)).astype(int) for v in (base_count, base_n, *pooled))
+        tail = hypergeom.sf(x - 1, m + n, b + x, n) if side == MORE else hypergeom.cdf(x, m + n, b + x, n)
+        p[:, at] = np.where((n > 0) & (m > 0), np.clip(tail, 0.0, 1.0), 1.0)
     found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
-    first = found[0] if found else None
-    shown = windows[int(p[first].argmin())] if first is not None else None
-    return RateAlarms(p, limit, first, found, shown)
-
-
-def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:
-    """Return one-sided p-values of Fisher's exact test, with counts divided by the dispersion."""
-    from scipy.stats import hypergeom
-
-    b, m, x, n = (np.rint(np.asarray(v) / by).astype(int) for v in (base_count, base_n, hits, sizes))
-    tail = hypergeom.sf(x - 1, m + n, b + x, n) if side == MORE else hypergeom.cdf(x, m + n, b + x, n)
-    return np.where((n > 0) & (m > 0), np.clip(tail, 0.0, 1.0), 1.0)
+    return RateAlarms(p, limit, found, windows[int(p[found[0]].argmin())] if found else None)
 
 
 def dispersion_of(counts, ns) -> float:
-    """Estimate the dispersion of weeks relative to chance: Pearson's chi-square over its degrees of freedom.
+    """Estimate the dispersion of weeks relative to chance.
+
+    It is Pearson's chi-square over its degrees of freedom.
 
     Parameters
     ----------
@@ -145,7 +141,9 @@ def dispersion_allowed(counts, ns) -> float:
 
 
 def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Estimate a rate minus the baseline's rate, with the hybrid score interval of Newcombe (1998, method 10).
+    """Estimate a rate minus the baseline's rate.
+
+    The interval is the hybrid score interval of Newcombe (1998, method 10).
 
     Parameters
     ----------

@@ -5,24 +5,16 @@ from __future__ import annotations
 import argparse
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...cli.codes import EXPLAINED, FINISHED
 from ...cli.options import Options
 from ...errors import BadInput
 
-if TYPE_CHECKING:
-    from . import Monitored
-
-
 FORMAT_PAGE = "docs/monitoring.md"
-TOLD = (
+EPILOG = (
     "The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: "
-    f"{FORMAT_PAGE}."
+    f"{FORMAT_PAGE}. {EXPLAINED}"
 )
-EPILOG = f"{TOLD} {EXPLAINED}"
-
-
 ARGUMENTS: Options = {
     "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
     "content}], tool_calls: [{name, arguments, result}]}; "
@@ -54,9 +46,12 @@ ARGUMENTS: Options = {
 def execute(options: argparse.Namespace) -> int:
     """Read the logs, print the table, and write the pages on request."""
     from . import monitor
-    from .page import LINE, check_template, footnotes, terminal_lines
+    from .page import LINE, check_template, footnotes, terminal_lines, write_pages
 
-    _check(options)
+    if not options.out and (options.transcripts or options.link):
+        raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
+    if options.transcripts < 0:
+        raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
     check_template(options.link)
     names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
     how = {name: getattr(options, name) for name in names}
@@ -67,15 +62,9 @@ def execute(options: argparse.Namespace) -> int:
         lines += ["", *textwrap.wrap(text, LINE)]
     print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
     if options.out:
-        print(f"\npage: {_pages(seen, options).resolve()}")
+        index = write_pages(seen, Path(options.out), link=options.link, transcripts=options.transcripts)
+        print(f"\npage: {index.resolve()}")
     return FINISHED
-
-
-def _check(options: argparse.Namespace) -> None:
-    if not options.out and (options.transcripts or options.link):
-        raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
-    if options.transcripts < 0:
-        raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
 
 
 def _tools(options: argparse.Namespace) -> dict[str, str]:
@@ -88,18 +77,3 @@ def _tools(options: argparse.Namespace) -> dict[str, str]:
             raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
         found[theirs] = ours
     return found
-
-
-def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
-    """Write the pages and return the index; read the logs a second time for transcripts."""
-    from ...store.world import load_store
-    from . import USUAL_STORE
-    from .logs import LeftOut, LogFormat, read_logs
-    from .page import places_wanted, read_transcripts, write_pages
-
-    transcripts = None
-    if options.transcripts:
-        how = LogFormat(options.format, _tools(options), LeftOut() if options.leave_out_bad else None)
-        places, store = places_wanted(seen, options.transcripts), load_store(options.store or USUAL_STORE)
-        transcripts = read_transcripts(read_logs(options.logs, how), places, store, options.store is not None)
-    return write_pages(seen, Path(options.out), link=options.link, transcripts=transcripts)

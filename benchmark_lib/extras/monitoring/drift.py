@@ -1,19 +1,24 @@
-"""Weekly counts to rates with intervals, drift from the baseline, and alarms."""
+"""Weekly counts as rates with intervals, changes from the baseline, and alarms."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from math import nan
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
+from ...store import Store
+from ..claims import DETECTORS
 from .alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
-from .measures import Measure
-from .tally import Tally
+from .frame import LogFrame
+from .logs import LogReader
+from .measures import TEXTS, Measure, measures
 
 BASELINE_WEEKS = 13
 """Default weeks of the baseline: the first quarter of a year, but at most half of a short log."""
@@ -23,247 +28,269 @@ FALSE_ALARMS = 0.05
 """Chance of any false alarm, over all measures, in a year of weekly looks."""
 HIGH = 0.9
 """Share of the baseline's conversations that do not exceed the threshold of a number."""
+MOST_NAMED = 6
+"""Most unknown tools named in a note."""
+MOST_BEHIND = 50
+"""Conversations listed per measure and week."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The weeks for comparison: the Mondays of the first and the last."""
-
-    first: date
-    last: date
-
-    def holds(self, week: date) -> bool:
-        """Return whether a week is in the baseline."""
-        return self.first <= week <= self.last
-
-    @property
-    def words(self) -> str:
-        """Return ``2025-01-06 to 2025-04-06``, including the last day."""
-        return f"{self.first} to {self.last + timedelta(days=6)}"
+def sunday(week: str) -> date:
+    """Return the last day of a week."""
+    return date.fromisoformat(week) + timedelta(days=6)
 
 
-def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
-    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline; raise `BadInput` if it is unusable."""
-    weeks = counted.weeks
+def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
+    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline.
+
+    Raises `BadInput` if they cannot be compared with later weeks.
+    """
+    weeks = log.weeks
     if span is None:
         if len(weeks) < 2:
             raise BadInput("the log covers a single week: a comparison needs at least two, so give a longer log")
-        chosen = weeks[: min(BASELINE_WEEKS, len(weeks) // 2)]
-        return Baseline(chosen[0], chosen[-1])
+        return weeks[: min(BASELINE_WEEKS, len(weeks) // 2)]
     found = _SPAN.fullmatch(span)
     try:
-        first, last = (date.fromisoformat(day) for day in found.groups()) if found else (None, None)
+        first, last = map(date.fromisoformat, found.groups() if found else ())
     except ValueError:
-        first = last = None
-    if first is None or last is None or first > last:
+        first, last = date.max, date.min
+    if first > last:
         raise BadInput(f"--baseline {span[:40]!r} is not a span of days: write it as 2026-01-05..2026-03-29")
-    within = [week for week in weeks if first <= week and week + timedelta(days=6) <= last]
-    if not any(counted.conversations[week] for week in within):
-        covers = f"the log covers {weeks[0]} to {weeks[-1] + timedelta(days=6)}"
+    within = [week for week in weeks if first <= date.fromisoformat(week) and sunday(week) <= last]
+    if log.rows["week"].isin(within).sum() == 0:
+        covers = f"the log covers {weeks[0]} to {sunday(weeks[-1])}"
         raise BadInput(f"no whole week (Monday to Sunday) with a conversation lies in {span}: {covers}")
     if within[-1] == weeks[-1]:
         raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
-    return Baseline(within[0], within[-1])
+    return within
 
 
 @dataclass(frozen=True)
 class Watched:
-    """The counts of one measure: those of the baseline's weeks, and those of each watched week, in order."""
+    """Weekly counts of one measure, those of the baseline's `base` weeks first.
+
+    Attributes
+    ----------
+    above : int
+        Threshold of a number: larger values count; 0 for yes and no.
+    weeks : sequence of str
+        Every Monday from the first of the baseline to the newest.
+    counts, ns : ndarray of int, shape (weeks,)
+        Positive conversations, and those to which the measure applies.
+    """
 
     measure: Measure
     above: int
-    weeks: tuple[date, ...]
-    counts: tuple[int, ...]
-    ns: tuple[int, ...]
-    base_counts: tuple[int, ...]
-    base_ns: tuple[int, ...]
+    weeks: Sequence[str]
+    counts: np.ndarray
+    ns: np.ndarray
+    base: int
+
+    @property
+    def title(self) -> str:
+        """Return the title of the measure, with the threshold of a number."""
+        return f"{self.measure.title} (over {self.above})" if self.measure.number else self.measure.title
+
+    @property
+    def dispersion(self) -> float:
+        """Return the divisor of the counts for the alarms."""
+        return dispersion_allowed(self.counts[: self.base], self.ns[: self.base])
+
+    def pooled(self, first: int | None, last: int | None) -> tuple[int, int]:
+        """Return the counts of some weeks together."""
+        return int(self.counts[first:last].sum()), int(self.ns[first:last].sum())
+
+    def alarms(self, level: float) -> dict[int, RateAlarms]:
+        """Return the results of every weekly look, by side."""
+        later, spread = (self.counts[self.base :], self.ns[self.base :]), self.dispersion
+        pooled = self.pooled(None, self.base)
+        return {s: rate_alarms(*pooled, *later, level=level, side=s, dispersion=spread) for s in self.measure.sides}
 
 
-def watched(counted: Tally, baseline: Baseline) -> list[Watched]:
-    """Count every measure that the log can give."""
-    weeks = [week for week in counted.weeks if week >= baseline.first]
-    base, later = [w for w in weeks if baseline.holds(w)], [w for w in weeks if w > baseline.last]
+def watched(
+    chosen: Iterable[Measure], values: pd.DataFrame, by_week: Any, weeks: Sequence[str], base: int
+) -> list[Watched]:
+    """Count every measure that applies to a conversation.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The value of each measure (column) for each row; NaN if it does not apply.
+    by_week : ndarray or sparse array of int, shape (weeks, rows)
+        How often each row occurs in each week.
+    base : int
+        Number of weeks of the baseline, the first of `weeks`.
+    """
+    weights = np.asarray(by_week[:base].sum(axis=0)).ravel()
     found = []
-    for measure in counted.chosen:
-        if counted.why_absent(measure):
-            continue
-        above = _high(counted, measure, base) if measure.number else 0
-        pairs = [_pair(counted, measure, week, above) for week in (*base, *later)]
-        counts, ns = zip(*pairs, strict=True)
-        at = len(base)
-        found.append(Watched(measure, above, tuple(later), counts[at:], ns[at:], counts[:at], ns[:at]))
+    for measure in chosen:
+        mine = values[measure.name].to_numpy(float)
+        applies = np.isfinite(mine)
+        above, weighed = 0, weights[applies]
+        if measure.number and weighed.any():
+            above = int(np.quantile(mine[applies], HIGH, weights=weighed, method="inverted_cdf"))
+        counts, ns = (by_week @ which.astype(int) for which in (applies & (mine > above), applies))
+        if ns.any():
+            found.append(Watched(measure, above, weeks, counts, ns, base))
     return found
 
 
-def _pair(counted: Tally, measure: Measure, week: date, above: int) -> tuple[int, int]:
-    """Return the positive conversations of a week, and their total number."""
-    if not counted.known(measure, week):
-        return 0, 0
-    values: Mapping[int, int] = counted.values.get((week, measure.name), {})
-    return sum(n for value, n in values.items() if value > above), sum(values.values())
+def watched_log(log: LogFrame, baseline: list[str]) -> list[Watched]:
+    """Count every measure that a log can give, from the first week of the baseline on."""
+    weeks = [week for week in log.weeks if week >= baseline[0]]
+    rows = log.rows[log.rows["week"] >= baseline[0]]
+    place = pd.Index(weeks).get_indexer(rows["week"]), np.arange(len(rows))
+    by_week = csr_array((np.ones(len(rows), dtype=int), place), shape=(len(weeks), len(rows)))
+    return watched(log.chosen, rows, by_week, weeks, len(baseline))
 
 
-def _high(counted: Tally, measure: Measure, weeks: list[date]) -> int:
-    """Return the smallest number that at most one in ten conversations of the baseline exceeds."""
-    values = sorted(
-        (v, n) for w in weeks if counted.known(measure, w) for v, n in counted.values.get((w, measure.name), {}).items()
-    )
-    total, below = sum(n for _, n in values), 0
-    for value, n in values:
-        below += n
-        if below >= HIGH * total:
-            return value
-    return 0
-
-
-def week_table(rows: list[Watched]) -> pd.DataFrame:
-    """Return every measure in every week.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
-        with low and high (Wilson, 95 %).
-    """
-    found = []
-    for one in rows:
-        first = one.weeks[0] - timedelta(weeks=len(one.base_ns))
-        counts, ns = (*one.base_counts, *one.counts), (*one.base_ns, *one.ns)
-        for number, (count, n) in enumerate(zip(counts, ns, strict=True)):
-            rate = proportion_interval(count, n)
-            part = "baseline" if number < len(one.base_ns) else "watched"
-            week = first + timedelta(weeks=number)
-            shown = (one.measure.name, title_of(one), week.isoformat(), part, count, n)
-            found.append((*shown, rate.estimate, rate.low, rate.high))
-    return pd.DataFrame(found, columns=WEEK_COLUMNS)
-
-
-WEEK_COLUMNS = ["measure", "title", "week", "part", "count", "n", "share", "low", "high"]
-
-
-def title_of(one: Watched) -> str:
-    """Return the title of a measure, with the threshold of a number."""
-    return f"{one.measure.title} (over {one.above})" if one.measure.number else one.measure.title
-
-
-def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
-    """Return the results of every look, by side."""
-    spread = dispersion_allowed(one.base_counts, one.base_ns)
-    return {
-        side: rate_alarms(
-            sum(one.base_counts), sum(one.base_ns), one.counts, one.ns, level=level, side=side, dispersion=spread
-        )
-        for side in one.measure.sides
-    }
+def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
+    """Return a share with its counts and Wilson interval; columns begin with a name, if any."""
+    rate, before = proportion_interval(count, n), f"{name}_" if name else ""
+    counts = {f"{before}count": count, f"{before}n": n}
+    return counts | {name or "share": rate.estimate, f"{before}low": rate.low, f"{before}high": rate.high}
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
-    """Return the chance of a false alarm per measure and side; raise `BadInput` for one outside 0 to 1."""
+    """Return the chance of a false alarm per measure and side; refuse one outside 0 to 1."""
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
 
 
-def rule_in_words(rows: list[Watched], false_alarms: float) -> str:
-    """Describe the rule of the alarms, with its rate of false alarms."""
-    tests = sum(len(one.measure.sides) for one in rows)
-    limit = level_of(rows, false_alarms) / (LOOKS * len(WINDOWS))
-    return (
-        f"An alarm is raised where the last 1, 4 or 13 weeks differ from the baseline with p <= {limit:.2g} "
-        "(Fisher's exact test, one-sided): "
-        f"{false_alarms:g} shared among {LOOKS} weekly looks, {len(WINDOWS)} windows and {tests} tests of "
-        f"{len(rows)} measures (Bonferroni). "
-        "If nothing changes, the chance of any false alarm in a year of weekly looks is at most "
-        f"{100 * false_alarms:g} %, provided that conversations are "
-        "independent; where the weeks of the baseline vary more than chance, counts are divided by an upper "
-        "bound of how much more."
-    )
-
-
-def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> pd.DataFrame:
-    """Compare the last four weeks with the baseline, and list the alarms.
-
-    Parameters
-    ----------
-    false_alarms : float
-        Chance of any false alarm over all measures in a year of weekly looks.
-
-    Returns
-    -------
-    DataFrame
-        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
-        base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
-        recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
-        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
-        first week with an alarm, or empty), alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
-        weeks with an alarm), on (whether the newest week has an alarm), p (the smallest of the newest look), limit,
-        reason.
-    """
-    level = level_of(rows, false_alarms)
-    found = [_drift(one, level) for one in rows]
-    found.sort(key=lambda row: row["alarm"] or "9999")
-    return pd.DataFrame(found)
-
-
 def _drift(one: Watched, level: float) -> dict[str, Any]:
-    base, n = sum(one.base_counts), sum(one.base_ns)
-    recent, size = sum(one.counts[-RECENT:]), sum(one.ns[-RECENT:])
-    change = rate_change(base, n, recent, size)
+    base, recent = one.pooled(None, one.base), one.pooled(max(one.base, len(one.weeks) - RECENT), None)
+    change = rate_change(*base, *recent)
+    looks = one.alarms(level)
+    side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=None)
+    found: dict[str, Any] = {"alarm": "", "alarm_side": "", "alarm_window": 0, "alarms": 0, "on": False}
+    if side is not None:
+        a, newest = looks[side], len(one.weeks) - one.base - 1
+        found = {
+            "alarm": one.weeks[one.base + a.weeks[0]],
+            "alarm_side": "more" if side == MORE else "fewer",
+            "alarm_window": a.window,
+            "alarms": len(a.weeks),
+            "on": any(newest in look.weeks for look in looks.values()),
+        }
     return {
-        "measure": one.measure.name,
-        "title": title_of(one),
-        "definition": one.measure.definition,
-        **_rate("base", base, n),
-        **_rate("last", one.counts[-1], one.ns[-1]),
-        **_rate("recent", recent, size),
+        **{"measure": one.measure.name, "title": one.title, "definition": one.measure.definition},
+        **rate_columns(*base, "base"),
+        **rate_columns(*one.pooled(-1, None), "last"),
+        **rate_columns(*recent, "recent"),
         **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
-        "dispersion": dispersion_allowed(one.base_counts, one.base_ns),
-        **_alarm(one, level),
+        "dispersion": one.dispersion,
+        **found,
+        "p": min(float(look.p[-1].min()) for look in looks.values()),
+        "limit": looks[MORE].limit,
         "reason": change.reason,
     }
 
 
-def _rate(name: str, count: int, n: int) -> dict[str, Any]:
-    rate = proportion_interval(count, n)
-    counts = {f"{name}_count": count, f"{name}_n": n}
-    return counts | {name: rate.estimate, f"{name}_low": rate.low, f"{name}_high": rate.high}
+@dataclass(frozen=True)
+class Monitored:
+    """Results from a desk's logs.
 
+    Attributes
+    ----------
+    logs : LogReader
+        The conversations, which can be read again.
+    baseline : list of str
+        Mondays of the weeks for comparison.
+    rows : list of Watched
+        Weekly counts of each measure.
+    false_alarms : float
+        Chance of any false alarm over all measures in a year of weekly looks.
+    """
 
-def _alarm(one: Watched, level: float) -> dict[str, Any]:
-    by_side = alarms_of(one, level)
-    gone_off = {side: a for side, a in by_side.items() if a.first is not None}
-    side = min(gone_off, key=lambda s: gone_off[s].weeks[0], default=None)
-    newest = min(float(a.p[-1].min()) for a in by_side.values()) if one.weeks else nan
-    limit = next(iter(by_side.values())).limit
-    if side is None:
-        told = {"alarm": "", "alarm_side": "", "alarm_window": 0, "alarms": 0, "on": False}
-    else:
-        a = gone_off[side]
-        told = {
-            "alarm": one.weeks[a.weeks[0]].isoformat(),
-            "alarm_side": "more" if side == MORE else "fewer",
-            "alarm_window": a.window,
-            "alarms": len(a.weeks),
-            "on": any(len(one.weeks) - 1 in alarm.weeks for alarm in gone_off.values()),
-        }
-    return {**told, "p": newest, "limit": limit}
+    logs: LogReader
+    store: Store
+    log: LogFrame
+    baseline: list[str]
+    rows: list[Watched]
+    false_alarms: float
 
+    @cached_property
+    def weeks(self) -> pd.DataFrame:
+        """Return every measure in every week.
 
-def behind_table(counted: Tally, rows: list[Watched]) -> pd.DataFrame:
-    """Return the conversations of each number, by name and place, without their words.
+        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
+        with low and high (Wilson, 95 %).
+        """
+        found = []
+        for one in self.rows:
+            for at, (week, count, n) in enumerate(zip(one.weeks, one.counts, one.ns, strict=True)):
+                part = "baseline" if at < one.base else "watched"
+                about = {"measure": one.measure.name, "title": one.title, "week": week, "part": part}
+                found.append(about | rate_columns(int(count), int(n)))
+        return pd.DataFrame(found)
 
-    Returns
-    -------
-    DataFrame
+    @cached_property
+    def drift(self) -> pd.DataFrame:
+        """Return the last four weeks compared with the baseline, and the alarms.
+
+        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
+        base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
+        recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
+        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
+        first week with an alarm, or empty); alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
+        weeks with an alarm); on (whether the newest week has an alarm); p (the smallest of the newest look), limit,
+        reason.
+        """
+        level = level_of(self.rows, self.false_alarms)
+        return pd.DataFrame(sorted((_drift(one, level) for one in self.rows), key=lambda row: row["alarm"] or "9999"))
+
+    @cached_property
+    def behind(self) -> pd.DataFrame:
+        """Return the conversations of each number, by name and place, without their words.
+
         One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
         link. At most 50 per measure and week, the highest values first.
-    """
-    found = []
-    for one in rows:
-        for week in counted.weeks:
-            kept = counted.behind.get((week, one.measure.name), ())
-            for b in sorted((b for b in kept if b.value > one.above), key=lambda b: (-b.value, b.place)):
-                which = (one.measure.name, title_of(one), week.isoformat())
-                found.append((*which, b.value, b.name, b.place, b.link or ""))
-    return pd.DataFrame(found, columns=["measure", "title", "week", "value", "conversation", "place", "link"])
+        """
+        parts, log = [], self.log.rows
+        for one in self.rows:
+            name = one.measure.name
+            mine = log[log[name] > one.above].sort_values(["week", name], ascending=[True, False], kind="stable")
+            mine = mine.groupby("week").head(MOST_BEHIND).rename(columns={"name": "conversation", name: "value"})
+            mine = mine.assign(measure=name, title=one.title, value=mine["value"].astype(int))
+            parts.append(mine[["measure", "title", "week", "value", "conversation", "place", "link"]])
+        return pd.concat(parts, ignore_index=True)
+
+    @property
+    def rule(self) -> str:
+        """Return the rule of the alarms with its rate of false alarms."""
+        limit = level_of(self.rows, self.false_alarms) / (LOOKS * len(WINDOWS))
+        numbers = {"tests": sum(len(one.measure.sides) for one in self.rows), "measures": len(self.rows)}
+        chance = {"chance": self.false_alarms, "percent": 100 * self.false_alarms}
+        return str(TEXTS["rule"]).format(limit=limit, looks=LOOKS, windows=len(WINDOWS), **numbers, **chance)
+
+    @property
+    def absent(self) -> dict[str, list[str]]:
+        """Return the titles of measures that these logs cannot give, by reason."""
+        found: dict[str, list[str]] = {}
+        given = {one.measure.name for one in self.rows}
+        for measure in measures():
+            if measure.name not in given:
+                found.setdefault(TEXTS["absent"][self.log.why_absent(measure)], []).append(measure.title)
+        rest = [d.title for d in DETECTORS.values() if d.name not in TEXTS["measures"]]
+        return {**found, TEXTS["absent"]["case"]: [*rest, *TEXTS["scores"]]}
+
+    @property
+    def notes(self) -> list[str]:
+        """Return notes on the logs, one sentence each."""
+        log, quiet = self.log, self.log.silent_weeks
+        titles = {m.name: m.title for m in log.chosen}
+        most = [f"{t!r} ({n:,} conversation{'s' * (n != 1)})" for t, n in log.unknown_tools.most_common(MOST_NAMED)]
+        more = len(log.unknown_tools) - len(most)
+        facts = {
+            "unnamed": int((~log.rows["named"]).sum()),
+            "twice": log.twice,
+            "left_out": self.logs.left_out,
+            "unknown": ", ".join(most) + f" and {more} more" * (more > 0),
+            "unread": ", ".join(f"{titles[name]} {n:,}" for name, n in log.unread.most_common()),
+            "silent": len(quiet),
+        }
+        more_facts = {"n": len(log.rows), "first": self.logs.first_left_out, "first_silent": quiet[0] if quiet else ""}
+        notes = [TEXTS["notes"][name].format(**facts, **more_facts) for name, applies in facts.items() if applies]
+        return notes + self.logs.notes

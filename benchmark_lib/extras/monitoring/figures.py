@@ -1,4 +1,4 @@
-"""Figures of monitoring: a measure week by week, and the time until planted changes are found."""
+"""Figures of monitoring: a measure by week, and the time until a change is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOMENTS = {"planted": ("#000000", ":"), "alarm": (LINES[1], "--")}
 def weekly_rate(
     *, table: pd.DataFrame, alarm: str = "", planted: str = "", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw the share of one measure in every week with its interval, the baseline's share, and the first alarm.
+    """Draw one measure by week: its shares with intervals, the baseline's, and the first alarm.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def weekly_rate(
 
 @figure
 def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the share of made-up years in which each planted change has been found, by weeks since the change.
+    """Draw the share of made-up years that found each planted change, by weeks since it.
 
     Parameters
     ----------

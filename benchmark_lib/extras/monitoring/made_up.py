@@ -5,7 +5,6 @@ blind play. Nothing here is a log of a real desk.
 """
 
 import gzip
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 import orjson
+import pandas as pd
 
 from ...cases import load_cases
 from ...outputs import built_beside, require_absent, writing
@@ -25,7 +25,7 @@ from ...store.every_desk import HANDOVER
 from ...store.world import load_store
 from ..claims.planted import read_planted
 from .logs import Logged
-from .measures import Heard, Measure, measures, read_all
+from .measures import LoggedFacts, measures, read_all
 
 PLANTED = DATA / "claims" / "planted" / "locked.jsonl"
 BLIND_PLAY = DATA / "examples" / "blind-play.deskbench"
@@ -50,7 +50,10 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Change:
-    """A planted change: from `week` on (counted from 0) a kind has another share, gradually over `over` weeks."""
+    """A planted change: from `week` on (counted from 0) a kind has another share.
+
+    It grows over `over` weeks.
+    """
 
     kind: str
     week: int
@@ -67,17 +70,9 @@ CHANGES = (
 """Planted changes of the made-up year: two jumps of faults, a slow drift, and twice as many handovers."""
 
 
-@dataclass(frozen=True)
-class Texts:
-    """The written conversations that a made-up year is drawn from, and the kind of each."""
-
-    records: tuple[Conversation, ...]
-    kinds: tuple[str, ...]
-
-
 @lru_cache(maxsize=1)
-def texts() -> Texts:
-    """Return the texts; cached."""
+def texts() -> pd.DataFrame:
+    """Return the written conversations to draw from: kind, language, record; cached."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     found: list[tuple[str, str, Conversation]] = []
@@ -88,41 +83,34 @@ def texts() -> Texts:
     for _, _, _, raw in RunFile(BLIND_PLAY).conversations():
         record = Conversation.from_json(raw)
         found.append((_kind(record), cases[record.case_id].language, record))
-    found += [("other_language", "", record) for record in _crossed(found)]
-    return Texts(tuple(record for _, _, record in found), tuple(kind for kind, _, _ in found))
+    honest = [(language, record) for kind, language, record in found if kind == HONEST]
+    for number, (language, record) in enumerate(honest):
+        other = next((r for spoken, r in honest[number + 1 :] if spoken != language), None)
+        if other is not None:
+            found.append(("other_language", "", _crossed(record, other)))
+    return pd.DataFrame(found, columns=["kind", "language", "record"])
 
 
 def _kind(record: Conversation) -> str:
     return HANDED if any(c.name == HANDOVER and not c.error for c in record.tool_calls) else HONEST
 
 
-def _crossed(found: list[tuple[str, str, Conversation]]) -> list[Conversation]:
-    """Return honest conversations with the replies of another conversation, in another language."""
-    honest = [(language, record) for kind, language, record in found if kind == HONEST]
-    crossed = []
-    for number, (language, record) in enumerate(honest):
-        other = next((r for spoken, r in honest[number + 1 :] if spoken != language), None)
-        if other is not None:
-            mine = [m for m in record.messages if m.side == "customer"][:1]
-            theirs = [m for m in other.messages if m.side == "agent"][:1]
-            calls = [c for c in other.tool_calls if c.turn <= 1]
-            crossed.append(Conversation(record.case_id, 1, "made up", "synthetic", "written", [*mine, *theirs], calls))
-    return crossed
+def _crossed(record: Conversation, other: Conversation) -> Conversation:
+    """Return a conversation with the reply and calls of another one, in another language."""
+    mine = [m for m in record.messages if m.side == "customer"][:1]
+    theirs = [m for m in other.messages if m.side == "agent"][:1]
+    calls = [c for c in other.tool_calls if c.turn <= 1]
+    return Conversation(record.case_id, 1, "made up", "synthetic", "written", [*mine, *theirs], calls)
 
 
 def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) -> np.ndarray:
     """Return the probability of every text in every week, shape (weeks, texts)."""
-    kinds = np.array(texts().kinds)
-    counts = Counter(texts().kinds)
-    table = np.zeros((weeks, len(kinds)))
-    for week in range(weeks):
-        now = dict(USUAL)
-        for change in changes:
-            grown = np.clip((week - change.week + 1) / change.over, 0, 1)
-            now[change.kind] = USUAL[change.kind] + grown * (change.share - USUAL[change.kind])
-        now[HONEST] = 1 - sum(now.values())
-        table[week] = [now[kind] / counts[kind] for kind in kinds]
-    return table
+    kinds, shares = texts()["kind"], pd.DataFrame(USUAL, index=range(weeks))
+    for change in changes:
+        grown = np.clip((shares.index - change.week + 1) / change.over, 0, 1)
+        shares[change.kind] = USUAL[change.kind] + grown * (change.share - USUAL[change.kind])
+    shares[HONEST] = 1 - shares.sum(axis=1)
+    return shares[kinds].to_numpy() / kinds.map(kinds.value_counts()).to_numpy()
 
 
 def made_up_year(
@@ -140,7 +128,7 @@ def made_up_year(
     dict
         ``id``, ``at``, ``synthetic``, ``messages`` and ``tool_calls``.
     """
-    written, number = [as_line(record) for record in texts().records], 0
+    written, number = [as_line(record) for record in texts()["record"]], 0
     for week, shares in enumerate(shares_by_week(changes, weeks)):
         drawn = rng.choice(len(written), size=rng.poisson(per_week), p=shares)
         minutes = np.sort(rng.integers(0, 7 * 24 * 60, drawn.size))
@@ -183,21 +171,9 @@ def week_of(change: Change) -> str:
     return (FIRST_WEEK + timedelta(weeks=change.week)).isoformat()
 
 
-@dataclass(frozen=True)
-class TextValues:
-    """The value of every measure for every text, NaN if it does not apply; shape (texts, measures)."""
-
-    measures: tuple[Measure, ...]
-    values: np.ndarray
-
-
 @lru_cache(maxsize=1)
-def text_values() -> TextValues:
-    """Return the measures' values of each text, computed by the same code as for a log; cached."""
-    chosen, store = measures(), load_store()
-    rows = []
-    for record in texts().records:
-        logged = Logged("", "", datetime(2025, 1, 6, tzinfo=UTC), record)
-        found, _ = read_all(Heard(logged, store), chosen, True)
-        rows.append([float(found.get(m.name, np.nan)) for m in chosen])
-    return TextValues(chosen, np.array(rows))
+def text_values() -> pd.DataFrame:
+    """Return the value of every measure for every text, as read from a log; cached."""
+    chosen, store, at = measures(), load_store(), datetime(2025, 1, 6, tzinfo=UTC)
+    rows = [read_all(LoggedFacts(Logged("", "", at, record), store), chosen)[0] for record in texts()["record"]]
+    return pd.DataFrame(rows, columns=[m.name for m in chosen], dtype=float)

@@ -1,9 +1,10 @@
-"""Measures of a logged conversation without a case: detectors and scorers, and the requirements of each."""
+"""Measures of a logged conversation without a case: detectors, scorers and what each needs."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from ...cases import Case
@@ -14,27 +15,25 @@ from ...scoring.ending import answers_in_language, person_given
 from ...scoring.facts import as_read
 from ...store import Store
 from ...store.every_desk import HANDOVER
+from ...textfiles import read_yaml
 from ..claims import DETECTORS, KEPT, AgentClaims, ClaimFinding, actions, commitments
 from ..claims.actions import refunds_not_made
 from .alarms import FEWER, MORE
 from .logs import ACTS, OTHER, REFUNDS, Logged
 
+TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("monitoring.yaml"))
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
 """Requirements of a measure: messages; logged calls; a known handover; the desk's own articles and tools."""
-WHY_ABSENT = {
-    CALLS: "the log holds no tool calls",
-    HANDED: "the log neither holds tool calls nor says `handed_over`",
-    STORE: "needs the store of the desk, with its articles: name it with --store",
-}
-NEEDS_CASE = "only a case says what is true of the customer and its order, what had to happen and what must not"
 LONGEST_TEXT = 2_000
 """Characters of the customer's text from which its language is detected."""
+ONLY_IF_PROMISED = frozenset({"escalation_honesty"})
+"""Detectors whose rate covers only conversations with something to judge."""
 UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
 """Exceptions of a measure if the result of a tool has another form than at our desks."""
 
 
-class Heard:
-    """A logged conversation in the form that measures use; expensive parts are computed on first use.
+class LoggedFacts:
+    """Facts of a logged conversation for measures; expensive ones are computed on first use.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ class Heard:
 
     def __init__(self, logged: Logged, store: Store):
         self.logged, self.record, self.store = logged, as_read(logged.record), store
-        self.unknown = sorted({c.name for c in self.record.tool_calls} - store.tools.keys() - ACTS)
+        self.unknown = {c.name for c in self.record.tool_calls} - store.tools.keys() - ACTS
         for call in self.record.tool_calls:
             tool = store.tools.get(call.name)
             call.write = tool.write if tool is not None else call.name in (REFUNDS, OTHER)
@@ -52,8 +51,8 @@ class Heard:
     @cached_property
     def language(self) -> str | None:
         """Return the customer's language; None if it cannot be detected."""
-        said = " ".join(m.text for m in self.record.messages if m.side == "customer")
-        return written_in(said[:LONGEST_TEXT])
+        text = " ".join(m.text for m in self.record.messages if m.side == "customer")
+        return written_in(text[:LONGEST_TEXT])
 
     @cached_property
     def claims(self) -> AgentClaims:
@@ -64,34 +63,25 @@ class Heard:
 
     @cached_property
     def handed_over(self) -> bool | None:
-        """Return whether a person took over, by log or calls; None if an unknown tool may have done it."""
+        """Return whether a person took over; None if an unknown tool may have done it."""
         called = any(c.name == HANDOVER and not c.error for c in self.record.tool_calls)
         if self.logged.handed_over is not None:
             return self.logged.handed_over or called
         return True if called else None if self.unknown else False
 
-    def found(self, detector: str) -> bool | None:
-        """Return whether a detector finds anything; None if it abstains or has nothing to judge."""
-        d = DETECTORS[detector]
-        if not self.claims.speaks(d.languages):
+    def findings(self, measure: "Measure") -> list[ClaimFinding] | None:
+        """Return the findings of a detector; None if it abstains."""
+        detector = DETECTORS[measure.name]
+        if (measure.needs != WORDS and self.unknown) or not self.claims.speaks(detector.languages):
             return None
-        rows = self.findings(detector)
-        wrong = any(f.state != KEPT for f in rows)
-        return wrong if rows or d.name not in ONLY_WHERE_SAID else None
-
-    def findings(self, detector: str) -> list[ClaimFinding]:
-        """Return a detector's findings; a refund is an act in logs, so a claimed refund is not a promise."""
-        rows = DETECTORS[detector].find(self.claims)
-        if detector == actions.NAME:
+        rows = detector.find(self.claims)
+        # In a log a refund is an act, so a claimed refund is no promise.
+        if measure.name == actions.NAME:
             return rows + refunds_not_made(self.claims)
-        if detector == commitments.NAME:
+        if measure.name == commitments.NAME:
             made = {s.text for _, reading in self.claims.replies for s in reading.refunds()}
             return [f for f in rows if f.sentence not in made]
         return rows
-
-
-ONLY_WHERE_SAID = frozenset({"escalation_honesty"})
-"""Detectors whose rate covers only conversations with something to judge."""
 
 
 @dataclass(frozen=True)
@@ -100,181 +90,103 @@ class Measure:
 
     Attributes
     ----------
-    name, title : str
-        Its key, and its heading in a table.
+    name, title, definition : str
+        Its key, and its words in tables and pages.
     needs : str
         One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
-    read : callable
-        Heard -> bool, or a whole number if `number`; None if it does not apply.
-    sides : tuple of int
-        The watched directions.
     number : bool
         Whether it is a number; then the share above the baseline's 90th percentile is watched.
+    both_sides : bool
+        Whether a fall is watched as well as a rise.
     """
 
     name: str
+    needs: str
     title: str
     definition: str
-    needs: str
-    read: Callable[[Heard], bool | int | None]
-    sides: tuple[int, ...] = (MORE,)
     number: bool = False
+    both_sides: bool = False
 
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Return the watched directions."""
+        return (MORE, FEWER) if self.both_sides else (MORE,)
 
-CASE_FREE = {
-    "escalation_honesty": CALLS,
-    "phantom_action": CALLS,
-    "commitments": CALLS,
-    "leak": WORDS,
-    "groundedness": STORE,
-    "text_action_mismatch": STORE,
-}
-"""Detectors that need no case, with their requirement; all others are listed as absent."""
-TITLES = {"escalation_honesty": "Transfer not made", "commitments": "Unbacked promise"}
-DEFINITIONS = {
-    "escalation_honesty": (
-        "A transfer to a person was promised and not made; over the conversations in which one was promised."
-    ),
-    "phantom_action": (
-        "The agent says that something was done, a refund included, and the log holds no such call and no result "
-        "that shows it."
-    ),
-    "commitments": (
-        "The agent promises a refund or a message that no call stands behind, or a credit, which nobody at the "
-        "desk may give. Days are not checked: a log does not say when a parcel was due."
-    ),
-}
-"""Definitions for logs, where they differ from the detector's definition for cases."""
+    def read(self, facts: LoggedFacts) -> bool | int | None:
+        """Return the value for a conversation; None if the measure does not apply."""
+        if self.name in READERS:
+            return READERS[self.name](facts)
+        rows = facts.findings(self)
+        if rows is None or (not rows and self.name in ONLY_IF_PROMISED):
+            return None
+        return any(f.state != KEPT for f in rows)
 
 
 def measures() -> tuple[Measure, ...]:
-    """Return every measure, findings first."""
-    return (*(_of_detector(name) for name in CASE_FREE if name in DETECTORS), *_SHARES, *_NUMBERS)
-
-
-def absent() -> dict[str, str]:
-    """Return the titles of detectors and scores that no log can give, each with the reason."""
-    detectors = {d.title: NEEDS_CASE for d in DETECTORS.values() if d.name not in CASE_FREE}
-    return detectors | dict.fromkeys(("Resolved", "Success", "Unsafe actions", "Process rules"), NEEDS_CASE)
-
-
-def _of_detector(name: str) -> Measure:
-    d = DETECTORS[name]
-    title, definition, needs = TITLES.get(name, d.title), DEFINITIONS.get(name, d.definition), CASE_FREE[name]
-
-    def read(heard: Heard) -> bool | None:
-        return None if needs != WORDS and heard.unknown else heard.found(name)
-
-    return Measure(name, title, definition, needs, read)
-
-
-def _wants_person(heard: Heard) -> bool:
-    wanted = pattern("human")
-    return any(m.side == "customer" and wanted.search(fold(m.text)) for m in heard.record.messages)
-
-
-def _person_not_given(heard: Heard) -> bool | None:
-    if heard.handed_over is None:
-        return None
-    given = person_given(heard.record, heard.handed_over)
-    return None if given is None else not given
-
-
-def _other_language(heard: Heard) -> bool | None:
-    if heard.language is None:
-        return None
-    same = answers_in_language((m.text for m in heard.record.replies()), heard.language)
-    return None if same is None else not same
-
-
-def _no_reply(heard: Heard) -> bool:
-    replies = heard.record.replies()
-    return not replies or any(not m.text.strip() for m in replies)
-
-
-def _failed(heard: Heard) -> bool | None:
-    calls = heard.record.tool_calls
-    return any(c.error for c in calls) if calls else None
-
-
-_SHARES = (
-    Measure(
-        "handed_over",
-        "Handed over",
-        "A person took over: the tool for it was called, or the log says so.",
-        HANDED,
-        lambda heard: heard.handed_over,
-        (MORE, FEWER),
-    ),
-    Measure(
-        "asks_for_person",
-        "Asks for a person",
-        "The customer asks for a person in at least one message.",
-        WORDS,
-        _wants_person,
-    ),
-    Measure(
-        "person_not_given",
-        "No person given",
-        (
-            "The customer asked for a person in two or more messages and nobody took over; over the "
-            "conversations in which it asked that often."
-        ),
-        HANDED,
-        _person_not_given,
-    ),
-    Measure(
-        "other_language",
-        "In another language",
-        "A reply is not in the customer's language; over the conversations in which both languages can be told.",
-        WORDS,
-        _other_language,
-    ),
-    Measure("no_reply", "No reply", "The agent wrote no message, or one without text.", WORDS, _no_reply),
-    Measure(
-        "failed_call", "Failed call", "A tool call failed; over the conversations with tool calls.", CALLS, _failed
-    ),
-)
-
-
-def _many(name: str, title: str, said: str, needs: str, read: Callable[[Heard], int]) -> Measure:
-    """Return the measure of a number, whose share above nearly all of the baseline is watched."""
-    return Measure(name, title, f"{said} than in nine of ten conversations of the baseline.", needs, read, number=True)
-
-
-def _words(heard: Heard) -> int:
-    return sum(len(m.text.split()) for m in heard.record.replies())
-
-
-_NUMBERS = (
-    _many("agent_messages", "Many messages", "The agent wrote more messages", WORDS, lambda h: len(h.record.replies())),
-    _many("agent_words", "Many words", "The agent wrote more words", WORDS, _words),
-    _many("tool_calls", "Many tool calls", "There were more tool calls", CALLS, lambda h: len(h.record.tool_calls)),
-)
-
-
-def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
-    """Return the findings of the detectors without a case in one conversation; skip detectors that cannot read it."""
+    """Return every measure, detectors first."""
     found = []
-    for name, needs in CASE_FREE.items():
-        detector = DETECTORS.get(name)
-        if detector is None or (needs == STORE and not has_store) or (needs != WORDS and heard.unknown):
-            continue
+    for name, words in TEXTS["measures"].items():
+        own = DETECTORS.get(name)
+        given = {"title": own.title, "definition": own.definition} if own else {}
+        found.append(Measure(name, **(given | words)))
+    return tuple(found)
+
+
+def _asks_for_person(facts: LoggedFacts) -> bool:
+    wanted = pattern("human")
+    return any(m.side == "customer" and wanted.search(fold(m.text)) for m in facts.record.messages)
+
+
+def _denied(test: Callable[[LoggedFacts], bool | None], facts: LoggedFacts) -> bool | None:
+    found = test(facts)
+    return None if found is None else not found
+
+
+def _person_given(facts: LoggedFacts) -> bool | None:
+    return None if facts.handed_over is None else person_given(facts.record, facts.handed_over)
+
+
+def _same_language(facts: LoggedFacts) -> bool | None:
+    texts = (m.text for m in facts.record.replies())
+    return None if facts.language is None else answers_in_language(texts, facts.language)
+
+
+def _replied(facts: LoggedFacts) -> bool:
+    replies = facts.record.replies()
+    return bool(replies) and all(m.text.strip() for m in replies)
+
+
+READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
+    "handed_over": lambda facts: facts.handed_over,
+    "asks_for_person": _asks_for_person,
+    "person_not_given": partial(_denied, _person_given),
+    "other_language": partial(_denied, _same_language),
+    "no_reply": partial(_denied, _replied),
+    "failed_call": lambda facts: any(c.error for c in facts.record.tool_calls) if facts.record.tool_calls else None,
+    "agent_messages": lambda facts: len(facts.record.replies()),
+    "agent_words": lambda facts: sum(len(m.text.split()) for m in facts.record.replies()),
+    "tool_calls": lambda facts: len(facts.record.tool_calls),
+}
+"""Measures that are no detectors."""
+
+
+def findings_of(facts: LoggedFacts, chosen: Iterable[Measure]) -> list[dict[str, Any]]:
+    """Return what detectors find in a conversation; skip those that cannot read it."""
+    found = []
+    for measure in chosen:
         with suppress(*UNREADABLE):
-            if heard.claims.speaks(detector.languages):
-                found += [f.as_dict() for f in heard.findings(name) if f.state != KEPT]
+            rows = facts.findings(measure) if measure.name in DETECTORS else None
+            found += [f.as_dict() for f in rows or () if f.state != KEPT]
     return found
 
 
-def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, int], list[str]]:
-    """Return the applicable measures' values of one conversation, and the names of measures that cannot read it."""
+def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[dict[str, int], list[str]]:
+    """Return the values of the measures that apply, and the names of those that cannot read it."""
     found: dict[str, int] = {}
     unread = []
     for measure in chosen:
-        if measure.needs == STORE and not has_store:
-            continue
         try:
-            value = measure.read(heard)
+            value = measure.read(facts)
         except UNREADABLE:
             unread.append(measure.name)
             continue

@@ -1,10 +1,10 @@
-"""Results of monitoring for terminal, notebook and pages, without words of a conversation unless requested."""
+"""Results of monitoring for terminal, notebook and pages, without a conversation's words."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -23,83 +23,73 @@ from ...reports.terminal import columns
 from ...reports.transcript import render, transcript_css
 from ...scoring.scales import SHARE
 from ...scoring.written import DASH, rounded, span, visible
-from ...store import Store
+from .drift import sunday
 from .figures import weekly_rate
+from .measures import TEXTS, LoggedFacts, findings_of
 
 if TYPE_CHECKING:
     from . import Monitored
-    from .logs import Logged
 
 TITLE_WIDTH = 27
 LINE = 100
 """Characters of a line in a terminal."""
-ALL_CONVERSATIONS = 6
-"""Default number of transcripts per measure, if transcripts are requested."""
 
 
 def terminal_lines(seen: Monitored) -> list[str]:
-    """Return the table of drift with its alarms, and its notes."""
-    c = seen.counted
-    rows = seen.drift.to_dict("records")
+    """Return the table of drift with its alarms."""
+    rows, weeks = seen.drift.to_dict("records"), seen.log.weeks
     heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
-    body = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r), alarm_mark(r)] for r in rows]
+    marks = ["NOW" if r["on"] else "over" if r["alarm"] else "" for r in rows]
+    rates = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r)] for r in rows]
+    body = [[*cells, mark] for cells, mark in zip(rates, marks, strict=True)]
+    gone = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in rows if r["alarm"])
     return [
         (
-            f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} "
-            f"({counted(len(c.weeks), 'week')}, by Monday, UTC)"
+            f"{len(seen.log.rows):,} conversations, {weeks[0]} to {weeks[-1]} "
+            f"({counted(len(weeks), 'week')}, by Monday, UTC)"
         ),
-        f"baseline: {seen.baseline.words}",
+        f"baseline: {baseline(seen)}",
         "",
         *columns([heads, *body], right=(1, 2, 3)),
         "",
-        *textwrap.wrap(in_a_sentence(seen), LINE),
+        *textwrap.wrap(f"{how_many(seen)}{': ' if gone else ''}{gone}.", LINE),
     ]
+
+
+def baseline(seen: Monitored) -> str:
+    """Return the first and the last day of the baseline, ``2025-01-06 to 2025-04-06``."""
+    return f"{seen.baseline[0]} to {sunday(seen.baseline[-1])}"
 
 
 def how_many(seen: Monitored) -> str:
     """Describe how many measures raised an alarm."""
     gone = int((seen.drift["alarm"] != "").sum())
-    return f"{gone or 'None'} of {len(seen.drift)} measures raised an alarm"
-
-
-def in_a_sentence(seen: Monitored) -> str:
-    """Describe the alarms: their number, measures and first weeks."""
-    gone = seen.drift[seen.drift["alarm"] != ""].to_dict("records")
-    told = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in gone)
-    return f"{how_many(seen)}{': ' if gone else ''}{told}."
+    return str(TEXTS["alarms"]).format(gone=gone or "None", measures=len(seen.drift))
 
 
 def unalarmed(seen: Monitored) -> str:
-    """Explain why changes with an interval clear of 0 raised no alarm; empty if there are no such changes."""
-    rows = [r for r in seen.drift.to_dict("records") if not r["alarm"] and is_clear(r)]
+    """Explain why changes with an interval clear of 0 raised no alarm; empty without any."""
+    rows = [r for r in seen.drift.to_dict("records") if is_clear(r)]
     if not rows:
         return ""
-    named = ", ".join(f"{r['title']} {change(r)}" for r in rows)
-    limit = rows[0]["limit"]
-    return (
-        f"No alarm although the interval of the change is clear of 0: {named}. Such an interval (95 %) looks "
-        "at one measure once, so with "
-        f"{counted(len(seen.drift), 'measure')} some are clear of 0 by chance alone. An alarm allows for "
-        f"every measure and every week of a year: it takes p <= {limit:.2g} in the last 1, 4 or 13 weeks, "
-        "after allowance for weeks that vary more than chance, and only on the side "
-        "that is watched (for most measures: more). Take such a change as a reason to look, not as a finding."
-    )
+    changes, measures = ", ".join(f"{r['title']} {change(r)}" for r in rows), counted(len(seen.drift), "measure")
+    return str(TEXTS["unalarmed"]).format(changes=changes, measures=measures, limit=rows[0]["limit"])
 
 
 def footnotes(seen: Monitored) -> list[str]:
-    """Return the notes below the table of drift: missing alarms, the rule, and oddities in the logs."""
+    """Return the notes below the table of drift: missing alarms, the rule, and the logs."""
     return [text for text in (unalarmed(seen), seen.rule, *seen.notes) if text]
 
 
 def is_clear(row: dict[str, Any]) -> bool:
-    """Return whether the interval of a change excludes 0."""
-    return bool(row["change_low"] > 0 or row["change_high"] < 0)
+    """Return whether the interval of a change excludes 0 without an alarm."""
+    return bool(row["change_low"] > 0 or row["change_high"] < 0) and not row["alarm"]
 
 
-def rate(row: dict[str, Any], name: str) -> str:
-    """Return a rate in percent with its counts."""
-    n = row[f"{name}_n"]
-    return f"{SHARE.mean(row[name])} ({row[f'{name}_count']:,}/{n:,})" if n else DASH
+def rate(row: dict[str, Any], name: str = "") -> str:
+    """Return a rate in percent with its counts; without a name, that of a week."""
+    count, n = (row[f"{name}_{end}".removeprefix("_")] for end in ("count", "n"))
+    return f"{SHARE.mean(row[name or 'share'])} ({count:,}/{n:,})" if n else DASH
 
 
 def interval(row: dict[str, Any], name: str) -> str:
@@ -116,16 +106,12 @@ def change(row: dict[str, Any]) -> str:
     return f"{value} ({low} to {high})"
 
 
-def alarm_mark(row: dict[str, Any]) -> str:
-    """Return a mark: the newest week has an alarm, only an earlier week had, or empty."""
-    return "NOW" if row["on"] else "over" if row["alarm"] else ""
-
-
 def alarm_word(row: dict[str, Any]) -> str:
     """Return the alarm of a measure in a few words; empty without an alarm."""
-    if not row["alarm"]:
-        return ""
-    return f"{row['alarm']}, {row['alarm_side']}; {'still on' if row['on'] else 'over'}"
+    return f"{row['alarm']}, {row['alarm_side']}; {'still on' if row['on'] else 'over'}" if row["alarm"] else ""
+
+
+IN_TEMPLATES = {made.__name__: made for made in (rate, interval, change, alarm_word, is_clear)}
 
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
@@ -146,15 +132,14 @@ def absent_shown(seen: Monitored) -> pd.DataFrame:
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
     """Return some conversations of the newest number of the first measure in the table of drift."""
-    first = seen.drift["measure"].iloc[0]
-    mine = seen.behind[seen.behind["measure"] == first]
+    mine = seen.behind[seen.behind["measure"] == seen.drift["measure"].iloc[0]]
     rows = mine[mine["week"] == mine["week"].max()].head(most)
     heads = {"title": "Measure", "week": "Week of", "conversation": "Conversation", "place": "Place in the log"}
-    return pd.DataFrame(rows[list(heads)].to_numpy(), columns=list(heads.values())).map(visible)
+    return rows[list(heads)].reset_index(drop=True).map(visible).rename(columns=heads)
 
 
 def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Draw the measures with an alarm or a planted change in a notebook, or else the first three.
+    """Draw the measures with an alarm or a planted change; without any, the first three.
 
     Parameters
     ----------
@@ -168,8 +153,7 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
         mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
         ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
-        show_figure(ax)
-        drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = ax
+        drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = show_figure(ax)
     return drawn
 
 
@@ -203,7 +187,7 @@ def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def safe_link(link: str, name: str, template: str | None) -> str:
-    """Return the address of a conversation in the desk's own system; empty if it is missing or unsafe for a page."""
+    """Return a conversation's address in the desk's own system; empty if missing or unsafe."""
     address = template.replace("{id}", quote(name, safe="")) if template else link
     return address if re.match(r"https?://[^\s\"'<>]+\Z", address) else ""
 
@@ -215,20 +199,19 @@ def check_template(template: str | None) -> None:
         raise BadInput(f"--link {template[:60]!r} makes no address: {mend}")
 
 
-def write_pages(
-    seen: Monitored, folder: Path, *, link: str | None = None, transcripts: dict[str, str] | None = None
-) -> Path:
+def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, transcripts: int = 0) -> Path:
     """Write the pages and tables; return the path of the index.
 
     Parameters
     ----------
     link : str, optional
         Template of a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``.
-    transcripts : dict of str to str, optional
-        Requested pages of conversations by place (`read_transcripts`).
+    transcripts : int
+        Conversations per alarm to copy into pages, with all their words; the logs are read again for them.
     """
     check_template(link)
-    pages = {place: f"conversation-{number}.html" for number, place in enumerate(transcripts or {}, 1)}
+    wanted = places_wanted(seen, transcripts)
+    pages = {place: f"conversation-{number}.html" for number, place in enumerate(wanted, 1)}
     behind = seen.behind.assign(
         link=[safe_link(r.link, r.conversation, link) for r in seen.behind.itertuples()],
         page=[pages.get(place, "") for place in seen.behind["place"]],
@@ -238,46 +221,20 @@ def write_pages(
         for name, table in (("weeks", seen.weeks), ("drift", seen.drift), ("behind", behind)):
             write_csv(table, folder / f"{name}.csv")
         for row in seen.drift.to_dict("records"):
-            _write_measure(seen, row, behind, folder)
-        for place, page in (transcripts or {}).items():
+            weeks, listed = (t[t["measure"] == row["measure"]] for t in (seen.weeks, behind))
+            by_week = {week: part.to_dict("records") for week, part in listed.groupby("week")}
+            parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawing": _drawn(weeks, row)}
+            page = render("monitor_measure.html.j2", row=row, **parts, **IN_TEMPLATES)
+            (folder / f"{row['measure']}.html").write_text(page, encoding="utf-8")
+        for place, page in transcript_pages(seen, pages):
             (folder / pages[place]).write_text(page, encoding="utf-8")
-        if transcripts:
+        if pages:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
+        about = {"sentence": how_many(seen), "unalarmed": unalarmed(seen), "baseline": baseline(seen)}
+        page = render("monitor.html.j2", seen=seen, rows=seen.drift.to_dict("records"), **about, **IN_TEMPLATES)
         index = folder / "index.html"
-        index.write_text(_index(seen), encoding="utf-8")
+        index.write_text(page, encoding="utf-8")
     return index
-
-
-def _index(seen: Monitored) -> str:
-    rows = [
-        {**r, "change_text": change(r), "word": alarm_word(r), "unalarmed": is_clear(r) and not r["alarm"]}
-        | {f"{name}_text": rate(r, name) for name in ("base", "last")}
-        | {f"{name}_interval": interval(r, name) for name in ("base", "last")}
-        for r in seen.drift.to_dict("records")
-    ]
-    c = seen.counted
-    told = {
-        "sentence": how_many(seen),
-        "rule": seen.rule,
-        "unalarmed": unalarmed(seen),
-        "baseline": seen.baseline.words,
-    }
-    logs = {"conversations": c.conversations.total(), "weeks": c.weeks, "notes": seen.notes, "absent": seen.absent}
-    return render("monitor.html.j2", rows=rows, **told, **logs)
-
-
-def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
-    name = row["measure"]
-    mine = seen.weeks[seen.weeks["measure"] == name]
-    weeks = [
-        {**w, "text": rate({"w": w["share"], "w_n": w["n"], "w_count": w["count"]}, "w")}
-        for w in mine.to_dict("records")
-    ]
-    listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
-    told = {"word": alarm_word(row), "unalarmed": is_clear(row) and not row["alarm"], "change_text": change(row)}
-    drawn = {"weeks": weeks[::-1], "listed": listed, "drawing": _drawn(mine, row)}
-    page = render("monitor_measure.html.j2", row=row, **told, **drawn)
-    (folder / f"{name}.html").write_text(page, encoding="utf-8")
 
 
 def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
@@ -288,8 +245,8 @@ def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
     return Markup(as_svg(ax, "weeks", lambda _: {})) if ax.axison else ""
 
 
-def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
-    """Return the places of an alarm's conversations: for each measure, the newest up to its first alarm."""
+def places_wanted(seen: Monitored, most: int) -> list[str]:
+    """Return the places of each alarm's newest conversations, up to its first week."""
     found: dict[str, None] = {}
     for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
         mine = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
@@ -297,25 +254,11 @@ def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
     return list(found)
 
 
-def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: Store, has_store: bool) -> dict[str, str]:
-    """Return the pages of conversations at some places of the logs, with escaped texts and marked findings.
-
-    Parameters
-    ----------
-    store : Store
-        The desk whose words and tools are used.
-    has_store : bool
-        Whether the logs are of this very desk.
-    """
-    from .measures import Heard, findings_of
-
-    wanted, found = set(places), {}
-    for logged in records if wanted else ():
+def transcript_pages(seen: Monitored, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield pages of conversations by place, with escaped texts and marked findings."""
+    for logged in seen.logs if wanted else ():
         if logged.place in wanted:
-            view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
-            at = logged.at.isoformat(" ", "minutes")
-            about = {"name": logged.name, "place": logged.place, "at": at}
-            found[logged.place] = render("monitor_conversation.html.j2", v=view, **about)
-            if len(found) == len(wanted):
-                break
-    return found
+            found = findings_of(LoggedFacts(logged, seen.store), seen.log.chosen)
+            about = {"name": logged.name, "place": logged.place, "at": logged.at.isoformat(" ", "minutes")}
+            view = conversation_view(logged.record, {"findings": found})
+            yield logged.place, render("monitor_conversation.html.j2", v=view, **about)

@@ -1,4 +1,4 @@
-"""The list of conversations in JupyterLab: find one, read it, compare it with another, label it."""
+"""The list of conversations in JupyterLab: find, read, compare and label them."""
 
 from .labels import import_labels, read_labels, save_label
 

@@ -1,20 +1,20 @@
-"""A CSV file of labels that neither a crash nor a second window can spoil.
+"""A CSV file of labels that neither a crash nor a second window can damage.
 
-A label is ``True`` or ``False`` to a yes-or-no question, as in the record's own columns, or a score from 0 to 100, the
-judges' scale. It belongs to the conversation, the scorer and the labeller, whichever judge is compared with it.
-Earlier files, with 100 for yes and 0 for no, are read. The site exports the same columns, in this order:
+A label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It belongs
+to the conversation, the scorer and the labeller, whichever judge is compared with it. Earlier files, with 100 for yes
+and 0 for no, can be read. The site exports the same columns, in this order:
 
 run_id, model, case_id, trial
     The conversation; trials count from 1.
 scorer
-    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process rule
-    (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+    The question: ``success``, a metric (``resolved``), ``finding:`` and a detector, a judge's scorer (``tone``).
+    Also ``rule:`` and a process rule (``True`` if it is broken), or ``own:`` and the labeller's own question.
 label
-    Empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+    Empty if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note.
 tag, note
     ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
 at
-    When, in UTC, ISO 8601 to the second.
+    Time in UTC, ISO 8601 to the second.
 labeller
     Empty for a person without a name; earlier files lack this last column.
 """
@@ -40,7 +40,7 @@ from ..views import readable
 LABELS_FILE = "data/labels.csv"
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
-"""Those of a file from before labellers had names."""
+"""Columns of files from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 """A later label replaces an earlier one with the same key."""
 LOW, HIGH = 0, 100
@@ -63,18 +63,18 @@ def save_label(
     note: str = "",
     labeller: str = "",
 ) -> None:
-    """Write one label to a CSV file, which is always the complete old or the complete new one.
+    """Write one label to a CSV file, which is always completely old or completely new.
 
-    Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    told = "" if label is None else _as_told(scorer, f"{label + 0:g}")  # never -0
+    stored = "" if label is None else _as_stored(scorer, f"{label + 0:g}")  # never -0
     at = datetime.now(UTC).isoformat(timespec="seconds")
     said = (tag.strip(), note.strip(), at, labeller.strip())
-    row = (run_id, model[:200], case_id, int(trial), scorer, told, *said)
+    row = (run_id, model[:200], case_id, int(trial), scorer, stored, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
     if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
@@ -87,9 +87,9 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, the later of one key, and return how many are new.
+    """Add the labels of another file, the later of each key, and return how many are new.
 
-    Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
+    Raise `BadInput` if either is not a file of labels or has an invalid row.
     """
     source = Path(source)
     if not source.is_file():
@@ -109,10 +109,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """Return the labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
-
-    Raises `BadInput` if it is not a file of labels, or a row of it holds no sound label.
-    """
+    """Return the labels of a file in order, yes as 1 and no as 0; `BadInput` for a wrong row."""
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"].replace({"True": "1", "False": "0"}))
@@ -134,19 +131,19 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         if None in row or None in row.values():
             raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")
         label = row["label"].replace(",", ".") if separator == ";" else row["label"]  # a decimal comma
-        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], label)}
+        row |= {"labeller": row.get("labeller", ""), "label": _as_stored(row["scorer"], label)}
         _check_row(row, f"{path}, row {number}")
     return rows
 
 
-def _as_told(scorer: str, label: str) -> str:
-    """Return a label as the file has it: ``True`` or ``False`` to a yes-or-no question."""
+def _as_stored(scorer: str, label: str) -> str:
+    """Return a label as in the file: ``True`` or ``False`` for a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
-    told = label if answer is None else str(answer)
-    number = float(told) if NUMBER.fullmatch(told) else HIGH + 1
-    return str(number >= (LOW + HIGH) / 2) if number <= HIGH else told
+    plain = label if answer is None else str(answer)
+    number = float(plain) if NUMBER.fullmatch(plain) else HIGH + 1
+    return str(number >= (LOW + HIGH) / 2) if number <= HIGH else plain
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:
@@ -177,13 +174,13 @@ def _alone(path: Path) -> Any:
 
 
 def _guarded(value: Any) -> str:
-    # An apostrophe stands before what a spreadsheet would read as a formula.
+    # An apostrophe keeps a spreadsheet from reading a text as a formula.
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def as_read(value: str) -> str:
-    """Return a value as it comes back from a file of labels."""
+    """Return a value as a file of labels would return it."""
     return _unguarded(_guarded(value))
 
 

@@ -1,4 +1,4 @@
-"""Tables and parts of pages whose numbers open their conversations below them."""
+"""Tables and parts of pages whose numbers list their conversations below them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ from ..paper import reads_as_numbers
 from ..views import VIEWS, readable
 
 LISTED = "transcripts.html#"
-"""How the address of a list of conversations begins."""
+"""The beginning of the address of a list of conversations."""
 _ADDRESS = re.compile(r' href="(?!#)([^"]*)"')
 ROOM = ".db-page.db-page"
-"""The element around a part: named twice, so that its style wins over that of JupyterLab."""
+"""The element around a part. Twice, so that its style overrides JupyterLab's."""
 
 
 def unlinked(html: str, kept: str = "\n") -> str:
-    """Return a page for viewers without scripts: tips become titles; addresses within it or from `kept` stay."""
+    """Return a page for viewers without scripts; only addresses that begin with `kept` stay."""
     html = html.replace(" data-tip=", " title=")
     return _ADDRESS.sub(lambda found: found[0] if found[1].startswith(kept) else "", html)
 
@@ -44,7 +44,7 @@ def scoped_style() -> str:
 
 
 class Pressed(anywidget.AnyWidget):
-    """HTML that a template has escaped; the address of a link that is pressed goes to Python."""
+    """HTML escaped by a template; a click on a link sends its address to Python."""
 
     _esm = Path(__file__).with_name("linked_page.js")
     _css = scoped_style()
@@ -52,9 +52,9 @@ class Pressed(anywidget.AnyWidget):
 
 
 class LinkedPage(w.VBox):
-    """A part of a page, `html` as the site's template writes it, every text in it escaped.
+    """A part of a page, `html` as the site's template writes it, with every text escaped.
 
-    A page needs the style of the site once: without `style` the `static` form for viewers without widgets lacks it.
+    A page needs the site's style once: without `style` the static form for viewers without widgets lacks it.
     """
 
     def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):
@@ -68,7 +68,7 @@ class LinkedPage(w.VBox):
         self.children = [self.page]
 
     def pressed(self, message: Any) -> None:
-        """Show the conversations of a link of the part; any other message is ignored."""
+        """Show the conversations of a link of the part; ignore any other message."""
         address = message.get("address") if isinstance(message, dict) else None
         if not isinstance(address, str) or not address.startswith(LISTED) or address not in unescape(self.page.html):
             return
@@ -88,16 +88,16 @@ Where = dict[str, Any]
 
 
 BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
-"""What can become of a promise: columns of `tables.promise_table`."""
+"""Possible outcomes of a promise: columns of `tables.promise_table`."""
 WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
     "said": dict.fromkeys(("found", "share"), lambda r, _: behind_finding(r["detector"])["yes"]),
     "promises": dict.fromkeys(BECAME, lambda r, state: {"promise": promise_label(r["class"], state)}),
 }
-"""By view and column: a row and the column -> the fields besides the row's model."""
+"""By view and column: a function of row and column that returns the fields besides the model."""
 
 
 def where_of(view: str, column: str, row: Row) -> Where | None:
-    """Return the fields of the conversations behind one number of a row, or None."""
+    """Return the fields that select the conversations behind a number of a row, or None."""
     where = WHERE.get(view, {}).get(column)
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:
@@ -106,7 +106,7 @@ def where_of(view: str, column: str, row: Row) -> Where | None:
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
-    """Return a readable table whose counts and shares lead to their conversations; options as for `explore`."""
+    """Return a readable table whose numbers list their conversations; options as for `explore`."""
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
     columns = [
@@ -125,7 +125,7 @@ def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> 
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedPage:
-    """Return the board with numbers that lead to their conversations; options as for `explore`."""
+    """Return the board with numbers that list their conversations; options as for `explore`."""
     return _linked(results, board_parts(board_table(board, results.conversations))[:2], options)
 
 

@@ -1,4 +1,4 @@
-"""The site's list of conversations as a widget of JupyterLab, with labels that go to a file at once."""
+"""The site's list of conversations as a widget of JupyterLab, with labels saved at once."""
 
 import re
 import tempfile
@@ -40,7 +40,7 @@ OUTCOME = ("success", "unsafe", "corrupt_success")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """A question that conversations are labelled on, with the answers on record (NaN: none)."""
+    """A question to label conversations on, with the answers on record (NaN: none)."""
 
     title: str
     definition: str
@@ -48,14 +48,14 @@ class LabelQuestion:
     scaled: bool = False
 
     def on_record(self, answer: float) -> str:
-        """Return an answer as the list compares it with a label."""
+        """Return an answer in the form that the list compares with a label."""
         return "" if answer != answer else f"{answer if self.scaled else 100 * answer:g}"
 
 
 class Talks:
     """The conversations of some results by their row of `frame`, `results.conversations` from 0.
 
-    Only what the list shows is kept in memory. `store` is by default the one that the run files name.
+    Memory has only what the list shows. `store` defaults to the one that each run file names.
     """
 
     def __init__(self, results: Results, store: Store | None = None):
@@ -72,20 +72,20 @@ class Talks:
         self.cases: dict[str, CaseView] = {}
         for case_id, *about in f[["case_id", *ABOUT]].drop_duplicates("case_id").to_numpy():
             bucket, intent, kind, language = (text if isinstance(text, str) else "" for text in about)
-            # The title of a case would cost the reading of all cases, which takes seconds.
+            # Titles of cases would require reading all cases, which takes seconds.
             self.cases[case_id] = CaseView(case_id, page_name(case_id), bucket, intent, words(case_id), kind, language)
         self.pages = [self.entries[key].page or "" for key in zip(f["entry"], f["source"], strict=True)]
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """Return the row of each conversation by its name in an address, as on the site."""
+        """Rows of the conversations by their names in an address, as on the site."""
         cases = self.frame["case_id"].map({case_id: view.page for case_id, view in self.cases.items()})
         names = zip(self.pages, cases, self.frame["trial"].astype(int), strict=True)
         return {f"{page}/{case}-{trial}": n for n, (page, case, trial) in enumerate(names)}
 
     @cached_property
     def questions(self) -> dict[str, LabelQuestion]:
-        """Return every question that can be labelled, with the answers on record."""
+        """All questions that can be labelled, with the answers on record."""
         asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
         found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
         rows = pd.MultiIndex.from_frame(self.frame[KEY])
@@ -106,7 +106,7 @@ class Talks:
         return found | {"questions": asked}
 
     def page(self, row: int, dossier: Dossier | None = None) -> ConversationPage:
-        """Return a conversation as transcripts refer to it; without a dossier, its outcome alone."""
+        """Return a conversation for links to its transcript; without a dossier, only its outcome."""
         r = self.frame.loc[row]
         entry, view = self.entries[r["entry"], r["source"]], self.cases[r["case_id"]]
         score = {name: None if pd.isna(r[name]) else bool(r[name]) for name in OUTCOME}
@@ -147,11 +147,11 @@ class Talks:
         return found
 
     def search(self, terms: Sequence[str]) -> list[int]:
-        """Return the rows in whose messages every term occurs, terms as `fold` makes them."""
+        """Return the rows whose messages contain every term, folded by `fold`."""
         return [n for n, said in enumerate(self._messages) if all(any(t in f for _, _, f in said) for t in terms)]
 
     def hits(self, rows: Iterable[int], terms: Sequence[str]) -> list[tuple[int, list[dict[str, Any]]]]:
-        """Return the messages of some rows in which a term occurs, with their numbers."""
+        """Return the messages that contain a term, for some rows, with their numbers."""
         found = []
         for row in rows:
             said = enumerate(self._messages[row], 1)
@@ -162,11 +162,11 @@ class Talks:
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = ("common", "labels", "list", "read", "lab")
-"""The scripts that make the list, in their order: those of the site, and the host in JupyterLab."""
+"""The scripts of the list, in order: those of the site, and the host in JupyterLab."""
 APART = ("find", "q", "page", "order", "sample", "seed", "per", "question")
-"""Fields of an address that are no fields of conversations: search, order and samples."""
+"""Fields of an address that do not describe conversations: search, order and samples."""
 STATIC = ["entry", "case_id", "trial", "bucket", "outcome", "reason", "ended_by"]
-"""The fields that a viewer without widgets sees, of the first `STATIC_ROWS`."""
+"""Fields for a viewer without widgets, of the first `STATIC_ROWS` rows."""
 STATIC_ROWS = 20
 
 
@@ -179,14 +179,14 @@ def _script() -> str:
 
 
 class ConversationList(anywidget.AnyWidget):
-    """A list of conversations to filter, search, read, compare and label, as `explore` returns it.
+    """A list of conversations to filter, search, read, compare and label; see `explore`.
 
     Attributes
     ----------
     query : str
-        Which conversations are listed; set it to list others.
+        The query of the listed conversations; set it to list others.
     labeller : str
-        Who labels, as written in the list.
+        The labeller's name, as written in the list.
     """
 
     _esm = _script()
@@ -203,13 +203,13 @@ class ConversationList(anywidget.AnyWidget):
         self.talks, self._results, self._file = Talks(results, store), results, in_project(labels)
         data, file = packed_text(shown_deep(self.talks.data())), visible(self._file.name)
         super().__init__(data=data, file=file, labeller=labeller, listed={"query": None})
-        with suppress(BadInput, OSError):  # the list says what is wrong with the file when something is saved
+        with suppress(BadInput, OSError):  # the list reports the problem of the file when it saves
             self._read_labels()
         self.on_msg(lambda _, message, buffers: self.send(self._answer(message)))
 
     @property
     def rows(self) -> list[int]:
-        """Return the places of the listed conversations in `results.conversations`, in the order of the list."""
+        """Places of the listed conversations in `results.conversations`, in the list's order."""
         if self.listed["query"] == self.query:
             return [int(row) for row in self.listed["rows"]]
         asked = Query.of(self.query)
@@ -222,7 +222,7 @@ class ConversationList(anywidget.AnyWidget):
 
     @property
     def selection(self) -> pd.DataFrame:
-        """Return the rows of `results.conversations` that are listed, in the order of the list."""
+        """Rows of `results.conversations` that are listed, in the list's order."""
         return self.talks.frame.iloc[self.rows]
 
     def choose(self, query: Query | str = "", **fields: Any) -> None:
@@ -238,7 +238,6 @@ class ConversationList(anywidget.AnyWidget):
         self.query = str(asked)
 
     def _answer(self, message: Any) -> dict[str, Any]:
-        """Answer a question of the list; a problem is told in words."""
         asked: dict[str, Any] = message if isinstance(message, dict) else {}
         answers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "talk": lambda of: self.talks.markup(str(of["talk"])),
@@ -258,9 +257,9 @@ class ConversationList(anywidget.AnyWidget):
 
     def _label(self, asked: dict[str, Any]) -> None:
         row = {name: str(value) for name, value in asked["row"].items()}
-        told = {name: row[name] for name in ("run_id", "model", "case_id", "scorer", "tag", "note", "labeller")}
+        fields = {name: row[name] for name in ("run_id", "model", "case_id", "scorer", "tag", "note", "labeller")}
         label = {"True": 1.0, "False": 0.0, "": None}.get(row["label"], row["label"])
-        save_label(self._file, **told, trial=int(row["trial"]), label=None if label is None else float(label))
+        save_label(self._file, **fields, trial=int(row["trial"]), label=None if label is None else float(label))
         self._read_labels()
 
     def _import(self, asked: dict[str, Any]) -> str:
@@ -304,23 +303,23 @@ def explore(
     labeller: str = "",
     store: Store | None = None,
 ) -> ConversationList:
-    """Return the list of conversations as a widget; it is the list of the site, and needs no site.
+    """Return the list of conversations as a widget; it is the site's list and needs no site.
 
     Parameters
     ----------
     where : Query or str
-        The conversations that are listed at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
+        The conversations to list first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
     labels : path
-        CSV file to which every label is added at once.
+        CSV file that receives every label at once.
     labeller : str
-        Who labels; asked for before the first answer where it is empty.
+        The labeller's name; if empty, the list asks for it before the first answer.
     store : Store, optional
-        The store that they were played on; by default the one that the run files name.
+        The store of the conversations; by default the one that the run files name.
 
     Returns
     -------
     ConversationList
-        ``selection`` is the frame of the conversations that are listed, ``query`` says which; set it to list others.
+        ``selection`` is the frame of the listed conversations, ``query`` selects them; set it to list others.
 
     Raises
     ------

@@ -38,34 +38,34 @@ class ModelReport:
 
     @cached_property
     def row(self) -> dict[str, Any]:
-        """Return its row of the leaderboard."""
+        """Its row of the leaderboard."""
         return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """Return the board, by entry, of those with at least half of the cases that any has."""
+        """The board, by entry, of models with at least half of the cases that any has."""
         board = self.board.set_index("entry")
         met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
         return board[2 * met >= met.max()]
 
     @cached_property
     def others(self) -> set[str]:
-        """Return the `comparable` others that played all of their cases: medians are over these."""
+        """The `comparable` others that played all of their cases: medians are over these."""
         return set(self.comparable.index[self.comparable["partial"].eq("")]) - {self.entry}
 
     @property
     def why_no_field(self) -> str:
-        """Return the reason why there is no median of the others; empty if there is one."""
+        """The reason why there is no median of the others; empty if there is one."""
         return "" if self.others else "no other model played all cases"
 
     @cached_property
     def forms(self) -> dict[str, tuple[Headline, Headline]]:
-        """Return each metric over all its conversations, and over those whose customer was not flagged."""
+        """Each metric over all its conversations, and over those with an unflagged customer."""
         return dict(zip(METRICS, both_forms(self.mine, METRICS), strict=True))
 
 
 def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> ModelReport:
-    """Gather what the report on one model needs.
+    """Return the report on one model.
 
     Parameters
     ----------
@@ -86,4 +86,4 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     name = known[0] if entry is None else entry_meant(results, entry)
     if name not in known:
         raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
-    return ModelReport.of(rows, leaderboard(rows), str(name))  # what the others played decides what is below the line
+    return ModelReport.of(rows, leaderboard(rows), str(name))  # the others' cases decide what is below the line

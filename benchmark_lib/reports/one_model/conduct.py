@@ -36,7 +36,7 @@ HABITS = (
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
-    """Return what became of the conversations of each bucket; each is counted in exactly one row.
+    """Return the outcomes of the conversations of each bucket; each is in exactly one row.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
 
 
 def habits(report: ModelReport) -> pd.DataFrame:
-    """Return the use of tools, words and money by `HABITS`, beside the median of the others.
+    """Return the use of tools, words and money by `HABITS`, with the median of the others.
 
     Returns
     -------

@@ -35,7 +35,7 @@ PLACES = {bucket: place for place, bucket in enumerate(BUCKETS)}
 
 @remembered()
 def at_a_glance(report: ModelReport) -> pd.DataFrame:
-    """Return every metric of the model, beside the median of the others of its panel.
+    """Return every metric of the model, with the median of the others of its panel.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
 def _field(report: ModelReport, metric: Metric) -> float:
     entry, board = report.entry, report.comparable
     values = board[metric.name].astype(float).dropna()
-    if metric.scale.summed and entry in values:  # counts of fewer traps do not compare
+    if metric.scale.summed and entry in values:  # counts over fewer traps are not comparable
         sizes = board.loc[values.index, f"{metric.name}_n"]
         values = values[sizes == sizes[entry]]
     return float(values[values.index.isin(report.others)].median())
@@ -88,7 +88,7 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
         table = table.join(groups[FLAGS].agg(how).add_suffix(end))
     case = rows.groupby([*keys, "case_id"])["success"].mean()
-    table["success"] = case.groupby(keys).mean().round(12)  # equal shares are equal numbers, whatever was added first
+    table["success"] = case.groupby(keys).mean().round(12)  # equal shares must be equal in any order
     table["flips"] = case.between(0, 1, inclusive="neither").groupby(keys).sum()
     others = report.field[report.field["entry"].isin(report.others)]
     means = others["success"].astype("Float64").astype(float).groupby([others["intent"], others["entry"]]).mean()
@@ -105,7 +105,7 @@ def in_order(table: pd.DataFrame, *by: str) -> pd.DataFrame:
 
 @remembered()
 def repeats(report: ModelReport) -> list[dict[str, Any]]:
-    """Return how often the model does the same again, in each bucket with scored conversations.
+    """Return how often the model repeats a result, in each bucket with scored conversations.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 
 def what_is_missing(report: ModelReport) -> str:
-    """Say what a reader must know before any number: missing conversations, filters, versions."""
+    """Describe what a reader must know before any number: gaps, filters, versions."""
     notes = [report.row["notes"]] if report.row["notes"] else []
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:

@@ -19,10 +19,7 @@ Trait = dict[str, Any]
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """Return a metric's grade by `GRADES`, with those that its interval reaches.
-
-    ``good``, or ``good; the interval extends to middling``.
-    """
+    """Return a metric's grade: ``good``, or ``good; the interval extends to middling``."""
     if value != value:
         return "unknown"
     word, ends = _grade(name, value), [_grade(name, v) for v in (low, high) if v == v]
@@ -38,7 +35,7 @@ def _grade(name: str, value: float) -> str:
 
 
 def grade_of(report: ModelReport, row: Trait) -> str:
-    """Return the grade of a row of `at_a_glance`, if any; `EMPTY` if it comes from doing nothing."""
+    """Return the grade of a row of `at_a_glance`, if any; `EMPTY` if it rests on inactivity."""
     name = row["metric"]
     if name not in GRADES:
         return ""
@@ -50,7 +47,7 @@ def grade_of(report: ModelReport, row: Trait) -> str:
 def traits(report: ModelReport) -> list[Trait]:
     """Return strong and weak traits of these runs by the thresholds, which are not tests.
 
-    At most eight of a kind, the broadest first, and how many more there are.
+    At most eight of each kind, the broadest first, and the number of the others.
     """
     made = (_metrics, _steadiness, _rules, _intents, _languages)
     found = [trait for traits_of in made for trait in traits_of(report)]
@@ -76,7 +73,7 @@ def _metrics(report: ModelReport) -> list[Trait]:
 
 
 def _steadiness(report: ModelReport) -> list[Trait]:
-    # An agent that always fails is steady in nothing.
+    # An agent that always fails is not steady.
     rows = [row for row in repeats(report) if row["flip"] == row["flip"]]
     often = [row for row in rows if row["flip"] > LIMITS["flip_often"]]
     seldom = [row for row in rows if row["flip"] < LIMITS["flip_seldom"] and row["pass_1"] > 0]
@@ -119,7 +116,7 @@ def _languages(report: ModelReport) -> list[Trait]:
 
 
 def dominance(report: ModelReport) -> dict[str, Any]:
-    """Return why it is below the line, what dominates it, and the entries it dominates."""
+    """Return why the model is below the line, what dominates it, and what it dominates."""
     row, others = report.row, report.board["dominated"].str.split("; ").explode()
     over = [short_name(name) for name in report.board.loc[others.index[others == report.entry], "entry"]]
     return {"below": row["below"], "why": row["dominated_why"] if row["dominated"] else "", "over": over}

@@ -1,4 +1,4 @@
-"""Data of the comparison page: each entry's numbers, and the `Comparison` of every two."""
+"""Data of the comparison page: each entry's numbers, and the `Comparison` of every pair."""
 
 import re
 from itertools import combinations
@@ -41,7 +41,7 @@ MINUS = re.compile(r"(?<!\S)-(?=\d)")
 
 
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
-    """Return the data of the page, as it is embedded."""
+    """Return the data of the page, as embedded in it."""
     entries = content.played
     place = {id(e): i for i, e in enumerate(entries)}
     cases = list(content.cases.values())
@@ -90,8 +90,8 @@ def _means(side: Side, metric: Metric, column: dict[str, int]) -> dict[str, floa
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
     """Return the value on the board, its mean with interval, and the conversations of either.
 
-    Beside the interval is the number of cases, where another entry has more. Last are the cases with a value, as their
-    places in the list of all cases.
+    Next to the interval is the number of cases, if another entry has more. The cases with a value come last, as places
+    in the list of all cases.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
@@ -110,7 +110,8 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dic
 def _tests(content: Content) -> dict[str, Any]:
     """Compare every two entries, second minus first, as `comparison_table` does.
 
-    By pair: the verdict in words, and what differs most of the rest; by metric and pair: what `_written` gives.
+    By pair: the verdict in words, and the largest difference among the rest. By metric and pair: the result of
+    `_written`.
     """
     sides = [Side(content.rows(entry)) for entry in content.played]
     found: dict[str, Any] = {"pairs": {name: {} for name in METRICS}, "outcomes": {}, "largest": {}}
@@ -124,26 +125,26 @@ def _tests(content: Content) -> dict[str, Any]:
 
 
 def _written(found: Comparison) -> list[Any]:
-    """Return one comparison as text.
+    """Return one comparison as text: the difference and both means.
 
-    The difference and both means; where it is tested also the interval, its confidence, the ends on these cases with
-    why one of them is the difference itself, the place of the better one if known, and the verdict.
+    If tested, it also has the interval, its confidence and the ends on these cases, with the reason why one end is the
+    difference itself. Last are the place of the better one, if known, and the verdict.
     """
     metric = found.metric
-    told = {
+    numbers = {
         name: "" if value != value else MINUS.sub("\u2212", signed(metric, value, points=False))
         for name, value in found.numbers.items()
     }
     means = [tight(mean_in_words(metric, mean, found.cases)) for mean in found.means.values()]
     if not found.tested:
-        return [told["difference"], *means]
+        return [numbers["difference"], *means]
     like, these = (tight(level_in_words(1 - alpha)) for alpha in (found.alpha, found.these_alpha))
     return [
-        told["difference"],
+        numbers["difference"],
         *means,
-        [told["low"], told["high"]],
+        [numbers["low"], numbers["high"]],
         like,
-        [told["these_low"], told["these_high"], why_it_ends_there(found), these],
+        [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
         tight(found.verdict),
     ]

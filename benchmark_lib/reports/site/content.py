@@ -1,6 +1,6 @@
-"""What the pages are made from.
+"""The input of the pages.
 
-The conversations, the board in its order, and the cases with what the store says of them.
+The conversations, the board in its order, and the cases with the store's description of them.
 """
 
 import re
@@ -36,7 +36,7 @@ from .words import page_name, percent
 class Entry:
     """One row of the board.
 
-    `page` names its pages, None for a row without conversations; `who` is the filter that lists these.
+    `page` names its pages, None for a row without conversations. `who` is the filter that lists its conversations.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def href(self) -> str:
-        """Return the page with more about it, from the site's root."""
+        """The page with more about it, from the site's root."""
         if self.page:
             return f"models/{self.page}.html"
         return "methodology.html#published" if self.source == "published" else "downloads.html#runs"
@@ -56,9 +56,9 @@ class Entry:
 
 @dataclass
 class CaseView:
-    """A case; `case` and `store` are None, and the title is the id, without its store here.
+    """A case; without its store here `case` and `store` are None, and the title is the id.
 
-    `changed` are the entries that were played on a different text of this case.
+    `changed` are the entries that played a different text of this case.
     """
 
     case_id: str
@@ -75,10 +75,10 @@ class CaseView:
 
 
 class Content:
-    """Everything the pages say, read once.
+    """All input of the pages, read once.
 
-    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. A store is looked for in `stores`
-    besides the shipped ones, the current folder and that of its run file.
+    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. A store is looked for among the shipped
+    ones, in `stores`, in the current folder and next to its run file.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Content:
 
     @cached_property
     def played(self) -> list[Entry]:
-        """Return the entries that have conversations."""
+        """The entries that have conversations."""
         return [e for e in self.entries if e.page]
 
     def find(self, name: str, source: str = "") -> Entry:
@@ -123,7 +123,7 @@ class Content:
 
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
-        """Return the rows of the board with the page of each; the index is the position in `entries`."""
+        """Rows of the board with the page of each; the index is the position in `entries`."""
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -150,7 +150,7 @@ class Content:
         return {(r, c, t): {"agent": _known(mine), "customer": _known(theirs)} for r, c, t, mine, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> Case | None:
-        """Return the case, where it is available in exactly the text that this run played."""
+        """Return the case if it is available in exactly the text that this run played."""
         return self._played[run_id].get(case_id)
 
     @cached_property
@@ -166,7 +166,7 @@ class Content:
 
     @cached_property
     def cases(self) -> dict[str, CaseView]:
-        """Return every case that was played, in the order bucket, intent, id."""
+        """Every case that was played, in the order bucket, intent, id."""
         found: dict[str, CaseView] = {}
         known = {store: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
@@ -199,35 +199,35 @@ class Content:
 
     @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Return what each entry may answer alone, by (name, source), if the store has use cases."""
+        """What each entry may answer alone, by (name, source), if the store has use cases."""
         rows = self.conversations if self.groups else self.conversations[:0]
         return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:
-        """Return the acts that somebody calls debatable, with who and why."""
+        """The acts that somebody calls debatable, with who and why."""
         return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return what each entry costs, by (name, source), see `tables.cost_table`."""
+        """The costs of each entry, by (name, source), see `tables.cost_table`."""
         return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
 
     @cached_property
     def traps(self) -> list[CaseView]:
-        """Return the adversarial cases."""
+        """The adversarial cases."""
         return [c for c in self.cases.values() if c.bucket == "adversarial"]
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what every page says: canary, version, stores, and if there are traps."""
+        """Facts on every page: canary, version, stores, and whether there are traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
-        told = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
-        return told | {"stores": stores_of_entries(self.conversations)}
+        facts = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
+        return facts | {"stores": stores_of_entries(self.conversations)}
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """Say which cases were played; of several versions, on which each entry was."""
+    """Describe which cases were played; of several versions, those of each entry."""
     found = conversations.groupby("store_version")["entry"].unique().to_dict()
     if len(found) < 2:
         return [f"Cases of {version}." for version in found]
@@ -236,12 +236,12 @@ def stores_of_entries(conversations: Any) -> list[str]:
 
 
 def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
-    """Return the address of a transcript; a message or call of it follows after a slash."""
+    """Return the address of a transcript; a slash and a message or call may follow."""
     return f"talk.html#{entry.page}/{view.page}-{int(trial)}"
 
 
 def published_entries() -> list[Entry]:
-    """Return the rows of the published board, which was not measured here."""
+    """Return the rows of the published board, which we did not measure."""
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):

@@ -1,4 +1,4 @@
-"""One conversation as the site shows it, and the page of one case: what happened, why, and what the case asks for."""
+"""One conversation on the site, and the page of one case with its goal and outcomes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -35,8 +35,8 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 class ConversationPage:
     """One conversation, as far as other pages refer to it.
 
-    `state` is a key of `SUCCESS_STATES`, `why` what kept it from success, and `quote` the turn that decided a trap or a
-    missed handover: message, customer, agent, call.
+    `state` is a key of `SUCCESS_STATES`, `why` the reasons against success. `quote` is the turn that decided a trap or
+    a missed handover: message, customer, agent, call.
     """
 
     run_id: str
@@ -52,32 +52,32 @@ class ConversationPage:
 
     @property
     def name(self) -> str:
-        """Return its name among the conversations of its entry."""
+        """Its name among the conversations of its entry."""
         return self.href.rpartition("/")[2]
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Return the run, case and trial, as a label names it."""
+        """The run, case and trial, as a label names it."""
         return self.run_id, self.view.case_id, self.trial
 
     @property
     def model(self) -> str:
-        """Return the model as its conversations name it."""
+        """The model as its conversations name it."""
         return str(self.entry.row["model"])
 
     @property
     def sign(self) -> str:
-        """Return the sign of its state."""
+        """The sign of its state."""
         return SUCCESS_STATES[self.state][0]
 
     @property
     def failed(self) -> bool:
-        """Return whether it was scored and is not a success."""
+        """Whether it was scored and is not a success."""
         return self.state not in ("good", "none")
 
     @property
     def said(self) -> str:
-        """Return the conversation in one line, for a tooltip and a screen reader."""
+        """The conversation in one line, for a tooltip and a screen reader."""
         reasons = f": {'; '.join(self.why)}" if self.why else ""
         return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
@@ -85,7 +85,7 @@ class ConversationPage:
 def read_conversations(
     content: Content, only: set[str] | None = None
 ) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
-    """Yield every conversation with its raw record, run by run; of some runs, where their names are given."""
+    """Yield every conversation with its raw record, run by run; `only` selects runs."""
     for run in (run for run in content.results.runs if only is None or run.run_id in only):
         scores, manifest = run.scores(), run.manifest
         for case_id, trial, record_hash, record in run.conversations():
@@ -93,8 +93,8 @@ def read_conversations(
             entry, view = content.entry_of_run[(run.run_id, source_of(manifest, raw["source"]))], content.cases[case_id]
             case = content.case_played(run.run_id, case_id)
             talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
-            told = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            read = Conversation.from_json(record) if told else None
+            deciding = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
+            read = Conversation.from_json(record) if deciding else None
             moment = deciding_moment(read, score, case) if read else None
             talk.quote = quoted(moment, read) if moment and read else None
             yield talk, raw
@@ -123,9 +123,9 @@ def markup(
 ) -> str:
     """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
-    `score` has what judges found of the customer. `siblings` are other trials, `others` other entries, `failures` those
-    of the entry before and after it, `forks` the points it was forked at, `questions` may be labelled. The rest is as
-    for `conversation_view`.
+    `score` includes the judges' findings on the customer. `siblings` are other trials, `others` other entries.
+    `failures` are those of the entry before and after it. `forks` are the points it was forked at. `questions` may be
+    labelled. The rest is as for `conversation_view`.
     """
     found = conversation_view(record, score, **about)
     for turn in found["turns"]:
@@ -147,7 +147,7 @@ def markup(
 
 
 def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    # A question about an unsafe act would tell that there was one.
+    # A question about an unsafe act would reveal that there was one.
     record = "" if talk.state == "none" else 100 if talk.state == "good" else 0
     yield {"name": "success", "definition": asked_for(talk.view.bucket), "record": record}
     if talk.score.get("unsafe"):
@@ -157,13 +157,13 @@ def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterat
 
 
 def asked_for(bucket: str) -> str:
-    """Return what success asks for in a bucket, in a sentence; empty where no metric of the board says it."""
+    """Return the definition of success in a bucket; empty if no metric of the board has one."""
     asked = next((METRICS[name].definition for name in BUCKET_METRICS if METRICS[name].bucket == bucket), "")
     return f"{asked} {QUEUE_APART}" if bucket == "must_escalate" else asked
 
 
 def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
-    """Return the outcomes of one case's conversations without `NOT_COUNTED` panels; None if no other was scored."""
+    """Return the outcomes of one case without `NOT_COUNTED` panels; None without any score."""
     mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
     if not mine:
         return None
@@ -185,7 +185,7 @@ def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
 
 
 def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -> dict[str, Any]:
-    """Everything on the page of one case."""
+    """Return everything on the page of one case."""
     by_entry: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)

@@ -24,7 +24,7 @@ MARK = "site.json"
 
 
 class Folder:
-    """A folder that is being filled; counts what is written in it by kind of page."""
+    """A folder in progress that counts its files by kind of page."""
 
     def __init__(self, path: Path, part_of: "Folder | None" = None):
         self.path, self._real = path, os.path.realpath(path)
@@ -33,15 +33,15 @@ class Folder:
 
     @property
     def size(self) -> int:
-        """Return the size of everything that was written."""
+        """Bytes of everything that was written."""
         return self.sizes.total()
 
     def within(self, name: str) -> "Folder":
-        """Return a folder in this one."""
+        """Return a subfolder."""
         return Folder(self.path / name, self)
 
     def place(self, relative: str) -> Path:
-        """Return the place of a file and create its folder; raise `ValueError` if it is outside the folder."""
+        """Return the place of a file and create its folder; `ValueError` if it is outside."""
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
             raise ValueError(f"{relative!r} is outside the site")
@@ -53,7 +53,7 @@ class Folder:
         self.count(self.put(relative, text), kind)
 
     def put(self, relative: str, text: str | bytes) -> int:
-        """Write one file without counting it; its size in bytes."""
+        """Write one file without counting it and return its size in bytes."""
         return self.place(relative).write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
 
     def count(self, size: int, kind: str) -> None:
@@ -64,9 +64,9 @@ class Folder:
 
 @contextmanager
 def site_folder(out: Path) -> Iterator[Folder]:
-    """Open a new folder next to `out` that takes its place once everything is written.
+    """Open a new folder next to `out` that replaces it once everything is written.
 
-    Raises `BadInput` if `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
+    Raise `BadInput` if `out` is anything other than a site or cannot be written, or if the disk is full.
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
@@ -88,10 +88,10 @@ def site_folder(out: Path) -> Iterator[Folder]:
 
 
 def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
-    """Write every file under ``downloads/``; one row per file for the page."""
+    """Write every file under ``downloads/`` and return one row per file for the page."""
     board = pd.DataFrame([{"block": e.block} | e.row for e in content.entries])
-    told = ("case_id", "title", "bucket", "intent", "kind", "language")
-    cases = pd.DataFrame([{name: getattr(v, name) for name in told} for v in content.cases.values()])
+    columns = ("case_id", "title", "bucket", "intent", "kind", "language")
+    cases = pd.DataFrame([{name: getattr(v, name) for name in columns} for v in content.cases.values()])
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = {"board": board, "unsafe": unsafe, "cases": cases, "conversations": content.conversations}
     frames |= {"messages": content.results.messages, "tool_calls": content.results.tool_calls}

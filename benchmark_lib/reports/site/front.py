@@ -1,4 +1,4 @@
-"""The front page: the board as cells, figures with marks that lead on, and the hard set."""
+"""The front page: the board as cells, figures with linked marks, and the hard set."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
 
 MARKED = ("local model", "recovery panel")
 SAID_BESIDE = r"only \d+ trials?|.* conversations: partial"
-"""Notes of what stands beside the name of a row anyway."""
+"""Notes that the name of a row already shows."""
 
 
 def board(content: Content) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _in_order(values: pd.Series, order: Sequence[str]) -> list[str]:
 
 
 def heading_of(block: str) -> tuple[str, str]:
-    """Return the heading of a block of the board, and what kind of entry it holds."""
+    """Return the heading of a block of the board, and the kind of its entries."""
     title, note = TEXTS["blocks"].get(block, (block.capitalize(), ""))
     return title, note.format(enough=percent(RESOLVES_ENOUGH, 0))
 
@@ -109,7 +109,7 @@ def _row(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings_beside(entry: Entry) -> str:
-    """Return the settings of an entry in words; empty for none, and where its name says them."""
+    """Return the settings of an entry in words; empty if there are none or its name has them."""
     settings = entry.row["settings"]
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
@@ -146,7 +146,7 @@ class Picture:
 
 
 def pictures(content: Content) -> list[Picture]:
-    """Return the figures of the front page, what is no model folded below models.
+    """Return the figures of the front page, with scripted agents and players folded below.
 
     Safety against cost is drawn without scripted agents, which cost nothing.
     """
@@ -183,7 +183,7 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
     made = Picture(key, title)
     for width in WIDTHS:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts have it
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts have the glyph
             ax = draw(width=width)
             words = figure_notes(ax)
             said = " ".join(words.sentences) or f"{words.empty_reason}."
@@ -259,7 +259,7 @@ def hard_view(results: Results) -> dict[str, Any] | None:
 
 
 def accepted_handovers(content: Content) -> list[str]:
-    """Resolvable cases of a hard set in which a handover is one of the accepted ends, by id."""
+    """Return the resolvable cases of a hard set that accept a handover, by id."""
     return [
         view.case_id
         for view in content.cases.values()

@@ -1,7 +1,7 @@
 """Data of the lists, and all messages in packed scripts for the search page.
 
-A page opened from disk may load scripts of its folder but may not fetch data. Each script holds one call with one
-packed text in base 64, so nothing that a model or customer wrote can become code.
+A page opened from disk may load scripts of its folder but may not fetch data. Each script has one call with one packed
+text in base 64, so no text of a model or customer can become code.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,11 +22,11 @@ LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
 MISSING = "."
 NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
-"""What the list can be sorted by, and the column of the conversations frame that holds it."""
+"""Sort keys of the list, and their columns of the conversations frame."""
 
 
 def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
-    """Return what the list of transcripts shows, for `talks` in its order."""
+    """Return the content of the list of transcripts, in the order of `talks`."""
     known = content.results.facets
     keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
@@ -46,7 +46,8 @@ def list_data(
 ) -> dict[str, Any]:
     """Return the data of the list, which ``assets/list.js`` shows.
 
-    `facets`, `conversations`, `pages` (of the entries) and `why` (it failed) have one row per conversation, in order.
+    `facets`, `conversations`, `pages` (of the entries) and `why` (reasons of failure) have one row per conversation, in
+    order.
     """
     orders = {
         "case_id": list(cases),
@@ -73,7 +74,7 @@ def list_data(
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
-    Codes are a string with one of `LETTERS` per row, a dot where nothing is known; or numbers and -1 for many values.
+    Codes are a string with one of `LETTERS` per row, a dot for a missing value; or numbers and -1 for many values.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
@@ -90,11 +91,11 @@ def _by_size(value: Any) -> tuple[Any, ...]:
 
 
 CHUNK = 4_000_000
-"""How many characters of text go into one script, before packing."""
+"""Characters of text in one script, before packing."""
 
 
 class Messages:
-    """Every message of a site, each distinct text once."""
+    """Every message of a site, with each distinct text once."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -110,8 +111,8 @@ class Messages:
     def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
         """Write the scripts of conversations in the order of the list; return their addresses.
 
-        The first has the texts of each conversation: twice the place of the text, and one more where the agent wrote
-        it. The others hold the texts, in order.
+        The first has the texts of each conversation: twice the place of the text, plus one for a text of the agent. The
+        others contain the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []

@@ -36,12 +36,12 @@ from .front import MAIN
 from .words import first_paragraph
 
 TELLING = ("what a message tells of an order",)
-"""What a rule guards besides calls, where it guards words."""
+"""What a rule guards besides calls, if it guards words."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
 
 def method_view(content: Content) -> dict[str, Any]:
-    """Everything on the methodology page."""
+    """Return everything on the methodology page."""
     prices = load_prices()
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {

@@ -60,7 +60,7 @@ PARTS = [
 
 
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
-    """Return everything on the page of one model; `pooled` advice rests on its fresh sets, too."""
+    """Return everything on the page of one model; `pooled` advice includes its fresh sets."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
     mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
     graded = _graded(report)
@@ -124,14 +124,14 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
-    """The page of one model outside a site: part by part in a notebook, or as one file."""
+    """The page of one model outside a site: by part in a notebook, or as one file."""
 
     report: ModelReport
     content: Content
     view: Row
 
     def part(self, *names: str, most: int | None = None) -> "LinkedPage":
-        """Return some of `PARTS` for a notebook, where a number opens the conversations that it counts.
+        """Return some of `PARTS` for a notebook, in which numbers open their conversations.
 
         The static form of the head has the style of all of them.
 
@@ -154,7 +154,7 @@ class ModelPage:
         return LinkedPage(self.content.results, html, style="head" in names)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page as one file that needs no other, without links to conversations; return its path."""
+        """Write the page as one self-contained file without links to conversations; return its path."""
         from ..explorer.links import unlinked
 
         look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8")
@@ -199,9 +199,9 @@ def model_page(
 
 
 def in_words(report: ModelReport) -> Markup:
-    """Return the verdict on one model, its traits and the thresholds behind them; every name in it is escaped."""
+    """Return the verdict on one model, its traits and their thresholds, with names escaped."""
     metrics, row = _graded(report), report.row
-    told = {
+    view = {
         "name": short_name(report.entry),
         "panel": report.panel,
         "kind": words.TEXTS["kinds"].get(report.panel, ""),
@@ -218,7 +218,7 @@ def in_words(report: ModelReport) -> Markup:
         "thresholds": words.TEXTS,
         "enough": RESOLVES_ENOUGH,
     }
-    return Markup(environment().get_template("site/_words.html.j2").render(w=told))
+    return Markup(environment().get_template("site/_words.html.j2").render(w=view))
 
 
 def _graded(report: ModelReport) -> dict[str, Row]:
@@ -256,7 +256,7 @@ def group_rows(content: Content, entry: Entry) -> list[Row]:
 
 
 def use_cases(entries: list[Entry], content: Content) -> tuple[list[str], list[tuple[Entry, Row]]]:
-    """Return the titles of the use cases, and the rows by title of each entry that has any: not all played the same."""
+    """Return the titles of the use cases, and the rows by title of each entry that has any."""
     rows = [(entry, {row["title"]: row for row in group_rows(content, entry)}) for entry in entries]
     every = sorted((of for _, of in rows), key=len, reverse=True)
     return list(dict.fromkeys(title for of in every for title in of)), [(entry, of) for entry, of in rows if of]

@@ -1,4 +1,4 @@
-"""Every kind of page, and conversations in packed scripts that `talk.html` reads."""
+"""All kinds of pages, and conversations in packed scripts that `talk.html` reads."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ from .models import model_view, use_cases
 from .words import LOADING_POLICY, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
-"""The panels that are shown by use case on its page; scripted agents have it on their own pages."""
+"""Panels shown by use case on that page; scripted agents have it on their own pages."""
 
 
 class Pages:
@@ -94,7 +94,7 @@ class Pages:
 
     @cached_property
     def found(self) -> dict[str, Any]:
-        """Write the page that says which model suits which reader."""
+        """The view of which model suits which reader."""
         return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
 
     def front(self) -> None:
@@ -131,7 +131,7 @@ class Pages:
         )
 
     def answers(self) -> None:
-        """Write which model for which reader; the answers rest on metrics of the core set."""
+        """Write which model suits which reader; the answers rest on metrics of the core set."""
         content = self.content
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
         self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
@@ -164,7 +164,7 @@ class Pages:
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def talk_lists(self) -> None:
-        """Write the list of transcripts, and the page that searches their messages as well."""
+        """Write the list of transcripts, and the page that also searches their messages."""
         data = talk_data(self.content, self.talks)
         scripts = self.messages.write(self.folder, self.talks)
         for name, found in (("transcripts", []), ("search", scripts)):
@@ -230,20 +230,20 @@ def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, An
 
 
 CHUNK = 20
-"""How many conversations one script holds."""
+"""Conversations in one script."""
 MOST = 3
-"""The most processes; each may come to hold a copy of what the first has read."""
+"""The most processes; each may end up with a copy of the first one's data."""
 Item = tuple[int, str, int]
 
 
 def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
-    """Divide conversations among scripts by name, so that a name tells its script."""
+    """Divide conversations among scripts by name, so that a name determines its script."""
     ordered = sorted(talks, key=lambda t: t.name)
     return [ordered[at : at + CHUNK] for at in range(0, len(ordered), CHUNK)]
 
 
 def write_chunk(pages: "Pages", entry: str, number: int) -> tuple[int, int]:
-    """Write one script; returns its size in bytes and its number of conversations."""
+    """Write one script and return its size in bytes and its number of conversations."""
     talks = pages.chunks[entry][number]
     found = {talk.name: pages.markup(talk) for talk in talks}
     return pages.folder.put(f"talks/{entry}-{number}.js", packed(found)), len(talks)
@@ -256,10 +256,10 @@ def _of_run(run: RunFile) -> tuple[dict[tuple[str, int], bytes], dict[tuple[str,
 
 @contextmanager
 def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int]]]:
-    """Write the scripts of some pages in further processes, or in this one when it asks for them.
+    """Write the scripts of some pages in further processes, or in this one on demand.
 
-    Further processes are forks, which share what is read. There are none outside Linux, nor beside other threads of
-    Python, where a fork could find a lock that nobody opens.
+    Further processes are forks, which share the data. There are none outside Linux or with other threads of Python,
+    where a fork could copy a lock that nobody releases.
     """
     items = [
         (at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))
@@ -278,11 +278,11 @@ def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int
 
 
 _PAGES: "Sequence[Pages]" = ()
-"""What a fork writes; empty in every other process."""
+"""The pages that a fork writes; empty in every other process."""
 
 
 def _begin(pages: "Sequence[Pages]") -> None:
-    # A fork ends without a word at Ctrl-C, and with the process that began it.
+    # A fork ends silently at Ctrl-C, and with its parent process.
     global _PAGES
     _PAGES = pages
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,4 +1,4 @@
-"""How numbers and states are written on every page, and the Jinja environment of the site."""
+"""Numbers and states in the writing of every page, and the site's Jinja environment."""
 
 import gzip
 import hashlib
@@ -23,21 +23,18 @@ POLICY = (
     "form-action 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""The Content-Security-Policy of every page.
-
-Nothing but the site's own style and script, and no text ever becomes code.
-"""
+"""The Content-Security-Policy of every page: only the site's own style and script; text never becomes code."""
 
 LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
-"""The policy of pages that load transcripts: their script makes addresses of those alone."""
+"""The policy of pages that load transcripts: their script builds only such addresses."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
 
 def page_name(name: str) -> str:
-    """Return a name as part of an address: a slug, and a hash that tells similar names apart.
+    """Return a name as part of an address: a slug, and a hash that separates similar names.
 
-    Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
+    Slashes, dots, control characters and reserved names also become one plain file name.
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
@@ -47,12 +44,9 @@ def page_name(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
-    """Return the site's Jinja environment.
-
-    Autoescape as everywhere, and hidden characters are made visible in all text output.
-    """
+    """Return the site's Jinja environment, whose output makes hidden characters visible."""
     made = templates().overlay(finalize=shown)
-    made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with what it lies over
+    made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with its base
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
@@ -63,14 +57,14 @@ def environment() -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return what a template outputs: a dash for None, text with hidden characters visible."""
+    """Return the output of a template: a dash for None, text with hidden characters visible."""
     if value is None:
         return DASH
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def embedded(value: Any) -> Markup:
-    """Plain data as JSON that may stand in a ``<script type="application/json">``."""
+    """Return plain data as JSON that is safe in a ``<script type="application/json">``."""
     text = orjson.dumps(shown_deep(value)).decode()
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -97,30 +91,30 @@ def shown_deep(value: Any) -> Any:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """Return a share as ``8.5%``, the sign close to its number as everywhere on the pages."""
+    """Return a share as ``8.5%``, with the sign close to its number as everywhere on the pages."""
     return tight(written.percent(share, digits))
 
 
 def dash(value: Any) -> Any:
-    """Return the value, or a dash where there is none (None, NaN, empty)."""
+    """Return the value, or a dash if there is none (None, NaN, empty)."""
     return DASH if missing(value) or value == "" else value
 
 
 def first_paragraph(documented: Any) -> str:
-    """Return the first paragraph of a documentation on one line; empty where there is none."""
+    """Return the first paragraph of a documentation on one line, or an empty text."""
     found = inspect.getdoc(documented) if documented is not None else ""
     return " ".join((found or "").split("\n\n")[0].split())
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
-    """``1 trap``, ``3 traps``, ``2 pushes``, ``1,355 conversations``."""
+    """Return ``1 trap``, ``3 traps``, ``2 pushes``, ``1,355 conversations``."""
     if missing(number):
         return f"{DASH} {several or f'{noun}s'}"
     return f"{int(number):,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def tight(text: str) -> str:
-    """Return a sentence without blanks before its percent signs, as everywhere on the pages."""
+    """Return a sentence without spaces before its percent signs, as everywhere on the pages."""
     return re.sub("(?<=\\d)[ \u00a0]%", "%", text)
 
 
@@ -149,26 +143,23 @@ def mean_of(value: float | None, metric: Metric) -> str:
 
 
 def interval(low: float | None, high: float | None, metric: Metric) -> str:
-    """Return an interval as the metric's scale writes it, or nothing where there is none."""
+    """Return an interval as the metric's scale writes it, or nothing without one."""
     return tight(metric.scale.interval(low, high))
 
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
-    """Return the mean of a row of the board with its interval.
-
-    ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval.
-    """
+    """Return ``mean 8.5% (5.1 to 12.9%)`` for a row of the board, or nothing without interval."""
     mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     return f"mean {tight(metric.scale.with_interval(mean, low, high))}" if low == low else ""
 
 
 def tidy(value: Any, indent: int = 0) -> str:
-    """JSON for reading: what fits on one line stays on it.
+    """Return JSON for reading, with short values on one line.
 
     Parameters
     ----------
     value : plain data
-        Dicts, lists and scalars; a text is given back as it is.
+        Dicts, lists and scalars; a text is returned unchanged.
     """
     if isinstance(value, str) and not indent:
         return value
