@@ -1,1 +1,1 @@
-"""Optional parts: each folder extends the core through its ``offers.toml``, and the core needs none of them."""
+"""Optional parts: each folder adds what its ``offers.toml`` lists; the core needs none."""

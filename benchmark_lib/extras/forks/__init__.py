@@ -1,1 +1,1 @@
-"""Forks: recorded conversations continued many times from one turn, for an interval on a rare decision."""
+"""Forks: recorded conversations continued many times from one turn."""

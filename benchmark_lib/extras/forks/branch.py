@@ -27,7 +27,7 @@ class NotRestored(BadInput):
 
 @dataclass
 class Branch:
-    """One fork of a record before the agent's `turn`: `live` from there on, unless it is a `rehearsal`.
+    """One fork of a record: `live` from the agent's `turn` on, unless it is a `rehearsal`.
 
     `stop` ends it after the next deciding act, `edit` changes the message to be answered, `rng` has the agent's random
     numbers from there on.
@@ -43,7 +43,7 @@ class Branch:
     made: list[Any] = field(default_factory=list)
 
     def check(self, talk: ConversationState, said: Reply) -> None:
-        """Compare messages, acts, calls and results with the record; raise `NotRestored` where they differ."""
+        """Compare messages, calls and results with the record; raise `NotRestored` for others."""
         then = [m for m in self.record.messages if m.turn < self.turn]
         calls = [c for c in self.record.tool_calls if c.turn < self.turn]
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
@@ -124,7 +124,7 @@ class ForkedAgent(Insider):
 
 
 class Spoken:
-    """An agent that says and does what a record says, and keeps it as the history that a model continues."""
+    """An agent that repeats a record, and keeps it as the history that a model continues."""
 
     def __init__(self, record: Conversation):
         self.record, self.history = record, list[dict[str, Any]]()
@@ -150,7 +150,7 @@ class ForkedCustomer:
         self.has_the_last_word = getattr(inner, "has_the_last_word", False)
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the next message; raise `NotRestored` at the fork if the conversation is not the recorded one."""
+        """Return the next message; raise `NotRestored` at the fork of another conversation."""
         self.branch.stop_if_decided()
         said = await reply_of(self.inner, talk)
         said = said if isinstance(said, Reply) else Reply(str(said or ""))

@@ -18,7 +18,7 @@ SHOWN = 12
 
 
 def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
-    """Return the points of each forked conversation, by run_id, case and trial, with their branches."""
+    """Return points and branches of each forked conversation, by run_id, case and trial."""
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
     if not results.forks.runs:
         return found
@@ -36,7 +36,7 @@ def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, A
 
 
 def branch_events(manifest: dict[str, Any], record: Conversation) -> list[dict[str, Any]]:
-    """Return the event with which a log of Inspect says where a fork leaves its parent; none for other records."""
+    """Return the branch event of a fork for a log of Inspect; nothing for other records."""
     if "fork" not in manifest:
         return []
     fork, point = manifest["fork"], point_in(manifest, record.case_id, record.trial)
@@ -64,7 +64,7 @@ def _branch(run: Any, scores: dict[str, dict[str, Any]], row: dict[str, Any]) ->
 
 
 def _events(record: Conversation, turn: int) -> Any:
-    """Yield messages and calls from a turn on, in order; of that turn without the message that is answered."""
+    """Yield what follows the message of a turn: calls and messages, in order."""
     for number in range(turn, max((m.turn for m in record.messages), default=turn) + 1):
         said = {m.side: m.text for m in record.messages if m.turn == number}
         if number > turn and "customer" in said:

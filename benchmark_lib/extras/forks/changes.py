@@ -24,7 +24,7 @@ WRITTEN = ", ".join(f"{kind}=..." if valued else kind for kind, valued in KINDS.
 
 
 class WhatIf(NamedTuple):
-    """One change of the conversation at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none without a name."""
+    """One change at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none without a name."""
 
     name: str = ""
     value: str = ""
@@ -57,7 +57,7 @@ class WhatIf(NamedTuple):
         return True
 
     def case(self, case: Case) -> Case:
-        """Return the case as it is played from the start: another one for what the customer has and what is planted."""
+        """Return the case to play: changed in what the customer has, or in what is planted."""
         if self.name == "photo":
             told = {"when": "asked", "shows": TEXTS["shows"]}
             ledger = {

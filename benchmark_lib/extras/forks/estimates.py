@@ -1,4 +1,4 @@
-"""Estimators of forks: a rate with its prefix as the cluster, a rate from branches, the effect of one change."""
+"""Estimators of forks: a rate over prefixes, a rate from branches, the effect of a change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
 
 
 def branch_weighted_rate(rates, cases) -> Estimate:
-    """Estimate a model's rate on these cases from forks, each branch weighted by how often it was reached.
+    """Estimate a rate on these cases from forks, each branch weighted by its frequency.
 
     The expected rate is ``sum over branches of P(branch) * P(outcome | branch)``. Each recorded conversation is a draw
     of a branch, so its own forks replace its single outcome: the mean over cases of the mean over trials of the share

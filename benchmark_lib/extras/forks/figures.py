@@ -1,4 +1,4 @@
-"""Figures of forks: the chance of an outcome at each point, and turn by turn through one conversation."""
+"""Figures of forks: the chance of an outcome by point, and through one conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 40
 
 @figure
 def fork_points(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the chance of an outcome at each point with its interval, the entries and changes in colours.
+    """Draw the chance of an outcome at each point, with entries and changes in colours.
 
     `table`: rows of `tables.fork_table`. The points come in the order of the greatest share, at most `MOST` of them.
     """
@@ -47,7 +47,7 @@ def fork_points(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 
 @figure
 def along_turns(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the chance of an outcome turn by turn through one conversation, and the turn at which it was decided.
+    """Draw the chance of an outcome turn by turn, and the turn at which it was decided.
 
     `table`: rows of `tables.along_table`.
     """

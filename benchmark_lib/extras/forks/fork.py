@@ -1,4 +1,4 @@
-"""`Fork`: continue recorded conversations many times from chosen turns, from a script, command line or notebook."""
+"""`Fork`: continue recorded conversations many times from chosen turns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
 
 @dataclass(kw_only=True)
 class Fork(Experiment):
-    """Forks of a run to play, resume or replay; the parameters of `Options` come from the run where not given.
+    """Forks of a run to play, resume or replay; `Options` not given come from the run.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Fork(Experiment):
         return {"of": self.begun["run_id"], "prefix": self.kind, "change": str(self.change), "stop": stop}
 
     def plan(self, keyless: bool = False) -> ForkPlan:
-        """Choose the points and check everything the options name; raise `BadInput` for the first mistake."""
+        """Choose the points and check all options; raise `BadInput` for the first mistake."""
         if not isinstance(self.times, int) or not 1 <= self.times <= MOST:
             raise BadInput(f"times must be a whole number from 1 to {MOST:,}, not {self.times!r}: change --times")
         if self.executor is not None or self.players is not None:
@@ -201,7 +201,7 @@ class ForkPlan(Plan):
 
     @cached_property
     def _parent(self) -> Any:
-        """Return a function that reads a parent's record and model calls, and remembers the latest ones."""
+        """Return a function that reads a parent's record and model calls, and caches them."""
 
         def read(case_id: str, trial: int) -> tuple[Conversation, dict[tuple[str, int], KeptCall]]:
             with closing(KeptCalls(self.fork.run_file.path)) as kept:
@@ -240,7 +240,7 @@ class ForkPlan(Plan):
         return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), as_trial)
 
     async def rehearse(self) -> None:
-        """Restore every point once before anything is paid; raise `NotRestored` for the first that differs."""
+        """Restore every point before anything is paid; raise `NotRestored` for a difference."""
         cases, last = {case.id: case for case in self.cases}, dict[tuple[str, int], int]()
         for point in self.points:
             last[point[:2]] = max(point.turn, last.get(point[:2], 0))
@@ -252,7 +252,7 @@ class ForkPlan(Plan):
             await asyncio.sleep(0)
 
     def foreseen(self, whole: Forecast) -> Forecast:
-        """Return the forecast of whole conversations, cut to the share of messages and calls after each point."""
+        """Return the forecast of whole conversations, cut to the share after each point."""
         after = every = 0
         for point in self.points:
             record = self._parent(point.case_id, point.trial)[0]

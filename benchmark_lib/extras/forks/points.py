@@ -1,4 +1,4 @@
-"""Choose the turns at which recorded conversations are forked, by rules fixed before any result is seen."""
+"""Choose the turns to fork, by rules fixed before any result is seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Records = Mapping[tuple[str, int], Conversation]
 
 
 class ForkPoint(NamedTuple):
-    """The state of a recorded conversation before the agent answers message `turn`; `digest` is the record's hash."""
+    """The state of a record, with the hash `digest`, before the agent answers message `turn`."""
 
     case_id: str
     trial: int
@@ -27,7 +27,7 @@ class ForkPoint(NamedTuple):
 
 
 def number_of(place: int, n: int) -> int:
-    """Return the trial under which a file keeps the `n`-th fork (from 1) at the `place`-th point (from 0) of a case."""
+    """Return the trial of the `n`-th fork (from 1) at the `place`-th point (from 0) of a case."""
     return place * PLACES + n
 
 
@@ -92,14 +92,14 @@ def chosen(given: Iterable[str], some: Iterable[Conversation], records: Records)
 
 
 def along(text: str, records: Records) -> list[ForkPoint]:
-    """Return every turn of ``CASE:TRIAL`` up to its last write, handover or close, or all where there is none."""
+    """Return the turns of ``CASE:TRIAL`` up to its last write, handover or close, if any."""
     record, _ = _named(text, 2, records)
     last = max((call.turn for call in writes(record)), default=max(turns_of(record), default=0))
     return points_at(record, range(last + 1))
 
 
 def pivots(records: Iterable[Conversation], others: Records) -> list[ForkPoint]:
-    """Return for each record the first turn in which the agent of another run, on the same case, begins otherwise."""
+    """Return the first turn of each record in which another run's agent acts differently."""
     found = []
     for record in records:
         other = others.get((record.case_id, record.trial))
@@ -127,7 +127,7 @@ def parsed(text: str, parts: int) -> tuple[str, int, int]:
 
 
 def numbered(points: Iterable[ForkPoint], on_file: Mapping[str, Iterable[Iterable]]) -> dict[str, list[ForkPoint]]:
-    """Return by case the points on file and the new ones after them, so that a point keeps its place in the file."""
+    """Return points by case: those on file in their places, and new ones after them."""
     found = {case: [ForkPoint(case, *row) for row in rows] for case, rows in on_file.items()}
     for point in points:
         mine = found.setdefault(point.case_id, [])

@@ -1,4 +1,4 @@
-"""Tables of forks: each point, each kind of case, the overall rate, what a change does, where a decision fell."""
+"""Tables of forks: points, kinds of case, overall rates, changes, deciding turns."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
 
 
 def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
-    """Return each model's overall rate, its forks in place of single outcomes, beside that of its whole conversations.
+    """Return overall rates with forks in place of single outcomes, beside those without.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
 
 
 def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
-    """Return what each change does to an outcome, at the points that were forked with it and without it.
+    """Return what each change does to an outcome, at points forked with it and without it.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.D
 
 
 def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str = "bad") -> pd.DataFrame:
-    """Return the chance of an outcome turn by turn through one conversation, and the turn at which it fell.
+    """Return the chance of an outcome turn by turn, and the turn at which it was decided.
 
     Parameters
     ----------
