@@ -232,6 +232,17 @@ def test_forks_are_on_no_board_and_in_results_of_their_own(coins, tmp_path):
     assert (rate["conversations"], rate["forked"]) == (5, 5) and rate["low"] <= rate["share"] <= rate["high"]
 
 
+def test_forks_chosen_by_what_happened_do_not_enter_the_overall_rate(coins, tmp_path):
+    # only the trials that acted have a deciding act: with them alone the rate would be half of what it is
+    some = forked(coins[0], tmp_path / "some.deskbench", at="decision", times=20)
+    row = tables.branch_rates(load_results(coins[0], some)).iloc[0]
+    assert row["forked"] == 0 and row["share"] == row["whole"] and "--every-trial" in row["reason"]
+    every = forked(coins[0], tmp_path / "every.deskbench", at=f"{TRAP}:1:2", every_trial=True, times=20)
+    row = tables.branch_rates(load_results(coins[0], every)).iloc[0]
+    assert row["forked"] == 5 and row["low"] < 0.5 < row["high"] and not row["reason"]
+    assert row["high"] - row["low"] < row["whole_high"] - row["whole_low"]
+
+
 def test_more_forks_go_on_where_the_file_ends(coins, tmp_path):
     out = tmp_path / "forks.deskbench"
     first = forked(coins[0], out, at=f"{TRAP}:1:2", times=3)
@@ -360,7 +371,7 @@ def test_the_command_says_what_it_found(coins, tmp_path, capsys):
     line = ["fork", str(coins[0].path), "--traps", "--at", f"{TRAP}:1:2", "--times", "5", "--yes"]
     assert main([*line, "--out", str(tmp_path / "f.deskbench")]) == 0
     said = capsys.readouterr().out
-    assert "model calls" in said and "of 5" in said and "23_forks" in said
+    assert "model calls" in said and "of 5" in said and "23_forks" in said and "1 point, 5 forks" in said
     assert main([*line, "--dry-run"]) == 0
 
 

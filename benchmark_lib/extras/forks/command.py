@@ -27,7 +27,7 @@ AS_FOR_RUNS = (
     "--retry-faults",
 )
 ARGUMENTS = {
-    "RUN": "the run file whose conversations are continued",
+    "RUN": "the run whose conversations are continued: a file, or the name of a run in data/runs",
     "--times N": ("forks at each point (default: 10)", 10),
     "--at POINT": (
         "where to fork: decision (default), the turn of the first write, handover or close; pressure, each line of "
@@ -39,6 +39,7 @@ ARGUMENTS = {
     "--pivots RUN": "fork where the agents of this other run and of RUN first do different things",
     "--along CASE:TRIAL": "fork every turn of one conversation, to find the turn at which its end was decided",
     "--with-twins": "also fork the same turns of the clean twins",
+    "--every-trial": "also fork the same turns in the other trials of a case, as the overall rate needs",
     "--model MODEL": "let another model continue the same conversations (default: the run's own)",
     "--shared": "let the run's own model continue as other models do, without its own hidden context",
     "--stop-at POINT": {"help": "decision: end each fork after its next deciding act", "choices": ["decision"]},
@@ -52,6 +53,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Play the forks and print what they show."""
+    from ...experiment.shelf import find_run
     from .fork import Fork
 
     given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_FORK}
@@ -59,7 +61,8 @@ def execute(options: argparse.Namespace) -> int:
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
     if options.dry_run and options.replay:
         raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
-    fork = Fork(parent=options.run, **given)
+    parents = {name: find_run(path) for name in ("run", "pivots") if (path := getattr(options, name))}
+    fork = Fork(parent=parents["run"], **given | {"pivots": parents.get("pivots")})
     code = None if options.replay else agreed([fork], options)
     if code is None:
         code, run = played(fork)
@@ -70,6 +73,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _say(fork: Fork, run: RunFile) -> None:
     from ...analysis import load_results
+    from ...analysis.estimators.estimate import counted
     from ...reports.terminal import columns, screen_width
     from ...reports.views import readable
     from .tables import fork_table
@@ -78,11 +82,12 @@ def _say(fork: Fork, run: RunFile) -> None:
         note(fork.left_out)
     if fork.replay:
         print(f"{fork.replayed} forks played again, each came out byte for byte")
-    table = fork_table(load_results(run))
-    print(f"{fork.kind} of {fork.model}, {len(table)} points, {int(table['forks'].sum())} forks with a value")
+    table = fork_table(load_results(run)).sort_values("share", ascending=False, kind="stable")
+    points, with_value = counted(len(table), "point"), counted(int(table["forks"].sum()), "fork")
+    print(f"{fork.kind} of {fork.model}: {points}, {with_value} with a known outcome")
     shown = readable(table.head(SHOWN), "forks").reset_index(drop=True)
     print(*columns([[*shown], *shown.to_numpy().tolist()], width=screen_width()), sep="\n")
-    more = [f"... and {len(table) - SHOWN} points more"] if len(table) > SHOWN else []
+    more = [f"... and {counted(len(table) - SHOWN, 'further point')}"] if len(table) > SHOWN else []
     print(*more, f"file of the forks: {run.path}", sep="\n")
     if fork.stopped:
         note(f"what is finished is saved; {fork.stopped.sentence}")

@@ -28,7 +28,20 @@ from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile
 from .branch import Branch, Calls, ForkedAgent, ForkedCustomer, Spoken
 from .changes import WhatIf
-from .points import ForkPoint, along, chosen, finished, number_of, numbered, pivots, place_of, point_in, twins
+from .points import (
+    RULES,
+    ForkPoint,
+    along,
+    chosen,
+    every_trial,
+    finished,
+    number_of,
+    numbered,
+    pivots,
+    place_of,
+    point_in,
+    twins,
+)
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
@@ -59,6 +72,8 @@ class Fork(Experiment):
         ``CASE:TRIAL``: fork every turn up to the last act of one conversation, in place of `at`.
     with_twins : bool
         Fork also the same turns of the clean twins.
+    every_trial : bool
+        Fork the chosen turns in every trial of their case that comes to them, as `branch_rates` needs.
     shared : bool
         Let the model continue the conversation as one that another agent began, even if it was its own.
     stop_at_decision : bool
@@ -76,6 +91,7 @@ class Fork(Experiment):
     pivots: Any = None
     along: str | None = None
     with_twins: bool = False
+    every_trial: bool = False
     shared: bool = False
     stop_at_decision: bool = False
     what_if: str | None = None
@@ -107,6 +123,12 @@ class Fork(Experiment):
         same = self.agent is None and self.model == self.begun["model"]
         own = same and self.begun["source"] in ("model", "scripted") and not self.begun["inputs"]["agent"]["value"]
         return OWN_PREFIX if own and not self.shared else SHARED_PREFIX
+
+    @property
+    def by_rule(self) -> bool:
+        """Return whether rules choose all turns."""
+        given = {self.at} if isinstance(self.at, str) else {*self.at}
+        return self.along is None and given <= {*RULES}
 
     @cached_property
     def change(self) -> WhatIf:
@@ -149,10 +171,14 @@ class Fork(Experiment):
             points = pivots(some, finished(RunFile(self.pivots).records()))
         else:
             points = chosen([self.at] if isinstance(self.at, str) else self.at, some, records)
-        points = list(dict.fromkeys(points + (twins(points, records, cases) if self.with_twins else [])))
+        points += twins(points, records, cases) if self.with_twins else []
+        points = list(dict.fromkeys(points + (every_trial(points, records) if self.every_trial else [])))
+        without = len({(r.case_id, r.trial) for r in some} - {point[:2] for point in points})
+        self.left_out = f"{without} of {len(some)} conversations have no such turn" if without and self.by_rule else ""
         kept = [p for p in points if self.change.fits(records[p.case_id, p.trial], p, cases[p.case_id])]
         if len(kept) < len(points):
-            self.left_out = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
+            unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
+            self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
         if not kept:
             mend = "name one with --at CASE:TRIAL:TURN, or take --at every"
             raise BadInput(f"{self.run_file.path} has no turn to fork by these options: {mend}")

@@ -117,6 +117,12 @@ def twins(points: Iterable[ForkPoint], records: Records, cases: Mapping[str, Cas
     return [point for record, p in there for point in points_at(record, [p.turn])]
 
 
+def every_trial(points: Iterable[ForkPoint], records: Records) -> list[ForkPoint]:
+    """Return the turns of points in every trial of their case that comes to them."""
+    turns = {(point.case_id, point.turn) for point in points}
+    return [p for r in records.values() for p in points_at(r, [turn for case, turn in turns if case == r.case_id])]
+
+
 def parsed(text: str, parts: int) -> tuple[str, int, int]:
     """Return case, trial and turn (0 without one) of ``CASE:TRIAL`` or ``CASE:TRIAL:TURN``."""
     words = text.split(":")

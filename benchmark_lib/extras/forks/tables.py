@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.entries import entry_names
-from ...analysis.estimators.estimate import Estimate
+from ...analysis.estimators.estimate import Estimate, counted, sentence
 from ...analysis.estimators.intervals import proportion_interval
 from ...analysis.tables.rows import ITEM, framed, interval
 from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED
 from .estimates import branch_weighted_rate, effect, rate_over_prefixes
-from .points import parsed, place_of, point_in, writes
+from .points import parsed, place_of, point_in, turns_of, writes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...analysis.frames import Results
+    from ...runfile import RunFile
 
 SETTING = ["entry", "of", "prefix", "change"]
 """What forks have in common that may be counted together."""
@@ -108,35 +109,56 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     Parameters
     ----------
     results : Results
-        The runs, and the files of forks of their own prefixes without a change. A conversation forked at several turns
-        counts by its first point.
+        The runs, and the files of forks of their own prefixes without a change.
 
     Returns
     -------
     DataFrame
         One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
         not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
-        `whole`'s, that as many calls in further whole conversations would leave), reason.
+        `whole`'s, that as many calls in further whole conversations would leave), reason. A case counts by the first
+        turn that was forked in every trial that came to it. Where only some trials were forked there, perhaps by how
+        they ended, forks would bias the rate, and the outcomes of the case stay single.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
-    first = made[made["turn"] == made.groupby(["of", "case_id", "parent_trial"])["turn"].transform("min")]
-    points = first.groupby(["of", "case_id", "parent_trial"]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
-    spent = {run.run_id: run.calls_by_conversation() for run in (*results.runs, *results.hard.runs)}
+    points = made.groupby(["of", *POINT]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
+    parents = {run.run_id: run for run in (*results.runs, *results.hard.runs) if run.run_id in set(made["of"])}
     rows = []
     for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
-        keys = [(run_id, case, trial) for case, trial in zip(mine["case_id"], mine["trial"], strict=True)]
-        forked = points.reindex(keys)
-        if forked["share"].isna().all():
+        if run_id not in parents or not set(made.loc[made["of"] == run_id, "case_id"]) & set(mine["case_id"]):
             continue
+        chosen, partly = _whole_branches(points.loc[run_id], parents[run_id])
+        forked = chosen.reindex(list(zip(mine["case_id"], mine["trial"], strict=True)))
         single, shares = mine[outcome].to_numpy(), forked["share"].to_numpy()
         whole = branch_weighted_rate(single, mine["case_id"])
         found = branch_weighted_rate(np.where(np.isnan(shares), single, shares), mine["case_id"])
-        calls = sum(len(spent[run_id].get(key[1:], ())) for key in keys)
+        calls, few = sum(1 for _ in parents[run_id].calls()), len(partly & set(mine["case_id"]))
         row = {"entry": entry, "bucket": bucket, "conversations": len(mine), "forked": int((~np.isnan(shares)).sum())}
-        row |= {**interval(whole, "whole", "whole_"), **interval(found, "share"), "reason": found.reason}
-        rows.append(row | {"more": (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan})
+        row |= {**interval(whole, "whole", "whole_"), **interval(found, "share")}
+        row["more"] = (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan
+        left = f"{counted(few, 'case')} forked in some trials only left as played: fork them with --every-trial"
+        rows.append(row | {"reason": sentence(found.reason, left if few else "")})
     return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
+
+
+def _whole_branches(points: pd.DataFrame, parent: RunFile) -> tuple[pd.DataFrame, set[str]]:
+    """Return the forks of each trial at the first turn forked in every trial, and the cases without such a turn."""
+    import pandas as pd
+
+    reached: dict[str, dict[int, set[int]]] = {}
+    for record in parent.records():
+        for turn in turns_of(record):
+            reached.setdefault(record.case_id, {}).setdefault(turn, set()).add(record.trial)
+    kept, partly = [], set()
+    for case_id, mine in points.groupby("case_id"):
+        by_turn = {turn: rows.droplevel("turn") for turn, rows in mine.groupby("turn")}
+        trials = {turn: set(rows.index.get_level_values("parent_trial")) for turn, rows in by_turn.items()}
+        whole = [turn for turn in sorted(by_turn) if trials[turn] == reached[case_id].get(turn)]
+        kept += [by_turn[turn] for turn in whole[:1]]
+        partly |= set() if whole else {case_id}
+    empty = points.droplevel("turn").iloc[:0]
+    return pd.concat(kept) if kept else empty, partly
 
 
 def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
