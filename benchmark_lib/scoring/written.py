@@ -82,8 +82,8 @@ def words(name: Any) -> str:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """Return a share as ``8 %``; a dash if it is not defined."""
-    return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)} %"
+    """Return a share as ``8%``; a dash if it is not defined."""
+    return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)}%"
 
 
 def span(low: float | None, high: float | None, digits: int = 0) -> str:

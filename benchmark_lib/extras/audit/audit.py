@@ -362,7 +362,7 @@ def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
     for i, first in enumerate(cases):
         for j in range(i + 1, len(cases)):
             if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, cases[j], store):
-                why = f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})"
+                why = f"its email is {alike[i, j]:.0f}% like that of {cases[j].id} (bound {NEAR_COPY:.0f})"
                 yield Problem(first.id, "near copy", why)
 
 

@@ -138,7 +138,7 @@ def _rate(name: str, called: list[bool], least: float, most: float, how: str = "
 
     k, n = sum(called), len(called)
     low, high = proportion_confint(k, n, method="wilson")
-    said = f"{k} of {n} {how} (95 %: {percent(max(low, 0))} to {percent(high)})"
+    said = f"{k} of {n} {how} (95%: {percent(max(low, 0))} to {percent(high)})"
     return ProbeFinding(name, "ok" if least <= k / n <= most else "fail", said)
 
 
