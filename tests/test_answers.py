@@ -122,7 +122,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
         assert "These cases cannot show for any model, however good, that it may answer an intent alone" in text
     assert "a person behind" not in page
     assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
-    assert not any(re.search(r"\d%", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page)), "no break"
+    assert not any(re.search(r"\d\s%", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page))
 
 
 def test_only_one_candidate_is_said_to_be_alone():

@@ -117,7 +117,7 @@ def test_a_mean_is_written_with_its_interval_as_it_is_without():
         (COUNT, 3, "3.0", "1.2 to 6.1"),
         (SHARE, 0, "0.0%", "0.0 to 8.7%"),
     ):
-        low, high = (float(end) / scale.times for end in interval.removesuffix(" %").split(" to "))
+        low, high = (float(end) / scale.times for end in interval.removesuffix("%").split(" to "))
         assert (scale.mean(value), scale.interval(low, high)) == (mean, interval)
         assert scale.with_interval(value, low, high) == f"{mean} ({interval})"
 

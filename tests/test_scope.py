@@ -23,7 +23,7 @@ from benchmark_lib.reports.site.words import counts_on_traps
 
 INTENTS = ("tracking", "wismo_travel", "gift_deadline")  # of the use case Delivery
 TRAPS = ("high_value_not_received", "serial_claimant", "second_never_arrived", "compensation_reship")
-EASY = reports.Stakes(wrong=10)  # alone pays above 50 %
+EASY = reports.Stakes(wrong=10)  # alone pays above 50%
 
 
 def made(rates, *, cases=6, trials=3, handed=0.0, unsafe=(), traps=TRAPS, seed=0):

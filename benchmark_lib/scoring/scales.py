@@ -86,7 +86,7 @@ SHARE = Scale(
     "share",
     "share of conversations",
     "% of {cases} cases",
-    sign=" %",
+    sign="%",
     points=" points",
     times=100,
     brief_digits=0,

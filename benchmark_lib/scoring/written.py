@@ -32,11 +32,11 @@ def missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
+_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
 
 
 def unbroken(text: str) -> str:
-    """Return a text that does not break within short brackets, as of intervals, or between number and unit."""
+    """Return a text that does not break within short brackets, as of intervals, or a number of cases."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
