@@ -48,11 +48,8 @@ def environment() -> Any:
     made = templates().overlay(finalize=shown)
     made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with its base
     made.filters |= {"num": rounded, "data": embedded, "mdash": dash, "counted": plural}
-    made.filters |= {
-        "money": written.money,
-        "pct": lambda share, digits=1: written.percent(share, digits),
-        "tier": tier_in_words,
-    }
+    made.filters |= {"money": written.money, "tier": tier_in_words}
+    made.filters["pct"] = lambda share, digits=1: written.percent(share, digits)
     made.filters |= {"tidy": tidy, "breaks": breaks, "counts_on_traps": counts_on_traps}
     made.filters |= {"measured": measured, "mean_of": mean_of, "measure": str}
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address(), "interval": interval}
