@@ -206,7 +206,7 @@ def main() -> None:
         "# Which test judges a difference",
         "",
         f"`python benchmarks/comparisons.py --datasets {options.datasets}`: {options.datasets} simulated pairs of runs per row, "
-        f"{TRIALS} trials. A cell is the share of pairs said to differ at 0.05, with the coverage of the 95 % interval in brackets. "
+        f"{TRIALS} trials. A cell is the share of pairs said to differ at 0.05, with the coverage of the 95% interval in brackets. "
         "Rows with equal rates show the size, which should be 0.05 or less; the others the power. For *these cases* equal rates are "
         "equal chances case by case, and coverage is of the difference on the cases drawn.",
         "",
@@ -224,7 +224,7 @@ def main() -> None:
         "",
         "## A trial that stands apart",
         "",
-        "`trial_shift` on 120 cases at a success of 85 %, level 0.01.",
+        "`trial_shift` on 120 cases at a success of 85%, level 0.01.",
         "",
         *shifts(options.datasets, rng),
         "",

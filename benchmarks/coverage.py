@@ -227,7 +227,7 @@ def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> 
     lines = [
         "# Coverage of the intervals",
         "",
-        f"Share of {datasets:,} seeded data sets (seed {seed}) whose 95 % interval holds the truth; simulation error about "
+        f"Share of {datasets:,} seeded data sets (seed {seed}) whose 95% interval holds the truth; simulation error about "
         f"{np.sqrt(0.95 * 0.05 / datasets):.3f}. Made by `python benchmarks/coverage.py`.",
         "Wanted: headline 0.93 to 0.97, conservative at least 0.94; *shown* methods are printed because they are asked for, and are judged by 0.93.",
         "",

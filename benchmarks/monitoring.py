@@ -39,7 +39,7 @@ def false_lines(years: int, rng: np.random.Generator) -> list[str]:
     lines = []
     for per_week, unrest in QUIET:
         alarms = first_alarms(years, rng, changes=(), per_week=per_week, unrest=unrest)
-        words = f", shares that vary by about {100 * unrest:.0f} % from week to week" if unrest else ""
+        words = f", shares that vary by about {100 * unrest:.0f}% from week to week" if unrest else ""
         lines += [
             f"### {per_week} conversations a week{words}",
             "",
@@ -130,7 +130,7 @@ def main() -> None:
         "known shares. The baseline is the first 13 of 52 weeks. The detectors are the real ones and miss some of what is planted, so the shares they see "
         "are not the shares that were planted.",
         "",
-        "The rule: the last 1, 4 and 13 weeks against the baseline, Fisher's exact test, Bonferroni over 52 looks, windows and measures, 5 % a year for all together. "
+        "The rule: the last 1, 4 and 13 weeks against the baseline, Fisher's exact test, Bonferroni over 52 looks, windows and measures, 5% a year for all together. "
         "Beside it a textbook p-chart (limits at 3 standard deviations, looked at every week, uncorrected).",
         "",
         "## Years in which nothing changes",

@@ -73,7 +73,7 @@ def differences(panel: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFram
 def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter: bool) -> list[str]:
     """Return a Markdown table of `recovery.coverage`."""
     extra = ["mean error (z)", "scatter of z"] if scatter else []
-    lines = ["| " + " | ".join([*heads, "intervals", "held the truth", "share (95 %)", *extra, "verdict"]) + " |"]
+    lines = ["| " + " | ".join([*heads, "intervals", "held the truth", "share (95%)", *extra, "verdict"]) + " |"]
     lines.append("|" + "---|" * (len(heads) + 4 + len(extra)))
     for row in recovery.coverage(table, by).to_dict("records"):
         names = [METRICS[row[b]].title if row[b] in METRICS else str(row[b]) for b in by]
@@ -202,7 +202,7 @@ def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) ->
         "",
         "## The first panel",
         "",
-        "Truth: recorded mean (95 %). A star marks an interval that misses; one in twenty should.",
+        "Truth: recorded mean (95%). A star marks an interval that misses; one in twenty should.",
         "",
         *first_panel_lines(found["rates"]),
     ]

@@ -136,7 +136,7 @@ def main() -> None:
         print(f"{'  peak memory, file a conversation':<44}{peak:>7.0f} MB  {size:.1f} KB")
         print(f"{'  records and scores of 486 read, CPU':<44}{load:>7.0f} ms")
     ratio = per_conversation[10_000] / per_conversation[1_000]
-    print(f"{'cost at 10,000 against 1,000':<44}{ratio:>10.3f}  within 10 %")
+    print(f"{'cost at 10,000 against 1,000':<44}{ratio:>10.3f}  within 10%")
     for concurrency, goal in ((200, 0.97), (400, 0.93)):
         share, each, calls = cpu_of("in_flight", str(concurrency), str(concurrency * 5), options.store)
         print(f"{f'{concurrency} in flight, share of ideal ({calls:.0f} calls)':<44}{share:>10.3f}  at least {goal}")

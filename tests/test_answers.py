@@ -110,7 +110,7 @@ def test_a_loss_that_is_worse_than_a_person_is_called_worse_and_the_stakes_stand
 
 def test_an_interval_says_its_level_where_that_is_not_95_percent():
     two, three = made({"good": 0.9, "poor": 0.5}), made({"good": 0.9, "poor": 0.5, "third": 0.4})
-    assert "They differ by 34.0 points (97.5 % interval 22.9 to 45.1" in sentence_of(answer(ASKED["open weights"], two))
+    assert "They differ by 34.0 points (97.5% interval 22.9 to 45.1" in sentence_of(answer(ASKED["open weights"], two))
     assert "34.0 points (21.9 to 46.1 points): clear difference" in sentence_of(answer(ASKED["open weights"], three))
 
 
@@ -122,7 +122,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
         assert "These cases cannot show for any model, however good, that it may answer an intent alone" in text
     assert "a person behind" not in page
     assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
-    assert not any(re.search(r"\d %", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page)), "no break"
+    assert not any(re.search(r"\d\s%", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page))
 
 
 def test_only_one_candidate_is_said_to_be_alone():
@@ -189,7 +189,7 @@ def test_a_hostile_name_stays_text(odd):
             "deskbench run c --trials 3",
         ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
-        ("all zeros", "a", "It resolves 0.0 % of 12 resolvable cases, and a comparison takes 50 %", ""),
+        ("all zeros", "a", "It resolves 0.0% of 12 resolvable cases, and a comparison takes 50%", ""),
         ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
         ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
     ],
@@ -246,4 +246,4 @@ def test_the_site_uses_the_stakes_of_the_file(five_agents):
     content = Content(five_agents, published=False, stakes=reports.Stakes(wrong=10, file="mine.yaml"))
     entry = next(e for e in content.played if e.name == TUNED)
     said = model_scope(content, entry)["said"]
-    assert "costs 10 USD" in said[1] and "read from mine.yaml" in said[1] and "more than 50 %" in said[1]
+    assert "costs 10 USD" in said[1] and "read from mine.yaml" in said[1] and "more than 50%" in said[1]

@@ -199,7 +199,7 @@ def test_more_than_two_have_simultaneous_intervals_and_no_second_p(tmp_path, cap
     ]
     page = reports.answers(load_results(runs))["safest"].table["verdict"]
     assert (
-        page.iloc[1:].str.contains("simultaneous 95 % intervals of 3 contrasts").all()
+        page.iloc[1:].str.contains("simultaneous 95% intervals of 3 contrasts").all()
         and not page.str.contains(" p ").any()
     )
     assert main(["compare", *(str(run.path) for run in runs)]) == 0
@@ -242,7 +242,7 @@ def test_what_it_takes_to_dominate(tmp_path, change, costs, dominated):
 def test_few_cases_dominate_nothing_and_whoever_resolves_little_is_below_the_line(tmp_path):
     runs = AWKWARD["zeros against ones"](tmp_path)
     board = tables.leaderboard(load_results(runs)).set_index("entry")
-    assert board.loc["bad", "below"] == "resolves under 50 % of the resolvable cases" and board.index[-1] == "bad"
+    assert board.loc["bad", "below"] == "resolves under 50% of the resolvable cases" and board.index[-1] == "bad"
     (tmp_path / "one").mkdir()
     one = [run_of(tmp_path / "one", name, mixed(rate, 5), trials=1) for name, rate in (("x", 0.95), ("y", 0.8))]
     assert not tables.leaderboard(load_results(one))["dominated"].any()

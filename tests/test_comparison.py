@@ -59,11 +59,11 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
     assert outcome_in_words(open_alone).startswith("Unsafe actions are too close to call. ")
     idle = [row | {"a": 0.1} if row["metric"] == "resolved" else row for row in rows]
     assert (
-        f"{short_name(TUNED)} resolves under half of the resolvable cases (10.0 %), so" in outcome_in_words(idle)
+        f"{short_name(TUNED)} resolves under half of the resolvable cases (10.0%), so" in outcome_in_words(idle)
         and "under half" not in said
     )
     shown = reports.readable(compared, "comparison").set_index("Metric")["B minus A (cases like these)"]
-    assert "points" in shown["Resolved"] and "%" not in re.sub(r"[\d.]+ % interval", "", "".join(shown))
+    assert "points" in shown["Resolved"] and "%" not in re.sub(r"[\d.]+% interval", "", "".join(shown))
 
 
 def test_a_metric_without_pairs_has_no_query_and_every_other_query_is_read(five_agents):

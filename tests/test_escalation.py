@@ -73,6 +73,6 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
 
 def test_a_view_shows_a_dash_where_nothing_is_known(talks):
     table = reports.readable(tables.escalation_table(talks), "escalation")
-    assert table.loc["no_op", "Precision, % (95 %)"] == "–" and table.loc["oracle", "Right queue"] == "72 of 72"
+    assert table.loc["no_op", "Precision, % (95%)"] == "–" and table.loc["oracle", "Right queue"] == "72 of 72"
     with pytest.raises(BadInput, match="there is no view"):
         reports.readable(table, "nothing")

@@ -51,7 +51,7 @@ def test_the_board_and_the_tables_show_who_was_given_a_person(tmp_path):
     results = load_results(tmp_path)
     board = reports.readable_board(tables.leaderboard(results)).set_index("Model")
     assert board["Escape hatch %, median"].to_dict() == {"scripted:oracle": 100, "scripted:refuse_all": 0}
-    assert board.at["scripted:refuse_all", "Escape hatch, mean (95 %)"].endswith("n = 11")
+    assert board.at["scripted:refuse_all", "Escape hatch, mean (95%)"].endswith("n = 11")
     asked = tables.honesty_table(results).query("finding.str.contains('asked for a person')").set_index("entry")
     assert asked[["conversations", "kept"]].T.to_dict("list") == {
         "scripted:oracle": [5, 5],

@@ -260,7 +260,7 @@ def test_a_trial_that_was_stopped_early_does_not_move_the_headline():
     values[39, 1] = 0
     found = estimators.median_and_mean(values)
     assert found.median == 0.9 and found.mean.low < 0.9 < found.mean.high, (
-        "the median of 90 % of 40 cases and 0 % of one would be 45 %"
+        "the median of 90% of 40 cases and 0% of one would be 45%"
     )
     assert found.per_trial == (0.9, 0.0) and "1 trial with values of fewer than half of the cases" in found.reason
     values[20:, 1] = 1

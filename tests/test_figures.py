@@ -64,7 +64,7 @@ def test_an_interval_is_drawn_round_the_mean_and_never_bent_to_the_median():
     }
     assert {(0.0, 2.0), (5.0, 9.0)} <= spans, "whole, though the median lies outside"
     legend = [t.get_text() for t in ax.figure.legends[0].get_texts()]
-    assert "models: median over trials" in legend and "mean, 95 %" in legend
+    assert "models: median over trials" in legend and "mean, 95%" in legend
 
 
 def test_the_intervals_are_drawn():

@@ -399,7 +399,7 @@ def test_what_does_too_little_has_no_band_in_any_picture(board):
             table=both.assign(these_mean=0.1, these_low=0, these_high=1, low=0, high=1, observed=0, worst=0, traps=18)
         ),
     ):
-        assert "*: resolves under 50 %" in figures.caption(ax)
+        assert "*: resolves under 50%" in figures.caption(ax)
         starred = [text.get_text() for text, _ in texts_in(ax) if text.get_text().endswith("*")]
         assert len(starred) == 1 and starred[0] in ("idle*", "none*")
 
@@ -446,7 +446,7 @@ def test_captions_of_published_and_simulated_figures_say_source_difference_and_l
         assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
     assert "list for customer support" in figures.caption(ranking)
     plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
-    assert "tells 10.0 % from 20.0 % of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
+    assert "tells 10.0% from 20.0% of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
 
 
 def test_a_model_of_unknown_price_has_a_column_beside_the_tiers(tables_of):

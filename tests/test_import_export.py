@@ -609,7 +609,7 @@ class TestTheBoardKeepsThemApart:
         imported = board[board["block"] == "imported"]
         assert imported["resolved"].isna().all() and imported["dominated"].eq("").all()
         assert imported["notes"].str.contains("not comparable with the desk").all()
-        assert "its own success in retail: 50.0 % of 3 cases" in imported["notes"].iloc[1]
+        assert "its own success in retail: 50.0% of 3 cases" in imported["notes"].iloc[1]
 
     def test_no_table_pools_them_with_the_desk(self, both):
         table = tables.reliability_table(both)

@@ -90,7 +90,7 @@ def test_planted_labels_bring_both_judges_to_the_truth():
     table = tables.judge_calibrated(planted.verdicts, planted.labels)
     truth = table["scorer"].map(planted.truth)
     assert ((table["low"] <= truth) & (truth <= table["high"])).sum() >= 10, (
-        "at least ten of twelve 95 % intervals hold the truth"
+        "at least ten of twelve 95% intervals hold the truth"
     )
     assert ((table["judged"] - truth).abs() > (table["corrected"] - truth).abs()).all()
     assert (table.groupby("judge")["bias"].mean() * [1, -1] > 3).all() and table["method"].str.startswith(

@@ -86,9 +86,9 @@ def test_a_frame_names_a_column_and_the_run_file_keeps_its_field(results):
 @pytest.mark.parametrize(
     "scale, value, table, prose",
     [
-        (SHARE, 0.1234, "12.3 %", "12 %"),
-        (SHARE, 0.0, "0.0 %", "0 %"),
-        (SHARE, -0.0, "0.0 %", "0 %"),
+        (SHARE, 0.1234, "12.3%", "12%"),
+        (SHARE, 0.0, "0.0%", "0%"),
+        (SHARE, -0.0, "0.0%", "0%"),
         (COUNT, 3.0, "3", "3"),
         (COUNT, 2.666, "2.7", "2.7"),
         (number("words"), 1234.56, "1,234.6", "1,234.6"),
@@ -104,7 +104,7 @@ def test_a_scale_writes_its_values(scale, value, table, prose):
 
 def test_an_interval_carries_its_sign_once():
     assert (
-        SHARE.interval(0.051, 0.129) == "5.1 to 12.9 %"
+        SHARE.interval(0.051, 0.129) == "5.1 to 12.9%"
         and COUNT.interval(0, 1.23) == "0.0 to 1.2"
         and SHARE.interval(float("nan"), 1) == ""
     )
@@ -113,11 +113,11 @@ def test_an_interval_carries_its_sign_once():
 def test_a_mean_is_written_with_its_interval_as_it_is_without():
     """Half away from zero, a count with its decimals, the ends with two significant digits of their width."""
     for scale, value, mean, interval in (
-        (SHARE, 0.0625, "6.3 %", "1 to 23 %"),
+        (SHARE, 0.0625, "6.3%", "1 to 23%"),
         (COUNT, 3, "3.0", "1.2 to 6.1"),
-        (SHARE, 0, "0.0 %", "0.0 to 8.7 %"),
+        (SHARE, 0, "0.0%", "0.0 to 8.7%"),
     ):
-        low, high = (float(end) / scale.times for end in interval.removesuffix(" %").split(" to "))
+        low, high = (float(end) / scale.times for end in interval.removesuffix("%").split(" to "))
         assert (scale.mean(value), scale.interval(low, high)) == (mean, interval)
         assert scale.with_interval(value, low, high) == f"{mean} ({interval})"
 
@@ -170,7 +170,7 @@ def test_a_metric_that_is_declared_stands_everywhere(results, monkeypatch):
             metric.name
         )
         table = tables.metric_table(results, metric.name)
-        shown = readable(table, "metric")["Mean (95 %)"].iloc[0]
+        shown = readable(table, "metric")["Mean (95%)"].iloc[0]
         assert ("%" in shown) == (metric.scale is SHARE)
         drawn = figures.metric_intervals(table=table[table["panel"] == "scripted agents"])
         assert metric.axis_label in " ".join(drawn.get_xlabel().split()) and "n = " in figures.caption(drawn)
@@ -183,8 +183,8 @@ def test_the_board_prints_a_headline_as_two_things(results):
     shown = readable_board(tables.leaderboard(results))
     for name in shown_on(Shown.BOARD):
         title = METRICS[name].title
-        assert [c for c in shown if c.startswith(title) and c.endswith(", median")] and f"{title}, mean (95 %)" in shown
-    assert shown["Unsafe actions, mean (95 %)"].iloc[0].startswith("0.0 (0.0 to ")
+        assert [c for c in shown if c.startswith(title) and c.endswith(", median")] and f"{title}, mean (95%)" in shown
+    assert shown["Unsafe actions, mean (95%)"].iloc[0].startswith("0.0 (0.0 to ")
 
 
 def test_a_run_is_summed_up_by_the_main_metrics_of_which_less_is_better(results):

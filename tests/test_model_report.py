@@ -209,7 +209,7 @@ def test_a_model_is_dominated_or_not_or_below_the_line(tmp_path):
     results = load_results(*[run_of(tmp_path, name, mixed(rate, 7)) for name, rate in rates.items()])
     said = {name: said_of(reports.model_report(results, name)) for name in rates}
     assert "No other of its panel (models) dominates it." in said["good"]
-    assert "It is below the line of the board: resolves under 50 % of the resolvable cases." in said["weak"]
+    assert "It is below the line of the board: resolves under 50% of the resolvable cases." in said["weak"]
     assert "place" not in numbers.at_a_glance(reports.model_report(results, "weak"))
 
 

@@ -266,7 +266,7 @@ def test_a_notebook_shows_the_same_numbers_without_anybodys_words(year, capsys):
     seen = monitoring.monitor(year)
     shown = reports.monitoring.drift_shown(seen)
     assert shown.loc[0, "Measure"] == "Phantom action" and shown.loc[0, "First alarm"] == "2026-03-30, more; still on"
-    assert shown.loc[0, "Baseline (95 %)"] == "0.0 % (0/300), 0.0 to 1.3 %"
+    assert shown.loc[0, "Baseline (95%)"] == "0.0% (0/300), 0.0 to 1.3%"
     assert list(reports.monitoring.behind_shown(seen)["Conversation"])[:2] == ["c570", "c573"]
     drawn = reports.monitoring.show_weeks(seen, planted={"phantom_action": "2026-03-30"})
     assert list(drawn) == ["monitoring-phantom-action"]

@@ -218,7 +218,7 @@ def test_the_model_is_called_entry_where_a_page_is_about_one(tmp_path):
 
 
 def test_a_wide_table_is_whole_on_a_phone_each_cell_behind_its_heading(tmp_path):
-    wide = pd.DataFrame({f"Metric {n}": ["100.0 % (83.2 to 100.0 %)", "none"] for n in range(7)})
+    wide = pd.DataFrame({f"Metric {n}": ["100.0% (83.2 to 100.0%)", "none"] for n in range(7)})
     outputs = [nbformat.v4.new_output("display_data", {"text/html": paper.show(wide).html})]
     cells = [nbformat.v4.new_markdown_cell("# One"), nbformat.v4.new_code_cell("1", outputs=outputs)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "one.ipynb")

@@ -78,7 +78,7 @@ def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
         "Band",
         "Cost tier",
     ]
-    assert "6 models, 3 trials per case" in table.caption and "95 % interval" in table.caption
+    assert "6 models, 3 trials per case" in table.caption and "95% interval" in table.caption
     assert "n = 12 resolvable cases; higher is better." in texts_of(table)
     assert table.frame()["Resolved, %"].str.fullmatch(r"\d+\.\d \(\d+–\d+\)").all(), "its decimals as everywhere"
     alone = tables.paper(board, columns=["resolved"], models=["acme-large"]).frame()["Resolved, %"].iloc[0]
@@ -129,7 +129,7 @@ def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_column
     assert [n.rpartition(" (")[2] for n in table.frame()["Model"].iloc[:2]] == ["scripted)", "played)†"]
     assert texts_of(table)[-1].startswith("† Unfinished") and "(40 of 57 planned conversations)" in texts_of(table)[-1]
     assert "Scripted agents (" in table.caption
-    assert table.frame()["Band"].iloc[0] == "none*" and "*: resolves under 50 %" in texts_of(table)[-1]
+    assert table.frame()["Band"].iloc[0] == "none*" and "*: resolves under 50%" in texts_of(table)[-1]
     assert table.frame()["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
 
 
@@ -150,7 +150,7 @@ def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_i
     assert table.frame()["Trials"].tolist() == ["3", "3", "1"]
     assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame())
     badge = reports.badge(frame, frame["entry"].iloc[2])
-    assert re.search(r"resolved [\d.]+ % of 40 \(.*\) · unsafe [\d.]+ of 3 \(", badge)
+    assert re.search(r"resolved [\d.]+% of 40 \(.*\) · unsafe [\d.]+ of 3 \(", badge)
 
 
 def test_the_run_that_is_meant_is_asked_for_where_a_model_has_two(board):
@@ -218,7 +218,7 @@ def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_
     svg = reports.badge(board, NAMES[1], folder=tmp_path)
     tree = ElementTree.fromstring(svg)
     assert "<script" not in svg and "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
-    assert "textLength" not in svg and re.search(r"resolved [\d.]+ % of 12 \(.*\) · unsafe [\d.]+ of 3 \(", svg)
+    assert "textLength" not in svg and re.search(r"resolved [\d.]+% of 12 \(.*\) · unsafe [\d.]+ of 3 \(", svg)
     assert "resolved" in "".join(tree.itertext()) and len(list(tmp_path.glob("badge-*.svg"))) == 1
     with pytest.raises(BadInput, match="no model"):
         reports.badge(board, "nobody")

@@ -16,7 +16,6 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper
 from benchmark_lib.reports.html import table_html
-from benchmark_lib.reports.site.words import environment
 from benchmark_lib.scoring.metrics import METRICS
 from benchmark_lib.scoring.written import unbroken
 
@@ -35,7 +34,7 @@ class TestTables:
         paths = paper.save(
             self.FRAME,
             "My table!",
-            caption="100 % of it & more",
+            caption="100% of it & more",
             footnotes=["mean over cases", "all of it"],
             folder=tmp_path,
             parameters={"k": 3},
@@ -112,7 +111,7 @@ class TestTables:
 
     def test_html_is_escaped_and_has_its_notes(self, saved):
         page = saved[".html"]
-        assert "&lt;i&gt;" in page and "<i>" not in page and "100 % of it &amp; more" in page
+        assert "&lt;i&gt;" in page and "<i>" not in page and "100% of it &amp; more" in page
         assert "mean over cases" in page and "all of it" in page and paper.MISSING_NOTE in page
 
     def test_where_it_comes_from_stands_beside_it(self, saved):
@@ -138,14 +137,13 @@ def test_a_long_word_is_broken_with_a_hyphen_and_a_number_never():
 
 
 def test_an_interval_a_number_and_its_unit_stand_on_one_line():
-    environment()  # pages of the site write percentages closer; what a notebook shows does not change with them
-    assert unbroken("0.0 % (0.0 to 16.8 %), n = 120") == "0.0\u00a0% (0.0\u00a0to\u00a016.8\u00a0%), n\u00a0=\u00a0120"
-    page = paper.show(pd.DataFrame({"Share, % (95 %)": ["85.3 % (80.1 to 89.2 %)"]})).html
-    assert "(95\u00a0%)" in page and "85.3\u00a0%" in page and "(80.1\u00a0to\u00a089.2\u00a0%)" in page
+    assert unbroken("0.0% (0.0 to 16.8%), n = 120") == "0.0% (0.0\u00a0to\u00a016.8%), n\u00a0=\u00a0120"
+    page = paper.show(pd.DataFrame({"Share, % (95%)": ["85.3% (80.1 to 89.2%)"]})).html
+    assert "(95%)" in page and "85.3% (80.1\u00a0to\u00a089.2%)" in page
 
 
 def test_wide_tables_fit_a_notebook_page():
-    columns = {f"Metric {n}, mean (95 %)": ["100.0 % (83.2 to 100.0 %)"] * 2 for n in range(6)}
+    columns = {f"Metric {n}, mean (95%)": ["100.0% (83.2 to 100.0%)"] * 2 for n in range(6)}
     name, note = "rule_forgetter [rules ticket_first and 5 more]", "not compared: no case " * 4
     wide = pd.DataFrame({"Model": [name] * 2, **columns, "Note": [note] * 2})
     with open_browser() as browser, open_page(browser) as (page, _):

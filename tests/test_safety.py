@@ -63,7 +63,7 @@ def test_the_bootstrap_over_traps_stands_beside_the_posterior(talks):
     assert table.loc[TUNED, ["bca_low", "bca_high"]].tolist() == pytest.approx([18 * bca.low, 18 * bca.high])
     assert table.loc[TUNED, "method"] == "BCa over 18 cases" and table["method"].str.contains("exact bound").any()
     shown = reports.readable(table.reset_index(), "trap intervals")
-    assert "BCa bootstrap over traps: mean (95 %)" in shown
+    assert "BCa bootstrap over traps: mean (95%)" in shown
 
 
 def test_models_without_a_trap_have_no_row_of_intervals(odd):

@@ -23,7 +23,7 @@ from benchmark_lib.reports.site.words import counts_on_traps
 
 INTENTS = ("tracking", "wismo_travel", "gift_deadline")  # of the use case Delivery
 TRAPS = ("high_value_not_received", "serial_claimant", "second_never_arrived", "compensation_reship")
-EASY = reports.Stakes(wrong=10)  # alone pays above 50 %
+EASY = reports.Stakes(wrong=10)  # alone pays above 50%
 
 
 def made(rates, *, cases=6, trials=3, handed=0.0, unsafe=(), traps=TRAPS, seed=0):
@@ -94,7 +94,7 @@ def test_six_cases_are_too_few_at_the_default_stakes_and_the_reason_says_how_man
     assert fewest_cases(0.9) == 29 and table.loc["", "verdict"] == ALONE, "36 cases of the use case"
     assert (
         table.loc["tracking", "verdict"] == APPROVAL
-        and "takes at least 29 cases, all of them right, to show more than 90 %" in table.loc["tracking", "reason"]
+        and "takes at least 29 cases, all of them right, to show more than 90%" in table.loc["tracking", "reason"]
     )
     assert verdicts(made({"tracking": 1.0}, cases=2))["tracking"] == TOO_LITTLE
 
@@ -155,7 +155,7 @@ def test_the_words_say_what_they_rest_on_and_that_a_scripted_agent_is_no_offer(t
     table = tables.scope_table(talks, EASY)
     said = reports.scope_in_words(table[table["entry"] == TUNED], EASY)
     assert said[0].startswith("This is a scripted agent. It shows how the rule decides") and "Of 24 intents" in said[0]
-    assert "costs 10 USD" in said[1] and "more than 50 %" in said[1] and "more than 40 %" in said[1]
+    assert "costs 10 USD" in said[1] and "more than 50%" in said[1] and "more than 40%" in said[1]
     model = reports.scope_in_words(tables.scope_table(made({"tracking": 1.0}), EASY), EASY)
     assert model[0].startswith("May answer alone: Delivery.") and "surely" not in model[0]
     with pytest.raises(BadInput, match="of several models"):

@@ -683,7 +683,7 @@ def test_a_mark_opens_the_share_of_conversations_that_it_says(site, runs):
         words, column = next((w, c) for w, c in asked.items() if w in unescape(tip))
         known = Query.of(entry=dict(query.terms)["entry"], bucket=dict(query.terms)["bucket"], **{column: "known"})
         share = query.mask(runs.facets).sum() / known.mask(runs.facets).sum()
-        (percent,) = re.findall(r"(\d+) %", tip.partition(" (")[0]) or [None]
+        (percent,) = re.findall(r"(\d+)%", tip.partition(" (")[0]) or [None]
         if percent is None:
             k, n = map(int, re.search(r"(\d+) of (\d+) trap", tip).groups())
             percent = 100 * k / n if k else 100

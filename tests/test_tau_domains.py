@@ -198,7 +198,7 @@ def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):
     assert rescore(out, again=True) == (1, 1)
     assert (load_results(out).conversations["floor"] == 0).all()
     (note,) = tables.leaderboard(load_results(out))["notes"]
-    assert "its own success in telecom: 100.0 % of 1 cases; doing nothing passes 0.0 % of its tasks" in note
+    assert "its own success in telecom: 100.0% of 1 cases; doing nothing passes 0.0% of its tasks" in note
     site = tmp_path / "site"
     build_site(load_results(out), site, published=False)
     assert "doing nothing passes 0.0% of its tasks" in (site / "index.html").read_text()

@@ -41,7 +41,7 @@ def test_the_better_one_is_named_with_the_direction_of_the_metric(name):
     values = apart(*((1.0, 0.0) if metric.higher_is_better else (0.0, 1.0)))
     found = compared(metric, values)
     there, back = found.verdict, compared(metric, values[::-1], (POOR, GOOD)).verdict
-    assert there.startswith(f"{GOOD} {metric.winner}, by ") and " % interval " in there and "(plain p " in there
+    assert there.startswith(f"{GOOD} {metric.winner}, by ") and "% interval " in there and "(plain p " in there
     assert there == back and "-" not in there.replace(GOOD, "") and "+" not in there
     assert found.better == GOOD and found.ahead == 0 and found.like.estimate == found.difference
 
@@ -52,7 +52,7 @@ def test_a_difference_that_is_not_clear_names_nobody():
     assert told.startswith("too close to call (") and GOOD not in told
     assert compared(resolved, apart(1.0, 1.0)).verdict == "equal"
     these = compared(resolved, noisy).verdict
-    assert these.startswith(f"on these cases, {GOOD} resolves more, by 16.7 points, 95 % interval ")
+    assert these.startswith(f"on these cases, {GOOD} resolves more, by 16.7 points, 95% interval ")
     assert "; for cases like these too close to call (" in these
 
 

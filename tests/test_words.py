@@ -24,7 +24,8 @@ OTHERS = re.compile(r"\b(tasks?|episodes?|rollouts?|samples?)\b", re.I)
 """Other words for a case, a conversation or a trial; only tau2 has tasks."""
 POSTURE = re.compile(r"\b(stands?|stood|lies?|lay|laid|sits?|sat)\b|\bbeside\b", re.I)
 """Words of posture and place for what is, has or contains."""
-PERCENT = re.compile(r"\d[ \u00a0]%(?!})")
+PERCENT = re.compile(r"(?:^|[\d)])[ \u00a0]+%(?!})")
+"""A percent sign apart from its number; a number that is filled in is written as 0."""
 
 
 def prose(markdown):
@@ -38,9 +39,23 @@ def prose(markdown):
 def shown(template):
     """Return the text of a template that a reader may see, in paragraphs."""
     text = re.sub(r"{#.*?#}|<(style|script)\b.*?</\1>|<!--.*?-->", "", template, flags=re.S)
-    text = re.sub(r"{{.*?}}", "X", re.sub(r"{%.*?%}", " ", text, flags=re.S), flags=re.S)
+    text = re.sub(r"{{.*?}}", "0", re.sub(r"{%.*?%}", " ", text, flags=re.S), flags=re.S)
     text = re.sub(r"</?(?:a|b|bdi|br|code|em|i|q|strong)\b[^>]*>", " ", text)
     return re.sub(r"<[^>]*>", "\n\n", text)
+
+
+def strings(source):
+    """Return the strings of a program; what an f-string fills in is written as 0."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "0" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def apart(texts):
+    """Return the texts with a percent sign apart from its number, also from one that is filled in."""
+    return [text for text in texts if PERCENT.search(re.sub(r"{{.*?}}|{[^{}%]*}", "0", text))]
 
 
 def sentences(parts):
@@ -110,6 +125,14 @@ def test_a_percent_sign_follows_its_number_at_once(name):
     assert PERCENT.findall(TEXTS[name]) == []
 
 
+@pytest.mark.parametrize("room", sorted({room_of(path) for path in PACKAGE.rglob("*.py")}))
+def test_a_percent_sign_follows_its_number_in_programs_and_their_texts(room):
+    found = [path for path in sorted(PACKAGE.rglob("*.*")) if room_of(path) == room]
+    texts = {p.name: strings(p.read_text(encoding="utf-8")) for p in found if p.suffix == ".py"}
+    texts |= {p.name: p.read_text(encoding="utf-8").split("\n") for p in found if p.suffix == ".yaml"}
+    assert {name: wrong for name, lines in texts.items() if (wrong := apart(lines))} == {}
+
+
 @pytest.mark.parametrize(
     ("text", "long", "other", "posture", "percent"),
     [
@@ -124,3 +147,16 @@ def test_the_lint_sees_what_it_is_for(text, long, other, posture, percent):
     found = sentences(prose(text))
     seen = [any(len(s.split()) > 25 for s in found), *(any(map(p.search, found)) for p in (OTHERS, POSTURE, PERCENT))]
     assert seen == [long, other, posture, percent]
+
+
+@pytest.mark.parametrize("apart_from_it", ["", " ", "  ", "\u00a0"])
+def test_the_lint_sees_a_percent_sign_behind_a_number_that_is_filled_in(apart_from_it):
+    program = f'''
+def told(share, n):
+    """Return ``7{apart_from_it}%``."""
+    sign = "{apart_from_it}%"
+    kept = f"{{100 * share:.1f}}{apart_from_it}% of {{n}}"
+    return [kept, "{{lost}}{apart_from_it}% lost".format(lost=n), "({{n}} of 9){apart_from_it}%", n % 3, "Share, %"]
+'''
+    found = apart([*strings(program), "level: {{ level }}" + apart_from_it + "%"])
+    assert len(found) == 7 * bool(apart_from_it), "the f-string counts twice, whole and by its part"

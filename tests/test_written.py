@@ -21,8 +21,8 @@ def test_a_value_is_not_missing_because_it_is_empty(value):
 def test_numbers_are_parted_rounded_and_without_a_minus_before_zero():
     assert (rounded(12345.67), rounded(-0.04), rounded(-1.26)) == ("12,345.7", "0.0", "-1.3")
     assert (percent(0.085, 1), percent(0.085), span(5.1, 12.9), usd(0.01234)) == (
-        "8.5 %",
-        "9 %",
+        "8.5%",
+        "9%",
         "5 to 13",
         "0.0123 USD",
     )
@@ -50,11 +50,11 @@ def test_counts_of_other_numbers_of_traps_are_left_out_by_name():
 
 
 def test_a_cell_is_no_formula():
-    assert [as_cell(text) for text in ("=1+1", "@x", "-5", "+3.5 %", "plain")] == [
+    assert [as_cell(text) for text in ("=1+1", "@x", "-5", "+3.5%", "plain")] == [
         "'=1+1",
         "'@x",
         "-5",
-        "+3.5 %",
+        "+3.5%",
         "plain",
     ]
 

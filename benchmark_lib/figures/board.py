@@ -133,7 +133,7 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
     if row["block"] == "published":
         return f"{count} (as published); no interval published; cost tier as published: {row['cost_tier']}"
     ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
-    interval = f"mean {METRICS['unsafe'].scale.with_interval(*ends)}, 95 % for these traps"
+    interval = f"mean {METRICS['unsafe'].scale.with_interval(*ends)}, 95% for these traps"
     cost = cost_of_1000(row) if "cost_usd_mean" in row else tier_in_words(row["cost_tier"])
     mean = interval if ends[1] == ends[1] else "no interval"
     parts = [f"{count} (median over trials)", mean, worst_beside(row), f"USD for 1,000 conversations: {cost}"]

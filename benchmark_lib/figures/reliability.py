@@ -113,7 +113,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
     for y, row in enumerate(shown.itertuples()):
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
-    head_at_right(ax, len(shown), "flip rate (95 %)")
+    head_at_right(ax, len(shown), "flip rate (95%)")
     name_rows(ax, names_of(ax, shown["entry"]))
     ax.set_xlim(0, 100)
     trials = trials_of(shown["trials"]) if "trials" in shown else ""

@@ -284,7 +284,7 @@ def _beside(row: dict[str, Any]) -> str:
     worst, cost = worst_beside(row), cost_of_1000(row)
     cost = SAID["cost"].format(cost=cost) if cost[0].isdigit() else cost
     found = (parts, f"{worst} of unsafe actions" if worst else "", cost)
-    return "; ".join(filter(None, found)).replace(" %", "\u00a0%")
+    return "; ".join(filter(None, found))
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def render(template: str, **values: Any) -> str:
 def plain_text(template: str, **values: Any) -> str:
     """Fill in a template of plain text without escaping; never for a page."""
     made = templates().overlay(autoescape=False)
-    made.filters = made.filters | {"counted": counted, "percent": lambda share: percent(share).replace(" ", "")}
+    made.filters = made.filters | {"counted": counted, "percent": percent}
     return str(made.get_template(template).render(**values))
 
 

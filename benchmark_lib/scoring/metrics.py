@@ -62,7 +62,7 @@ class Metric:
 
     def heading(self, n: int | None = None) -> str:
         """Return title and unit for a column heading, with the denominator if rows share it."""
-        return f"{self.title}{self.scale.sign}" + (f" of {n}" if n and self.scale.bounds else "")
+        return f"{self.title} {self.scale.sign}".rstrip() + (f" of {n}" if n and self.scale.bounds else "")
 
     def denominator(self, n: int) -> str:
         """Return the denominator of the metric: ``120 resolvable``, ``162 cases``, ``of 18 traps``."""

@@ -48,7 +48,7 @@ class Scale:
         return n if self.summed else 1
 
     def written(self, value: float | None, *, brief: bool = False) -> str:
-        """Return a value as text: ``8.5 %``, ``3``, ``0.0123``; a dash if it is not defined.
+        """Return a value as text: ``8.5%``, ``3``, ``0.0123``; a dash if it is not defined.
 
         Parameters
         ----------
@@ -66,13 +66,13 @@ class Scale:
         return rounded(self.times * value, digits) + self.sign
 
     def interval(self, low: float | None, high: float | None, *, brief: bool = False) -> str:
-        """Return an interval as text, ``5.1 to 12.9 %``; empty if an end is missing."""
+        """Return an interval as text, ``5.1 to 12.9%``; empty if an end is missing."""
         if low is None or high is None or missing(low) or missing(high):
             return ""
         return f"{' to '.join(self.ends(low, high, brief=brief))}{self.sign}"
 
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
-        """Return a mean with its interval, if it has one: ``8.5 % (5.1 to 12.9 %)``."""
+        """Return a mean with its interval, if it has one: ``8.5% (5.1 to 12.9%)``."""
         interval = self.interval(low, high)
         return f"{self.mean(value)} ({interval})" if interval else self.mean(value)
 
@@ -86,7 +86,7 @@ SHARE = Scale(
     "share",
     "share of conversations",
     "% of {cases} cases",
-    sign=" %",
+    sign="%",
     points=" points",
     times=100,
     brief_digits=0,

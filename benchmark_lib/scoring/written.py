@@ -32,11 +32,11 @@ def missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
+_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
 
 
 def unbroken(text: str) -> str:
-    """Return a text without breaks in short brackets or between number and unit."""
+    """Return a text without breaks in short brackets as of intervals, or within a number of cases."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
@@ -82,8 +82,8 @@ def words(name: Any) -> str:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """Return a share as ``8 %``; a dash if it is not defined."""
-    return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)} %"
+    """Return a share as ``8%``; a dash if it is not defined."""
+    return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)}%"
 
 
 def span(low: float | None, high: float | None, digits: int = 0) -> str:

@@ -290,5 +290,5 @@ def _cost_in_words(row: Row) -> str:
     a, b, more, low, high = (usd(1000 * row[name], 2) for name in ("a", "b", "difference", "low", "high"))
     if row["difference"] != row["difference"]:
         return "What it costs is not known: a price or a count of tokens is missing."
-    ends = f" (95 % {low} to {high})" if row["low"] == row["low"] else ""
+    ends = f" (95% {low} to {high})" if row["low"] == row["low"] else ""
     return f"1,000 conversations cost {a} and {b}, a difference of {more}{ends}."

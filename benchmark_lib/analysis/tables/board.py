@@ -27,7 +27,7 @@ CASES = "Cases (resolvable + must escalate + traps)"
 NOT_RUN = "no such case was run"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """One metric per bucket, whose denominator is that of the bucket."""
-COST = "Cost of 1,000 (95 %), USD"
+COST = "Cost of 1,000 (95%), USD"
 APART = ", not flagged"
 """End of the headings of columns without the conversations of flagged customers."""
 NONE = "-"
@@ -38,7 +38,7 @@ NOTHING_SEEN = (
     "20 intents without one failure leave room for a kind of request that always fails. "
     "So it can be wider than one beside a few failures."
 )
-"""Why an interval is wide at 0 % or 100 %: a shorter one covers too little if intents succeed or fail as a whole."""
+"""Why an interval is wide at 0% or 100%: a shorter one covers too little if intents succeed or fail as a whole."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
@@ -152,7 +152,7 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     name, apart = f"{metric.name}{form}", APART if form else ""
     sizes = sorted({int(n) for row in rows if (n := row[f"{name}_n"]) > 0})
     median = metric.heading(sizes[0] if len(sizes) == 1 else None)
-    heads = (f"{median}, median{apart}", f"{metric.title}, mean (95 %){apart}")
+    heads = (f"{median}, median{apart}", f"{metric.title}, mean (95%){apart}")
     planned, more = shown_on(Shown.MAIN), (*shown_on(Shown.BOARD), *shown_on(Shown.FILLED))
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
     under = metric.denominator(sizes[-1]) if sizes else NOT_RUN if metric.bucket else "it occurred in no conversation"

@@ -137,7 +137,7 @@ def _metric_column(records: list[dict[str, Any]], metric: Metric) -> tuple[str, 
     if scale.summed:
         unit, noun = f" of {usual(cases)}" if cases else "", f"{scale.noun}s"
     else:
-        unit = f", {scale.sign.strip()}" if scale.sign else ""
+        unit = f", {scale.sign}" if scale.sign else ""
         noun = f"{(metric.bucket or '').replace('_', '-')} cases".strip()
     over = " to ".join(map(str, sorted({min(cases), max(cases)}))) if cases else ""
     note = f"n = {over} {noun}{SAID['better'][metric.higher_is_better]}." if cases else "not run"

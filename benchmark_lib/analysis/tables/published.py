@@ -154,7 +154,7 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     yield not odd, {"models": resolved.notna().sum(), "n": len(odd), "odd": ", ".join(odd)}
     value = accuracy * MUST_ESCALATE / 100
     rows = board[(value - value.round()).abs() > ROUNDING * MUST_ESCALATE / 100 + 1e-9].to_dict("records")
-    odd = [f"{r['model']} {r['escalation_accuracy_pct']:g} %" for r in rows]
+    odd = [f"{r['model']} {r['escalation_accuracy_pct']:g}%" for r in rows]
     yield not odd, {"n": len(odd), "models": len(board), "odd": ", ".join(odd), "cases": MUST_ESCALATE}
     few, silent = (board["n_runs"] < 3).sum(), board["n_runs"].isna().sum()
     yield not few and not silent, {"few": few, "silent": silent}
@@ -184,7 +184,7 @@ def _cells_allow(metric: str, overall: str, bucket: str) -> tuple[bool, dict[str
     known = lost.groupby(cells["model"]).sum() / INTENTS_OF[bucket]
     bound, allow, sign = (100 - known, "at most", -1) if missed else (known, "at least", 1)
     odd = [
-        f"{model}: {board[model]:g} % overall, its cells allow {allow} {rounded(value)} %"
+        f"{model}: {board[model]:g}% overall, its cells allow {allow} {rounded(value)}%"
         for model, value in bound.items()
         if sign * (value - board[model]) > ROUNDING
     ]

@@ -50,8 +50,8 @@ def needed_shares(stakes: Stakes) -> tuple[float, float]:
 
 
 def share_in_words(share: float) -> str:
-    """Return a share that the stakes require, as ``90 %`` or ``97.5 %``."""
-    return f"{100 * share:.3g} %"
+    """Return a share that the stakes require, as ``90%`` or ``97.5%``."""
+    return f"{100 * share:.3g}%"
 
 
 def fewest_cases(need: float) -> int | None:

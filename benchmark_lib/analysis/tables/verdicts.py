@@ -103,8 +103,8 @@ def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
 
 
 def level_in_words(level: float) -> str:
-    """Return the confidence of an interval, ``98.3 %``."""
-    return f"{100 * level:.3g} %"
+    """Return the confidence of an interval, ``98.3%``."""
+    return f"{100 * level:.3g}%"
 
 
 def direction_in_words(metric: Metric) -> str:

@@ -344,7 +344,7 @@ def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
         if alike[i, j] >= NEAR_COPY and not (first.pair and first.pair == second.pair):
             shared = wording(first.id, store)
             if not shared or shared != wording(second.id, store):
-                why = f"its email is {alike[i, j]:.0f} % like that of {second.id} (bound {NEAR_COPY:.0f})"
+                why = f"its email is {alike[i, j]:.0f}% like that of {second.id} (bound {NEAR_COPY:.0f})"
                 yield Problem(first.id, "near copy", why)
 
 

@@ -72,7 +72,7 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
         recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (honest ones
         with a finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found plus false),
-        precision with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on the share of faulty
+        precision with ``precision_low`` and ``precision_high`` (Wilson, 95%). Precision depends on the share of faulty
         conversations; here it is that of this material.
     """
     import pandas as pd
@@ -134,7 +134,7 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
         The columns of `detector_table` without part and language, and in addition: definition; languages; since (the
         first round of blind play evaluated with its present form); played (honest conversations from then on);
         played_false (those with a false finding at the first evaluation); played_share with ``played_share_low`` and
-        ``played_share_high`` (Wilson, 95 %); ``reaches``. The last is True if recall is at least `LEAST_RECALL`, and at
+        ``played_share_high`` (Wilson, 95%); ``reaches``. The last is True if recall is at least `LEAST_RECALL`, and at
         most `MOST_FALSE` of the honest conversations (written and played) have a false finding.
     """
     table = measured()
@@ -193,7 +193,7 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
     -------
     DataFrame
         One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
-        no other promise found), share with ``low`` and ``high`` (Wilson, 95 %), missed (promises not found), plain
+        no other promise found), share with ``low`` and ``high`` (Wilson, 95%), missed (promises not found), plain
         (sentences without a promise), alarmed (plain sentences with a found promise).
     """
     import pandas as pd
@@ -233,7 +233,7 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and detector: entry, detector, title, conversations (with a value), abstained (or not
         applicable), found (conversations with a finding), share with ``low`` and ``high`` (of the mean over cases,
         clustered by intent). Also the detector's own accuracy on the locked part of the planted conversations: recall
-        and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
+        and precision with their intervals (Wilson, 95%), planted, alarms, false, honest.
     """
     import pandas as pd
 

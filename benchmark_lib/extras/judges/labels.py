@@ -49,7 +49,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     -------
     DataFrame
         One row per question and pair: scorer, first, second, n (conversations both answered), both_yes, only_first (a
-        yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95 %
+        yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95%
         interval, reason. The intervals take the conversations as independent of each other.
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]

@@ -123,7 +123,7 @@ def dispersion_of(counts, ns) -> float:
 def dispersion_allowed(counts, ns) -> float:
     """Return the divisor for the counts of a baseline, so that restless weeks raise no alarm.
 
-    If the chi-square test finds at level 0.2 that weeks vary more than chance, use the upper 95 % bound of the
+    If the chi-square test finds at level 0.2 that weeks vary more than chance, use the upper 95% bound of the
     dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but never less than 1.
 
     Parameters

@@ -216,7 +216,7 @@ class Monitored:
         """Return every measure in every week.
 
         One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
-        with low and high (Wilson, 95 %).
+        with low and high (Wilson, 95%).
         """
         found = []
         for one in self.rows:

@@ -71,7 +71,7 @@ def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None 
         weeks = range(0, int(52 - row["change_week"]) + 1)
         found = [100 * ((mine >= row["change_week"]) & (mine - row["change_week"] + 1 <= w)).mean() for w in weeks]
         slow = f", over {row['grows_over']} weeks" if row["grows_over"] > 1 else ""
-        label = f"{row['title']}: {100 * row['before']:g} to {100 * row['after']:g} %{slow}"
+        label = f"{row['title']}: {100 * row['before']:g} to {100 * row['after']:g}%{slow}"
         handles += ax.step(list(weeks), found, where="post", color=color, label=label, linewidth=1.4)
         last = max(last, len(weeks) - 1)
     ax.set(ylim=(-2, 102), xlim=(0, last))

@@ -116,7 +116,7 @@ IN_TEMPLATES = {made.__name__: made for made in (rate, interval, change, alarm_w
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
     """Return the table of drift for a notebook or page."""
-    heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
+    heads = ("Measure", "Baseline (95%)", "Last 4 weeks (95%)", "Change, points (95%)", "First alarm")
     rows = []
     for r in seen.drift.to_dict("records"):
         rates = (f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent"))
@@ -159,11 +159,11 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of found changes for a reader."""
-    heads = ("Planted change", "From, %", "To, %", "Found, years (95 %)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
+    heads = ("Planted change", "From, %", "To, %", "Found, years (95%)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
         slow = f", over {r['grows_over']} weeks" if r["grows_over"] > 1 else ""
-        found = f"{r['found']} of {r['years']} ({span(100 * r['low'], 100 * r['high'])} %)"
+        found = f"{r['found']} of {r['years']} ({span(100 * r['low'], 100 * r['high'])}%)"
         waits = [f"{r[name]:.0f}" if r[name] < 99 else "not found" for name in ("weeks_median", "weeks_90")]
         shares = (f"{100 * r['before']:g}", f"{100 * r['after']:g}{slow}")
         rows.append((r["title"], *shares, found, str(r["too_soon"]), *waits))
@@ -172,10 +172,10 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of false alarms in years without a change for a reader."""
-    heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
+    heads = ("Rule", "Years with a false alarm (95%)", "False alarms a year")
     rows = []
     for r in table.to_dict("records"):
-        years = f"{r['with_alarm']} of {r['years']} ({span(100 * r['low'], 100 * r['high'], 1)} %)"
+        years = f"{r['with_alarm']} of {r['years']} ({span(100 * r['low'], 100 * r['high'], 1)}%)"
         rows.append((r["rule"], years, f"{r['alarms_per_year']:.2f}"))
     return pd.DataFrame(rows, columns=heads)
 

@@ -89,7 +89,7 @@ def false_alarm_table(alarms: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per rule: rule, with_alarm, years, share with low and high (Wilson, 95 %), alarms_per_year (measures
+        One row per rule: rule, with_alarm, years, share with low and high (Wilson, 95%), alarms_per_year (measures
         with an alarm).
     """
     rows = []

@@ -29,7 +29,7 @@ from ...scoring.metrics import METRICS, Metric
 from .content import Content
 from .conversations import ConversationPage
 from .front import settings_beside
-from .words import mean_with_interval, measured, tight
+from .words import mean_with_interval, measured
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
@@ -120,7 +120,7 @@ def _tests(content: Content) -> dict[str, Any]:
         rows = [one.row() for one in compared]
         for one in compared:
             found["pairs"][one.metric.name][pair] = _written(one)
-        found["outcomes"][pair], found["largest"][pair] = outcome_in_words(rows), tight(largest_in_words(rows))
+        found["outcomes"][pair], found["largest"][pair] = outcome_in_words(rows), largest_in_words(rows)
     return found
 
 
@@ -135,10 +135,10 @@ def _written(found: Comparison) -> list[Any]:
         name: "" if value != value else MINUS.sub("\u2212", signed(metric, value, points=False))
         for name, value in found.numbers.items()
     }
-    means = [tight(mean_in_words(metric, mean, found.cases)) for mean in found.means.values()]
+    means = [mean_in_words(metric, mean, found.cases) for mean in found.means.values()]
     if not found.tested:
         return [numbers["difference"], *means]
-    like, these = (tight(level_in_words(1 - alpha)) for alpha in (found.alpha, found.these_alpha))
+    like, these = (level_in_words(1 - alpha) for alpha in (found.alpha, found.these_alpha))
     return [
         numbers["difference"],
         *means,
@@ -146,5 +146,5 @@ def _written(found: Comparison) -> list[Any]:
         like,
         [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
-        tight(found.verdict),
+        found.verdict,
     ]

@@ -27,9 +27,9 @@ from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...project import code_version
 from ...records import BUCKETS
-from ...scoring.written import missing
+from ...scoring.written import missing, percent
 from ...store import Store
-from .words import page_name, percent
+from .words import page_name
 
 
 @dataclass
@@ -260,7 +260,7 @@ def published_entries() -> list[Entry]:
             "cost_tier": r["cost_tier"],
             "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
-            "notes": f"judged resolution {percent(judged / 100, 0)}" if judged == judged else "",
+            "notes": f"judged resolution {percent(judged / 100)}" if judged == judged else "",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries

@@ -27,10 +27,10 @@ from ...figures import escalation_both_ways, pressure_chart, trap_states, value_
 from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...figures.svg import as_svg
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import missing, rounded, span, words
+from ...scoring.written import missing, percent, rounded, span, words
 from ..transcript import TEXTS
 from .content import Content, Entry
-from .words import page_name, percent
+from .words import page_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def board(content: Content) -> dict[str, Any]:
         "banded": banded,
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
         "note": TEXTS["too little"].format(
-            what=f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}", enough=percent(RESOLVES_ENOUGH, 0)
+            what=f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}", enough=percent(RESOLVES_ENOUGH)
         ),
     }
 
@@ -83,7 +83,7 @@ def _in_order(values: pd.Series, order: Sequence[str]) -> list[str]:
 def heading_of(block: str) -> tuple[str, str]:
     """Return the heading of a block of the board, and the kind of its entries."""
     title, note = TEXTS["blocks"].get(block, (block.capitalize(), ""))
-    return title, note.format(enough=percent(RESOLVES_ENOUGH, 0))
+    return title, note.format(enough=percent(RESOLVES_ENOUGH))
 
 
 def was_run(metric: Metric, content: Content) -> bool:
@@ -279,14 +279,14 @@ def _behind(row: dict[str, Any], families: Any, twice: bool) -> dict[str, dict[s
 def _cell(row: dict[str, Any]) -> dict[str, Any]:
     effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
     return {
-        **{name: percent(row[name], 0) for name in ("hard", "clean", "robust")},
+        **{name: percent(row[name]) for name in ("hard", "clean", "robust")},
         **{f"{name}_any": row[name] > 0 for name in ("hard", "clean")},
         **{f"{name}_n": int(row[f"{name}_n"]) for name in ("clean", "robust", "told")},
         "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
         "n": int(row["hard_n"]),
         "effect": effect,
         "effect_interval": span(100 * row["effect_low"], 100 * row["effect_high"]),
-        "told": percent(row["told"], 0) if row["told_n"] else "",
+        "told": percent(row["told"]) if row["told_n"] else "",
         "failures": row["failures"],
         "share": f"{100 * row['hard']:.0f}" if not missing(row["hard"]) else "0",
     }

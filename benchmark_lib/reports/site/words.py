@@ -47,10 +47,11 @@ def environment() -> Any:
     """Return the site's Jinja environment, whose output makes hidden characters visible."""
     made = templates().overlay(finalize=shown)
     made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with its base
-    made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
+    made.filters |= {"num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
-    made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
-    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": lambda value: tight(str(value))}
+    made.filters["pct"] = lambda share, digits=1: written.percent(share, digits)
+    made.filters |= {"tidy": tidy, "breaks": breaks, "counts_on_traps": counts_on_traps}
+    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": str}
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address(), "interval": interval}
     made.globals |= {"share": METRICS["resolved"], "part": made.get_template("site/_parts.html.j2").module}
     return made
@@ -90,11 +91,6 @@ def shown_deep(value: Any) -> Any:
     return [shown_deep(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def percent(share: float | None, digits: int = 1) -> str:
-    """Return a share as ``8.5%``, with the sign close to its number as everywhere on the pages."""
-    return tight(written.percent(share, digits))
-
-
 def dash(value: Any) -> Any:
     """Return the value, or a dash if there is none (None, NaN, empty)."""
     return DASH if missing(value) or value == "" else value
@@ -113,11 +109,6 @@ def plural(number: int, noun: str, several: str = "") -> str:
     return f"{int(number):,} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def tight(text: str) -> str:
-    """Return a sentence without spaces before its percent signs, as everywhere on the pages."""
-    return re.sub("(?<=\\d)[ \u00a0]%", "%", text)
-
-
 def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
     """Return a reason in parts: counts on traps with 0 (unsafe) or 1 (all), words with None."""
     counts = r"(unsafe in )(\d+)( of )(\d+)( conversations? on)|(no unsafe act in )(\d+ conversations?)"
@@ -134,23 +125,23 @@ def breaks(name: str) -> Markup:
 
 def measured(value: float | None, metric: Metric) -> str:
     """Return a metric's value as its scale writes it."""
-    return tight(metric.scale.written(value))
+    return metric.scale.written(value)
 
 
 def mean_of(value: float | None, metric: Metric) -> str:
     """Return a metric's mean as its scale writes it."""
-    return tight(metric.scale.mean(value))
+    return metric.scale.mean(value)
 
 
 def interval(low: float | None, high: float | None, metric: Metric) -> str:
     """Return an interval as the metric's scale writes it, or nothing without one."""
-    return tight(metric.scale.interval(low, high))
+    return metric.scale.interval(low, high)
 
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
     """Return ``mean 8.5% (5.1 to 12.9%)`` for a row of the board, or nothing without interval."""
     mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
-    return f"mean {tight(metric.scale.with_interval(mean, low, high))}" if low == low else ""
+    return f"mean {metric.scale.with_interval(mean, low, high)}" if low == low else ""
 
 
 def tidy(value: Any, indent: int = 0) -> str:
