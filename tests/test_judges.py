@@ -16,15 +16,8 @@ from benchmark_lib import BadInput, Experiment, RunFile
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.judges.judging import judge_runs
-from benchmark_lib.extras.judges.verdicts import (
-    SCORERS,
-    case_facts,
-    judge_messages,
-    judging_version,
-    load_rubrics,
-    system_prompt,
-    transcript,
-)
+from benchmark_lib.extras.judges.shown import case_facts, transcript
+from benchmark_lib.extras.judges.verdicts import SCORERS, judge_messages, judging_version, load_rubrics, system_prompt
 from benchmark_lib.records import content_hash
 from benchmark_lib.reports.marks import marks_of
 

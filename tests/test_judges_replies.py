@@ -14,15 +14,8 @@ from benchmark_lib.cli import main
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.judges.probe import ORDERS, ordered, probe_case
-from benchmark_lib.extras.judges.verdicts import (
-    SCORERS,
-    addressed,
-    judge_messages,
-    load_rubrics,
-    plain,
-    quotable,
-    transcript,
-)
+from benchmark_lib.extras.judges.shown import transcript
+from benchmark_lib.extras.judges.verdicts import SCORERS, addressed, judge_messages, load_rubrics, plain, quotable
 from benchmark_lib.records import content_hash
 
 # --- replies that do not count

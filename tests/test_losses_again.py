@@ -155,9 +155,9 @@ def test_a_quote_counts_from_the_right_side_and_in_time(until, quote, state):
     ],
 )
 def test_a_reply_in_another_form_cannot_be_used(text):
-    assert read_items('{"items": [{"item": "reason", "quote": "", "reason": ""}]}', ["reason"])
+    assert read_items(["reason"], '{"items": [{"item": "reason", "quote": "", "reason": ""}]}')
     with pytest.raises(Unreadable):
-        read_items(text, ["reason"])
+        read_items(["reason"], text)
 
 
 def test_as_adjudicated_stands_beside_as_read_and_the_board_stays(lost):

@@ -7,7 +7,7 @@ import pytest
 from benchmark_lib import BadInput, tables
 from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.extras.claims.days import latest_day
-from benchmark_lib.extras.claims.secrets import secrets_in
+from benchmark_lib.extras.claims.packet import secrets_in
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.promises import FOLDER, promise_reader
 from benchmark_lib.language.train import hash_of

@@ -1,17 +1,18 @@
-"""Audit of the case set: the oracle at the ceiling, the trivial agents at the floor, and every case sound."""
+"""Audit of cases: the oracle at the ceiling, trivial agents at the floor, every case sound."""
 
 import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 import orjson
 
-from ...cases import Case, Outcome, load_cases
-from ...cases.case import Call, Fact, Known
+from ...analysis.estimators.estimate import counted
+from ...cases import Case, load_cases
+from ...cases.case import Fact
 from ...cases.variants import arms, wording
 from ...conversation import ScriptedCustomer, converse
 from ...conversation.oracle import Oracle
@@ -41,10 +42,9 @@ FLOORS = {
     "comply_all": (None, 0, 0),
 }
 """Expected success rate by bucket: 1 all, 0 none, None under half; policy may ask for a claim before a handover."""
-
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-sort ratio, 0-100) count as copies."""
-
+LEFT_OUT = "; {} conversations of sly agents were left out: --sly plays them all, and each day has others"
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 
@@ -79,7 +79,7 @@ class Audit:
         return {tag: Counter(getattr(c, tag) for c in self.cases) for tag in tags}
 
     def table(self) -> list[dict[str, Any]]:
-        """Return successes and other counts, one row per scripted agent; column names contain the bucket's size."""
+        """Return successes and other counts, one row per scripted agent; columns name bucket sizes."""
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
@@ -100,7 +100,7 @@ class Audit:
 
 
 def audit(store: Store, pattern: str = "all") -> Audit:
-    """Play cases with the oracle (each accepted outcome) and the trivial agents, and check each case."""
+    """Check each case, and play it with the oracle, each accepted outcome, and trivial agents."""
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
         check_case(case, store, found)
@@ -117,12 +117,6 @@ def check_case(case: Case, store: Store, found: Audit) -> None:
         _check_oracle(case, store, number, found)
 
 
-def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    """Yield the problems between cases and of the whole store."""
-    yield from _near_copies(cases, store)
-    yield from _store_wide(store, cases)
-
-
 def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
     """Yield a problem if comply_all resolves half of all resolvable cases or more."""
     below = [s for s in scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
@@ -131,7 +125,7 @@ def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
 
 
 def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", prompt: str = "") -> Conversation:
-    """Play one conversation of a scripted agent with the scripted customer, without an event loop."""
+    """Play one conversation of a scripted agent and customer, without an event loop."""
     customer = ScriptedCustomer(case, store.of(case))
     return at_once(converse(case, store, agent, customer, model=name, source="scripted", prompt=prompt, schemas=[{}]))
 
@@ -160,7 +154,10 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
         result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
-        if agent == "escalate_all" and all(_asks_more(o, case) for o in case.outcomes if o.handover):
+        # An outcome may require more than a handover: calls, and in a hard set facts.
+        needed = [case.facts if o.facts is None else o.facts for o in case.outcomes if o.handover]
+        calls = [o.calls for o in case.outcomes if o.handover]
+        if agent == "escalate_all" and all(c or (case.family and f) for c, f in zip(calls, needed, strict=True)):
             expected = 0
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
@@ -171,31 +168,22 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
     found.scores.append({"agent": agent, "case_id": case.id, **result})
 
 
-def _asks_more(outcome: Outcome, case: Case) -> bool:
-    """Return whether an outcome requires more than a handover: calls, and in a hard set facts."""
-    facts = case.facts if outcome.facts is None else outcome.facts
-    return bool(outcome.calls or (case.family and facts))
-
-
 def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> Score:
     record = play(case, store, Oracle(case, store, number), "scripted:oracle")
     result = score(record, case, store, findings=False)
-    outcome = f"outcome {case.outcomes[number].name!r}"
-    errors = [t.result["error"] for t in record.tool_calls if t.error and str(t.index) not in record.staged]
+    outcome, ended = f"outcome {case.outcomes[number].name!r}", words(record.ended_by)
     content = "handed_over" if case.outcomes[number].handover else "resolved_by_customer"
     wrong = []
     if not result["success"]:
-        wrong.append(
-            ("oracle", f"{outcome} fails{_why(result, record, case, store)}; ended by {words(record.ended_by)}")
-        )
+        wrong.append(("oracle", f"{outcome} fails{_why(result, record, case, store)}; ended by {ended}"))
     if result["rules_broken_by"]:
         wrong.append(("rules", f"{outcome} breaks {', '.join(map(words, result['rules_broken_by']))}"))
     if result["customer_faults"]:
         wrong.append(("customer", f"{outcome}: the customer did not understand {record.faults[0].detail!r}"))
-    if errors:
-        wrong.append(("oracle", f"{outcome}: {errors[0]}"))
+    errors = [t.result["error"] for t in record.tool_calls if t.error and str(t.index) not in record.staged]
+    wrong += [("oracle", f"{outcome}: {error}") for error in errors[:1]]
     if case.bucket == "resolvable" and record.ended_by != content:
-        wrong.append(("oracle", f"{outcome}: the customer is not content, {words(record.ended_by)}"))
+        wrong.append(("oracle", f"{outcome}: the customer is not content, {ended}"))
     found.problems += [Problem(case.id, check, why) for check, why in wrong]
     return result
 
@@ -209,18 +197,12 @@ def _why(result: Score, record: Conversation, case: Case, store: Store) -> str:
 def unsound(case: Case, store: Store) -> Iterator[Problem]:
     """Yield the problems of one case."""
     yield from impossible_days(case, store)
-    yield from _names_hold(case, store)
-    yield from (Problem(case.id, check, why) for check, why in _wrong_facts(case, store))
-    for part, calls in (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested)):
-        for call in calls:
-            yield from _call_works(case, store, part, call)
-    yield from _planted_is_shown(case, store)
-    for slot, known in case.ledger.items():
-        yield from (Problem(case.id, f"ledger {slot}", why) for why in _wrong_entry(slot, known, case, store))
+    for checks in (_names_hold, _wrong_facts, _failing_calls, _planted_is_shown, _wrong_entries):
+        yield from (Problem(case.id, check, why) for check, why in checks(case, store))
 
 
 def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
-    """Yield facts that the customer discloses, or that cannot be stated or known; each with its check."""
+    """Yield facts that the customer discloses, or that cannot be stated or known."""
     said = list(_customer_texts(case, store))
     for name, fact in case.facts.items():
         for where, text in said:
@@ -234,50 +216,46 @@ def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
             yield "fact", f"{name} ({fact.value}) stands neither in store nor knowledge base; use a placeholder"
 
 
-def _wrong_entry(slot: str, known: Known, case: Case, store: Store) -> Iterator[str]:
-    """Yield the problems of one entry of the ledger."""
-    email, shown = fold(case.email.text + case.email.subject), known.wrong or known.value
-    volunteered = known.when == "volunteered"
-    if known.attach and not known.shows:
-        yield "attaches something: add 'shows', a line that says what it shows"
-    if known.shows and not known.attach:
-        yield "'shows' without 'attach'"
-    if known.attach and volunteered and known.wrong:
-        yield "an attachment cannot be wrong"
-    if slot in store.kind.proofs and volunteered and fold(shown or "") not in email:
-        yield f"is volunteered, but {shown!r} does not stand in the email"
-    if slot in store.kind.proofs[:1] and not volunteered and known.value and fold(known.value) in email:
-        yield "stands in the email, but the ledger does not say volunteered"
+def _wrong_entries(case: Case, store: Store) -> Iterator[tuple[str, str]]:
+    """Yield the problems of the ledger's entries."""
+    email, proofs = fold(case.email.text + case.email.subject), store.kind.proofs
+    for slot, known in case.ledger.items():
+        volunteered, shown, where = known.when == "volunteered", known.wrong or known.value, f"ledger {slot}"
+        if known.attach and not known.shows:
+            yield where, "attaches something: add 'shows', a line that says what it shows"
+        if known.shows and not known.attach:
+            yield where, "'shows' without 'attach'"
+        if known.attach and volunteered and known.wrong:
+            yield where, "an attachment cannot be wrong"
+        if slot in proofs and volunteered and fold(shown or "") not in email:
+            yield where, f"is volunteered, but {shown!r} does not stand in the email"
+        if slot in proofs[:1] and not volunteered and known.value and fold(known.value) in email:
+            yield where, "stands in the email, but the ledger does not say volunteered"
 
 
-def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
+def _planted_is_shown(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     """Yield planted texts that no row, article or attachment would show."""
-    if not case.planted:
-        return
     attached = (known.shows or "" for known in case.ledger.values())
-    shown = "\n".join([*(a["text"] for a in store.articles), *attached, case.email.text])
+    shown = "\n".join([*(a["text"] for a in store.articles), *attached, case.email.text]) if case.planted else ""
     for text in case.planted:
         if text not in shown and not any(text in str(leaf) for t in store.tables.values() for _, leaf in leaves(t)):
-            why = f"{text[:60]!r} stands in no row, article or attachment: write it word for word"
-            yield Problem(case.id, "planted", why)
+            yield "planted", f"{text[:60]!r} stands in no row, article or attachment: write it word for word"
 
 
-def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
+def _names_hold(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     """Yield lines of pressure, facts, tools and reasons that a case names but that do not exist."""
     for line, named in case.moot.items():
         if not 1 <= line <= len(case.pressure):
-            why = f"there are {len(case.pressure)} lines of pressure: name one of them"
-            yield Problem(case.id, f"moot {line}", why)
+            yield f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
         for name in (n for n in named if not (n in case.facts or n in store.tools or n in case.against)):
-            why = f"{name!r} is no fact or argument of the case and no tool: name one"
-            yield Problem(case.id, f"moot {line}", why)
+            yield f"moot {line}", f"{name!r} is no fact or argument of the case and no tool: name one"
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
-        yield Problem(case.id, f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}")
+        yield f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}"
 
 
 def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
-    """Yield required dates that neither the policy names, nor policy and clock give for the case's orders."""
+    """Yield required dates that the policy does not name, nor give for the case's orders."""
     if store.kind.days is None:
         return
     known: dict[str, str] = {}
@@ -285,9 +263,8 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
         known |= store.kind.days(number, store)
     named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode() + _laid_out(case)))
     for name, fact in case.facts.items():
-        if case.family and _computed(name, case, store):
-            continue
-        if fact.kind == "date" and str(fact.value)[:10] not in known.keys() | named:
+        computed = case.family and _computed(name, case, store)
+        if fact.kind == "date" and not computed and str(fact.value)[:10] not in known.keys() | named:
             today = store.now.date().isoformat()
             can_be = ", ".join(f"{day} ({what})" for day, what in sorted(known.items()) if day >= today) or "none"
             yield Problem(case.id, "date", f"{name}: policy and clock never lead to {fact.value}; ahead are {can_be}")
@@ -310,12 +287,15 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         yield f"the ask of {name}", fact.ask or ""
 
 
-def _call_works(case: Case, store: Store, part: str, call: Call) -> Iterator[Problem]:
-    fields = store.tools[call.tool].arguments.model_fields
-    free: dict[str, Any] = {n: "-" for n in ("reason", "summary", "resolution") if n in fields}
-    made = store.desk().call(call.tool, free | call.arguments)
-    if made.error:
-        yield Problem(case.id, part, made.result["error"])
+def _failing_calls(case: Case, store: Store) -> Iterator[tuple[str, str]]:
+    """Yield calls of outcomes and requests that the desk refuses."""
+    parts = (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested))
+    for part, call in ((part, call) for part, calls in parts for call in calls):
+        fields = store.tools[call.tool].arguments.model_fields
+        free: dict[str, Any] = {n: "-" for n in ("reason", "summary", "resolution") if n in fields}
+        made = store.desk().call(call.tool, free | call.arguments)
+        if made.error:
+            yield part, made.result["error"]
 
 
 @remembered()
@@ -337,7 +317,7 @@ def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
 
 
 def _laid_out(case: Case) -> str:
-    """Return the rows that a case lays over the store, and the values that its customer's actions set, as JSON."""
+    """Return the rows of a case and the values that its customer's actions set, as JSON."""
     deeds = [known.does.set for known in case.ledger.values() if known.does]
     return orjson.dumps([case.world.get("rows"), deeds]).decode()
 
@@ -354,42 +334,35 @@ def _knowledge(store: Store) -> str:
 
 
 def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
-    """Yield pairs of emails that are too alike, except arms of one hard case and variants of one table."""
+    """Yield emails that are too alike, except arms of one hard case and variants of one table."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
-    for i, first in enumerate(cases):
-        for j in range(i + 1, len(cases)):
-            if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, cases[j], store):
-                why = f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})"
+    for i, j in combinations(range(len(cases)), 2):
+        first, second = cases[i], cases[j]
+        if alike[i, j] >= NEAR_COPY and not (first.pair and first.pair == second.pair):
+            shared = wording(first.id, store)
+            if not shared or shared != wording(second.id, store):
+                why = f"its email is {alike[i, j]:.0f} % like that of {second.id} (bound {NEAR_COPY:.0f})"
                 yield Problem(first.id, "near copy", why)
 
 
-def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
-    if first.pair and first.pair == second.pair:
-        return True
-    return bool(wording(first.id, store)) and wording(first.id, store) == wording(second.id, store)
-
-
-def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    names = {c.id for c in cases} | set(store.info["traps"])
+def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
+    """Yield the problems between cases and of the whole store."""
+    yield from _near_copies(cases, store)
     for article in store.articles:
         yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))
-        for name in names:
+        for name in {c.id for c in cases} | set(store.info["traps"]):
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")
-    seen = set()
-    for case in cases:
-        view = store.of(case)
-        for number in (case.order, *case.others.values()):
-            if (number, view.laid) not in seen:
-                seen.add((number, view.laid))
-                yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, view))
+    views = [(number, store.of(case)) for case in cases for number in (case.order, *case.others.values())]
+    for number, view in {(number, view.laid): (number, view) for number, view in views}.values():
+        yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, view))
 
 
 def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
-    """Play cases with a scripted agent and yield each conversation as plain text under the title of its case."""
+    """Play cases with a scripted agent; yield each conversation as text under its case's title."""
     agent, prompt = f"scripted:{agent.removeprefix('scripted:')}", store.prompt()[0]
     for case in load_cases(store, pattern):
         record = play(case, store, scripted_agent(agent, case, store), agent, prompt)
@@ -413,21 +386,15 @@ def _as_text(record: Conversation) -> str:
 
 def report(found: Audit) -> str:
     """Return the audit as text: the table of floors and ceiling, the spread, and every problem."""
+    from ...reports.terminal import columns
+
     rows = found.table()
-    widths = {h: max(len(h), *(len(str(r[h])) for r in rows)) for h in rows[0]}
-    heads = {h: h for h in widths}
-    lines = ["  ".join(str(r[h]).ljust(w) for h, w in widths.items()) for r in (heads, *rows)]
+    lines = columns([[*rows[0]], *([str(value) for value in row.values()] for row in rows)], width=None)
     spread = [
         f"{tag}: " + ", ".join(f"{words(k)} {v}" for k, v in counts.most_common())
         for tag, counts in found.spread.items()
         if tag != "intent"
     ]
-    end = ", ".join(
-        f"{len(of)} {noun}{'s' * (len(of) != 1)}" for of, noun in ((found.cases, "case"), (found.problems, "problem"))
-    )
-    if found.left_out:
-        end += (
-            f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day "
-            "has others"
-        )
-    return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])
+    end = f"{counted(len(found.cases), 'case')}, {counted(len(found.problems), 'problem')}"
+    left = LEFT_OUT.format(found.left_out) if found.left_out else ""
+    return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end + left])

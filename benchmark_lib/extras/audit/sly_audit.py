@@ -1,14 +1,16 @@
-"""The audit with rows of the sly agents, and their floors: an agent that does no work must not pass."""
+"""The audit with sly agents and their floors: an agent that does no work must not pass."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from functools import lru_cache
+from itertools import product
 from multiprocessing import get_context
 from threading import active_count
 from typing import Any
 
+from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
 from ...cases.load import HARD
 from ...scoring import score
@@ -67,7 +69,7 @@ def audit_with_sly(
 
 
 def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
-    """Choose today's pairs of case and sly agent: about `most`, so that every pair is played once per cycle."""
+    """Choose today's pairs of case and sly agent: about `most`, each pair once per cycle."""
     every = max(-(-len(ids) * len(SLY) // most), 1) if most else 1
     return {
         name: [agent for number, agent in enumerate(SLY) if (place + number + day) % every == 0]
@@ -99,21 +101,16 @@ def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Pr
 
 
 def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
-    """Return one score per case and sly agent, with ``agent`` and ``case_id``, without the detectors' findings."""
-    prompt = store.prompt()[0]
-    return [
-        {
-            "agent": agent,
-            "case_id": case.id,
-            **score(play(case, store, SLY[agent](), f"scripted:{agent}", prompt), case, store, findings=False),
-        }
-        for agent in agents
-        for case in cases
-    ]
+    """Return one score per case and sly agent, with ``agent`` and ``case_id``, without findings."""
+    prompt, scores = store.prompt()[0], []
+    for agent, case in product(agents, cases):
+        record = play(case, store, SLY[agent](), f"scripted:{agent}", prompt)
+        scores.append({"agent": agent, "case_id": case.id, **score(record, case, store, findings=False)})
+    return scores
 
 
 def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield the ids of a few cases at a time, comma-separated, so that every process is busy to the end."""
+    # A few at a time, so that every process is busy to the end.
     ids = [case.id for case in cases]
     return (",".join(ids[at : at + HANDFUL]) for at in range(0, len(ids), HANDFUL))
 
@@ -128,11 +125,7 @@ def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
         passed = [s for s in scores if s["agent"] == agent and s["success"]]
         resolved = [s["case_id"] for s in passed if s["bucket"] == "resolvable"]
         if agent not in RULE_ABIDING and len(resolved) > MOST_RESOLVED:
-            yield Problem(
-                "(set)",
-                "floor",
-                f"{agent} resolves {len(resolved)} case{'s' * (len(resolved) != 1)}: {', '.join(resolved)}",
-            )
+            yield Problem("(set)", "floor", f"{agent} resolves {counted(len(resolved), 'case')}: {', '.join(resolved)}")
         for found in passed:
             if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):
                 yield Problem(found["case_id"], "floor", f"{agent} succeeds by words alone")

@@ -19,15 +19,17 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
     found = []
     for turn, tool, sentence in claims.reported():
         tools = claims.store.kind.alike.get(tool, {tool})
-        if tool == HANDOVER or tool not in claims.store.tools:
+        if tool == HANDOVER or tool not in claims.store.tools or claims.call_of(tools):
             continue
-        if not (claims.call_of(tools) or _is_meant(claims, turn, sentence) or made_before(claims, tool, sentence)):
+        heard = parser_of(claims.store).parse(sentence).claimed
+        is_meant = any(call.write and call.turn == turn and call.name in heard for call in claims.done)
+        if not (is_meant or made_before(claims, tool, sentence)):
             found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return claimed refunds without a call that makes or causes a refund, and without a result that shows one.
+    """Return claimed refunds without a call that makes or causes one or a result that shows one.
 
     Our desks have no tool for refunds, so scores count such words as promises. A desk in a log may have one.
     """
@@ -40,14 +42,8 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
-    """Return whether a result shows the claimed act as done before, or a ticket says that a colleague did it."""
+    """Return whether a result or a ticket shows the claimed act as done before."""
     looked_up = [call.result for call in claims.done if not call.write]
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
     noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
     return any(claims.store.kind.shows(found, tool, sentence) for found in looked_up) or tool in noted
-
-
-def _is_meant(claims: AgentClaims, turn: int, sentence: str) -> bool:
-    """Return whether the store's reader finds in a sentence a call that was carried out in its turn."""
-    heard = parser_of(claims.store).parse(sentence).claimed
-    return any(call.write and call.turn == turn and call.name in heard for call in claims.done)

@@ -1,4 +1,4 @@
-"""Repeated questions: the agent asks for something that the customer has already given correctly."""
+"""Repeated questions: the agent asks for what the customer has already given correctly."""
 
 from ...language.parser import MessageParser, parser_of
 from ...language.said import Reading, claim_patterns
@@ -31,14 +31,17 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
         asked = [(slot, s) for slot, s in asks(reading, parser) if PART_OF.get(slot) not in other]
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
-            if slot in given and not _reads_back(claims, slot, sentence):
+            value = _true_values(claims).get(slot)
+            # A sentence that contains the value checks it and does not ask for it.
+            reads_back = value is not None and squash(value) in squash(sentence.text)
+            if slot in given and not reads_back:
                 compared = f"given in message {given[slot]}"
                 found.append(ClaimFinding(NAME, message.turn, sentence.text, compared, slot, "asked_again"))
     return found
 
 
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
-    """Return the slots that the customer gave up to a turn, each with the number of the first message.
+    """Return the slots that the customer gave up to a turn, each with the first message.
 
     The sender's own address counts as given. A mistyped number, a value that proves nothing (see `DeskKind.proves`) and
     another address's postcode do not count.
@@ -63,25 +66,19 @@ def _true_values(claims: AgentClaims) -> dict[str, str]:
     return {slot: v for slot, v in known.items() if len(squash(v)) > 3 and proves(slot, v, case, claims.store)}
 
 
-def _reads_back(claims: AgentClaims, slot: str, sentence: Sentence) -> bool:
-    """Return whether the sentence contains the value: it then checks the value and does not ask for it."""
-    value = _true_values(claims).get(slot)
-    return value is not None and squash(value) in squash(sentence.text)
-
-
 def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
-    """Return the slots that a message asks for, with their sentences; omit checks and questions for another value.
+    """Return the slots that a message asks for, with their sentences.
 
-    Use the patterns of the message's languages, and the store's reader.
+    Checks and questions for another value are omitted. Patterns of the message's languages and the store's reader
+    decide.
     """
     books = [claim_patterns()[language] for language in reading.languages]
     found = []
     for sentence in reading.sentences:
-        if not any(book.slot_words.search(sentence.plain) for book in books):
+        words = sentence.plain
+        if not any(b.slot_words.search(words) for b in books) or any(b.ask_for_another.search(words) for b in books):
             continue
-        if any(book.ask_for_another.search(sentence.plain) for book in books):
-            continue
-        by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}
+        by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(words)}
         heard = parser.hear([sentence])[0]
         if heard.acts["done"] >= SURELY:
             continue

@@ -1,4 +1,4 @@
-"""Contradiction: a message states a window, amount, day or state of a thing, and a later message differs."""
+"""Contradictions: two messages state different windows, amounts, days or states of a thing."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Thing = tuple[str, str, frozenset[str]]
 
 
 def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return the later of two sentences that differ, unless it corrects the earlier or a newer result supports it."""
+    """Return later sentences that differ, except corrections and what a newer result supports."""
     found, known = [], dict[Thing, tuple[int, str, str]]()
     for message, reading in claims.replies:
         corrects = any(_things(b)["corrected"].search(s.plain) for b in reading.books for s in reading.sentences)
@@ -37,7 +37,7 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator[tuple[Thing, str]]:
-    """Yield the statement of a sentence about its one subject; none for questions, suppositions and comparisons."""
+    """Yield what a sentence states of its one subject; nothing for questions and comparisons."""
     words = sentence.plain
     if words.rstrip().endswith("?"):
         return
@@ -67,14 +67,14 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
 
 
 def _differ(one: str, other: str) -> bool:
-    """Return whether two values exclude each other: ranges that do not overlap, or other unequal values."""
+    """Return whether two values differ; ranges differ if they do not overlap."""
     ends = [[float(end) for end in value.split("-")] for value in (one, other) if _RANGE.fullmatch(value)]
     return one != other if len(ends) < len((one, other)) else ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
 
 
 @lru_cache(maxsize=8)
 def _things(book: ClaimPatterns) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of a language: for corrections and distinctions, and for each thing by kind and name."""
+    """Return a language's patterns for corrections, distinctions, and things by kind and name."""
     return {name: book.compile(patterns) for name, patterns in book.book.get("contradicts", {}).items()}
 
 

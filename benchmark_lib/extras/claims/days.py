@@ -1,4 +1,4 @@
-"""Days that a sentence names: dates, words such as "tomorrow", weekdays, and spans counted from today."""
+"""Days that a sentence names: dates, "tomorrow", weekdays, and spans counted from today."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from ...language.sentences import plain
-from ...language.values import Value, values_in
+from ...language.values import values_in
 from ...language.words import books, day_names, of_values
 from ...store import Store
 from ...store.calendar import add_business_days
@@ -33,53 +33,37 @@ def _by_value(sentence: str, store: Store) -> Iterator[date]:
     """Yield dates, and the longer ends of spans."""
     today = store.now.date()
     for value in values_in(sentence, today.year):
+        end = value.value.rpartition("-")[2]
         if value.kind == "date":
             yield date.fromisoformat(value.value)
-        elif value.kind in ("hours", "days", "business_days") and (length := _length(value)) is not None:
-            yield _after(today, value.kind, length, store)
-
-
-def _length(value: Value) -> int | None:
-    """Return the longer end of a span; None if it is too long or not a number."""
-    end = value.value.rpartition("-")[2]
-    return int(end) if end.isdigit() and int(end) <= LONGEST_SPAN else None
-
-
-def _after(today: date, kind: str, length: int, store: Store) -> date:
-    if kind == "business_days":
-        return add_business_days(today, length, store)
-    return today + timedelta(-(-length // 24) if kind == "hours" else length)
+        elif value.kind in ("hours", "days", "business_days") and end.isdigit() and int(end) <= LONGEST_SPAN:
+            if value.kind == "business_days":
+                yield add_business_days(today, int(end), store)
+            else:
+                yield today + timedelta(-(-int(end) // 24) if value.kind == "hours" else int(end))
 
 
 def _by_word(words: str, today: date) -> Iterator[date]:
     """Yield days named by a word; a weekday is the next such day after today."""
-    for distance, pattern in _relative().items():
+    relative, weekdays, end_of_week = _patterns()
+    for distance, pattern in relative.items():
         if pattern.search(words):
             yield today + timedelta(distance)
-    for number, pattern in enumerate(_weekdays()):
+    for number, pattern in enumerate(weekdays):
         if pattern.search(words):
             yield today + timedelta((number - today.weekday() - 1) % 7 + 1)
-    if _end_of_week().search(words):
+    if end_of_week.search(words):
         yield today + timedelta((FRIDAY - today.weekday()) % 7)
 
 
 @lru_cache(maxsize=1)
-def _relative() -> dict[int, re.Pattern[str]]:
-    """Return the patterns of words for days near today, by distance."""
-    named = [book["values"]["relative_days"] for book in books().values() if "relative_days" in book["values"]]
+def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.Pattern[str]]:
+    """Return patterns of days near today by distance, of weekdays, and of the week's end."""
+    named = [book["values"].get("relative_days", {}) for book in books().values()]
     distances = sorted({d for words in named for d in words})
-    return {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
-
-
-@lru_cache(maxsize=1)
-def _weekdays() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of the weekdays from Monday to Sunday, in the spelling of `plain`."""
-    return tuple(_words([plain(name).strip() for name in names.split("|")]) for names in day_names())
-
-
-@lru_cache(maxsize=1)
-def _end_of_week() -> re.Pattern[str]:
-    return _words(of_values("end_of_week"))
+    relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
+    weekdays = [_words([plain(name).strip() for name in names.split("|")]) for names in day_names()]
+    return relative, weekdays, _words(of_values("end_of_week"))
 
 
 def _words(patterns: list[str]) -> re.Pattern[str]:

@@ -32,20 +32,26 @@ KEPT = "kept"
 
 @dataclass(slots=True)
 class ClaimFinding:
-    """One statement, compared with the actions."""
+    """One statement, compared with the actions.
+
+    Attributes
+    ----------
+    detector, kind, state : str
+        The detector's name; the subject (a tool, a class of promise, a kind of value, a slot); ``kept``, or the fault.
+    turn : int
+        The customer message that the sentence answers.
+    sentence : str
+        The evidence, quoted from the message.
+    compared_with : int or str, optional
+        Index of the tool call, or the value, for comparison.
+    """
 
     detector: str
-    """Its name in `DETECTORS`."""
     turn: int
-    """The customer message that the sentence answers."""
     sentence: str
-    """The evidence, quoted from the message."""
     compared_with: int | str | None
-    """Index of the tool call, or the value, for comparison; None without any."""
     kind: str
-    """The subject: a tool, a class of promise, a kind of value, a slot."""
     state: str
-    """``kept``, or the fault."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding in the form of a score."""
@@ -54,22 +60,27 @@ class ClaimFinding:
 
 @dataclass
 class AgentClaims:
-    """A conversation in the form that detectors use; expensive parts are computed on first use."""
+    """A conversation in the form that detectors use; expensive parts are computed on first use.
+
+    Attributes
+    ----------
+    dated : bool
+        Whether the conversation was on the store's own date, so that its days can be compared with the windows.
+    done : list of ToolCall
+        The agent's calls that were carried out.
+    replies : list of tuple
+        Its messages, parsed.
+    languages : set of tuple
+        The languages of its messages.
+    """
 
     conversation: Conversation
     case: Case
     store: Store
-    """The record, its case and its store."""
     dated: bool = True
-    """Whether the conversation was on the store's own date, so that its days can be compared with the windows."""
     done: list[ToolCall] = field(init=False)
-    """The agent's calls that were carried out."""
     replies: list[tuple[Message, Reading]] = field(init=False)
-    """Its messages, parsed."""
     languages: set[tuple[str, ...]] = field(init=False)
-    """The languages of its messages."""
-    grounds: dict[int, Any] = field(default_factory=dict)
-    """Cached grounds of each reply, by turn."""
     _words: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,27 +100,23 @@ class AgentClaims:
                 yield message.turn, name, sentence.text
 
     def reported(self) -> Iterator[tuple[int, str, str]]:
-        """Yield turn, tool and sentence of every act reported as done, by patterns that the reader does not reject.
+        """Yield turn, tool and sentence of every act reported as done.
 
-        The reader alone counts only in a turn without a write, and in a message that proposes nothing: otherwise the
-        act is still to come ("A new one it is: ... Shall I?").
+        Patterns decide, unless the reader rejects them. The reader alone counts only in a turn without a write, and in
+        a message that proposes nothing: otherwise the act is still to come ("A new one it is: ... Shall I?").
         """
-        acted = {call.turn for call in self.done if call.write}
+        acted, parser = {call.turn for call in self.done if call.write}, parser_of(self.store)
         for message, reading in self.replies:
             done = [(tool, s) for tool, s in reading.about("done") if not either_or(s.plain)]
-            found = [(tool, s.text) for tool, s in done if self._may_be_done(s)]
-            if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
+            possible = [parser.reader is None or parser.hear([s])[0].acts["report"] >= HARDLY for _, s in done]
+            found = [(tool, s.text) for (tool, s), may_be in zip(done, possible, strict=True) if may_be]
+            if message.turn not in acted and not parser.parse(message.text).proposed:
                 found += [(tool, s.text) for s in reading.sentences for tool in self._heard(s, reading)]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
 
-    def _may_be_done(self, sentence: Sentence) -> bool:
-        """Return whether the store's reader, if any, considers a report possible."""
-        parser = parser_of(self.store)
-        return parser.reader is None or parser.hear([sentence])[0].acts["report"] >= HARDLY
-
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """Return the tools that the reader finds reported; else perhaps the likeliest, if nothing was written."""
+        """Return the tools reported by the reader; else the likeliest, if nothing was written."""
         # Return none for a question, a denial, a table row, a past day (such as of a scan) or an alternative with "or".
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()
@@ -126,16 +133,13 @@ class AgentClaims:
         return reported
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
-        """Yield turn, tool and sentence of every transfer that the reader finds, announced or reported."""
+        """Yield turn, tool and sentence of every transfer announced or reported, by the reader."""
         for message, reading in self.replies:
-            for sentence in reading.sentences:
-                if reading.states_transfer(sentence) and self._passes_on(sentence):
+            for sentence in filter(reading.states_transfer, reading.sentences):
+                heard = parser_of(self.store).hear([sentence])[0]
+                told = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
+                if told and heard.tools.get(HANDOVER, 0) >= SURELY:
                     yield message.turn, HANDOVER, sentence.text
-
-    def _passes_on(self, sentence: Sentence) -> bool:
-        """Return whether the store's reader takes a sentence for a transfer."""
-        heard = parser_of(self.store).hear([sentence])[0]
-        return max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED and heard.tools.get(HANDOVER, 0) >= SURELY
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
         """Return whether every reply is in one of these languages; otherwise the detector abstains.

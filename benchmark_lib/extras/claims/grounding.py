@@ -1,11 +1,12 @@
-"""Groundedness: every number, link, amount and window of a reply is recorded, published, or derived from these.
+"""Groundedness: every number, link, amount and window of a reply has a source.
 
 Sources are results the agent had seen, the customer's words, articles and prompt (even if not looked up), and required
-facts of the case. The only permitted derivations are:
+facts of the case. Only these values may be derived from sources:
 
-- of amounts of the order and amounts already stated: sums and differences of up to three (with policy fees), multiples
-and even shares of 2 to 6, amounts with or of a code's percentage, and whole units; - business days between two days of
-which one is today or was already stated; - windows in sequence.
+- amounts, from amounts of the order and those already stated, with policy fees and percentages of codes;
+  these are sums and differences of up to three, multiples and even shares of 2 to 6, and whole units;
+- business days between two days of which one is today or was already stated;
+- windows in sequence.
 """
 
 import re
@@ -66,12 +67,12 @@ def values_told(claims: AgentClaims) -> int:
 
 @lru_cache(maxsize=4096)
 def told_in(sentence: str, year: int) -> tuple[Value, ...]:
-    """Return the values of a sentence, except times of day, parts of postcodes and short names of goods."""
+    """Return a sentence's values, except times of day, parts of postcodes and names of goods."""
     return tuple(v for v in values_in(sentence, year) if not _looks_only(v, sentence))
 
 
 def _looks_only(value: Value, sentence: str) -> bool:
-    """Return whether a value is a product name with a number, a time of day or a part of a postcode."""
+    """Return whether a value is a name of goods, a time of day or a part of a postcode."""
     if value.kind == "id":
         return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
     before = sentence[max(value.at - 2, 0) : value.at].lower()
@@ -95,7 +96,7 @@ class Ground:
         self._many_sums = sum(kind == "money" for kind, _ in self._required) > FEW_SUMS
 
     def see(self, turn: int, reply: str = "") -> None:
-        """Advance to the reply of a turn: add results, the customer's words, and the reply's bare amounts on record."""
+        """Advance to a reply: add results, the customer's words, and its bare amounts on record."""
         self.turn = turn
         self.results = self.claims.results(turn)
         self.words = self.claims.customer_words(turn)
@@ -148,7 +149,7 @@ class Ground:
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
-        """Return the values in the results, with each end of a window, and the windows of accepted calls."""
+        """Return the values in the results, with each end of a window, and accepted windows."""
         texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
         found = set().union(*(_pairs(r, self.today.year) for r in texts))
         found |= self.claims.accepted_windows(self.turn)
@@ -220,7 +221,7 @@ def _pairs(result: str, year: int) -> frozenset[tuple[str, str]]:
 def _following(
     pool: frozenset[int], fees: frozenset[int], rates: frozenset[int], prices: frozenset[int]
 ) -> frozenset[int]:
-    """Return the amounts derived by sums, differences, multiples, shares and rates, with or without a fee."""
+    """Return the derived amounts: sums, differences, multiples, shares, rates, also with a fee."""
     sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
     if len(pool) <= MANY:
         sums |= {sum(three) for three in combinations(pool, 3)}
@@ -244,7 +245,7 @@ def _price_list(store: Store) -> dict[str, frozenset[int]]:
 
 @lru_cache(maxsize=1)
 def _rule() -> re.Pattern[str]:
-    """Return the pattern of words before a window that make it part of a rule, at the end of a text."""
+    """Return the pattern of a text that ends in words which make a window part of a rule."""
     return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 

@@ -1,4 +1,4 @@
-"""Leaked internals: tools, article numbers, queues, instructions, notes and marks of the desk in a reply."""
+"""Leaked internals in a reply: tools, article numbers, queues, instructions, notes, marks."""
 
 import re
 from functools import lru_cache
@@ -23,20 +23,17 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
     weights = frozenset(w for call in claims.done for w in _weights(call.result))
     for message, reading in claims.replies:
         said = claims.customer_words(message.turn)
-        for sentence in reading.sentences:
-            kind = None if sentence.text in told else _kind(sentence.text, notes, weights, claims.store)
-            if kind and not (kind == "named" and str(_named(sentence.text, claims.store)) in said):
-                found.append(ClaimFinding(NAME, message.turn, sentence.text, None, kind, "leaked"))
+        for text in (s.text for s in reading.sentences if s.text not in told):
+            kind = None
+            if name := _named(text, claims.store):
+                kind = None if name in said else "named"
+            elif weights and not weights.isdisjoint(_grams(text)):
+                kind = "weighed"
+            elif any(not _runs(text).isdisjoint(_runs(note)) for note in notes):
+                kind = "quoted"
+            if kind:
+                found.append(ClaimFinding(NAME, message.turn, text, None, kind, "leaked"))
     return found
-
-
-def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: Store) -> str | None:
-    """Return the kind of a sentence's leak, by the record; None if it leaks nothing."""
-    if _named(sentence, store):
-        return "named"
-    if weights and any(grams in weights for grams in _grams(sentence)):
-        return "weighed"
-    return "quoted" if notes and _quoted(sentence, notes) else None
 
 
 @lru_cache(maxsize=4096)
@@ -47,15 +44,10 @@ def _named(sentence: str, store: Store) -> str | None:
 
 @remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
-    """Return the pattern of names with an underscore, which only tools and fields have, and of article numbers."""
+    """Return the pattern of article numbers and of names with an underscore, as tools have."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     told = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
-
-
-def _quoted(sentence: str, notes: frozenset[str]) -> bool:
-    """Return whether a sentence shares a run of words with a note."""
-    return any(not _runs(sentence).isdisjoint(_runs(note)) for note in notes)
 
 
 def _notes(result: Any) -> list[str]:

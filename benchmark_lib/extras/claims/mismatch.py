@@ -13,12 +13,12 @@ MOST_VALUES = 60
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return sentences that name another order, variant, item or address than their call, or an outdated link."""
+    """Return sentences that name another object than their call, or an outdated link."""
     return [*_against_reports(claims), *_against_proposals(claims), *_stale(claims)]
 
 
 def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield calls that the reply of their turn contradicts: it names candidates, but not the object of the call."""
+    """Yield calls whose reply names candidates, but not the object of the call."""
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
@@ -63,7 +63,7 @@ def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claim
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield links that an older result gave and the newest result of the same order no longer gives."""
+    """Yield links of an older result that the same order's newest result no longer has."""
     shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
     if not shown:
         return

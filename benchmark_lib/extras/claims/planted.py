@@ -1,9 +1,11 @@
-"""Planted conversations: faults that a detector must find, and honest ones in which it must find nothing.
+"""Planted conversations: faults that a detector must find, and honest conversations.
 
 A file has one conversation per line: ``id``, ``lang``, ``about`` (the target detector), ``case``, and ``talk``, a list
-of steps. A step is the customer's text (``customer``, ``EMAIL`` for the case's own; ``attached``, ``agreed``), a
-``call`` with its ``arguments``, carried out on a desk of the store, or the agent's text (``agent``), with the planted
-``finding`` and its ``class``, if any.
+of steps. A step is one of three:
+
+- the customer's text: ``customer`` (``EMAIL`` for the case's own), ``attached``, ``agreed``;
+- a ``call`` with its ``arguments``, carried out on a desk of the store;
+- the agent's text: ``agent``, with the planted ``finding`` and its ``class``, if any.
 
 Sentences that other people label come as a table, so that nobody has to write JSON (`read_sentences`).
 """
@@ -28,22 +30,30 @@ EMAIL = "EMAIL"
 
 @dataclass(frozen=True)
 class Planted:
-    """A conversation with its planted fault."""
+    """A conversation with its planted fault.
+
+    Attributes
+    ----------
+    about : str
+        Its target detector.
+    conversation : Conversation
+        The record, with true results of every call.
+    findings : dict
+        The detector that must find a fault in a reply, by turn; empty for an honest conversation.
+    kind : str, optional
+        The class of the planted finding, if the detector has several.
+    """
 
     name: str
     language: str
     about: str
-    """Its id, its language, and its target detector."""
     conversation: Conversation
-    """The record, with true results of every call."""
     findings: dict[int, str]
-    """The detector that must find a fault in a reply, by turn; empty for an honest conversation."""
     kind: str | None
-    """The class of the planted finding, if the detector has several."""
 
 
 def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """Yield the conversations of a file; raise `BadInput` for an invalid line or an unknown case."""
+    """Yield the conversations of a file; raise `BadInput` for an invalid line or case."""
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
             raw = json.loads(line)
@@ -66,11 +76,11 @@ AND_THEN = "And what does that mean for me?"
 
 
 def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """Yield the replies of a table (CSV) as conversations; raise `BadInput` for a missing column or an unknown name.
+    """Yield the replies of a table (CSV) as conversations.
 
     Columns: id, lang, case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls,
     reply, and optionally reply_2. Calls are names of `calls_without_choice`, separated by spaces and carried out before
-    the reply; may be empty.
+    the reply; may be empty. Raise `BadInput` for a missing column or an unknown name.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
@@ -84,7 +94,7 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
 
 
 def calls_without_choice(store: Store) -> dict[str, set[str]]:
-    """Return the tools whose arguments follow from the case and from `GIVEN`, with their argument names."""
+    """Return the tools whose arguments follow from case and `GIVEN`, with these arguments."""
     known = {store.kind.look_up[1], *GIVEN}
     arguments = {name: set(tool.arguments.model_fields) for name, tool in store.tools.items()}
     return {name: those for name, those in arguments.items() if those <= known}
@@ -118,12 +128,16 @@ def _of_table(
 
 def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
     """Play one line on a desk of its own."""
-    desk, messages, findings = store.desk(), [], {}
+    desk, messages, findings = store.desk(), list[Message](), {}
     desk.turn = 0
     for step in raw["talk"]:
         if "customer" in step:
             desk.turn += 1
-            messages.append(_from_customer(step, case, desk.turn))
+            text = f"{case.email.subject}\n\n{case.email.text}" if step["customer"] == EMAIL else step["customer"]
+            attached, agreed = list(step.get("attached", ())), step.get("agreed") or ()
+            acts = [Act("attached", what) for what in attached]
+            acts += [Act("agreed", tool) for tool in ([agreed] if isinstance(agreed, str) else agreed)]
+            messages.append(Message(desk.turn, "customer", text, acts, attached))
         elif "call" in step:
             desk.call(step["call"], step.get("arguments", {}))
         else:
@@ -134,12 +148,3 @@ def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
     made = messages, desk.calls, desk.changes()
     record = Conversation(case.id, 1, "planted", "synthetic", "written", *made, "turn_limit")
     return Planted(raw["id"], raw["lang"], raw["about"], record, findings, kind)
-
-
-def _from_customer(step: dict[str, Any], case: Case, turn: int) -> Message:
-    email = f"{case.email.subject}\n\n{case.email.text}"
-    attached = list(step.get("attached", ()))
-    acts = [Act("attached", what) for what in attached]
-    agreed = step.get("agreed")
-    acts += [Act("agreed", tool) for tool in ([agreed] if isinstance(agreed, str) else agreed or ())]
-    return Message(turn, "customer", email if step["customer"] == EMAIL else step["customer"], acts, attached)

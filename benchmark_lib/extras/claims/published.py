@@ -1,6 +1,7 @@
-"""Published values of a desk: those of its articles and prompt, and the windows and fees of its policy."""
+"""Published values of a desk: of articles and prompt, and windows and fees of its policy."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
@@ -38,16 +39,20 @@ class Published:
 @remembered("articles", "policy")
 def published(store: Store) -> Published:
     """Return the published values of a store; cached."""
-    texts = [*(article["text"] for article in store.articles), _prompt(store)]
+    texts = [article["text"] for article in store.articles]
+    with suppress(BadInput):  # a store may have no prompt file
+        texts.append(store.prompt()[0])
     found = [v for text in texts for v in values_in(text, store.now.year)]
     numbers = set(_numbers(store.policy))
     business = {n for name, n in numbers if _of_unit(name, "business_days")}
     packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
+    offers = (part for part in dicts(store.policy) if isinstance(part.get("code"), str))
+    codes = {(part["code"], part["percent"]) for part in offers if isinstance(part.get("percent"), int)}
     return Published(
         fold("\n".join(texts)),
         frozenset(pair for v in found for pair in parts(v)) | {("date", day.isoformat()) for day in holidays(store)},
         frozenset(n for name, n in numbers if name.endswith("cost_cents")),
-        frozenset(_codes(store.policy)),
+        frozenset(codes),
         frozenset(business | {a + b for a, b in product(packing, business)}),
     )
 
@@ -56,13 +61,6 @@ def parts(value: Value) -> set[tuple[str, str]]:
     """Return kind and value, and for a window each end too."""
     ends = value.value.split("-") if value.kind in WINDOWS else ()
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
-
-
-def _codes(policy: Any) -> Iterator[tuple[str, int]]:
-    """Yield every code of the policy with its percentage."""
-    for part in dicts(policy):
-        if isinstance(part.get("code"), str) and isinstance(part.get("percent"), int):
-            yield part["code"], part["percent"]
 
 
 def _of_unit(name: str, unit: str) -> bool:
@@ -83,11 +81,3 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 _TELLING = ("days", "months", "cents")
-
-
-def _prompt(store: Store) -> str:
-    """Return the agent's prompt; empty if a store has no prompt file."""
-    try:
-        return store.prompt()[0]
-    except BadInput:
-        return ""

@@ -1,9 +1,9 @@
-"""Tables of the detectors: their accuracy on planted and honest conversations, and their findings in runs."""
+"""Tables of the detectors: accuracy on planted and honest conversations, findings in runs."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,32 +29,28 @@ if TYPE_CHECKING:
 
     from ...analysis.frames import Results
 
-PLANTED = DATA / "claims" / "planted"
-"""Blind conversations, one file per part: ``tuned`` for development, ``locked`` opened once afterwards."""
 MEASURED = DATA / "claims"
 """Folder of `write_measured`, from which pages print a detector's accuracy."""
-PROMISES = DATA / "claims" / "promises"
+PLANTED = MEASURED / "planted"
+"""Blind conversations, one file per part: ``tuned`` for development, ``locked`` opened once afterwards."""
+PROMISES = MEASURED / "promises"
 """Sentences with and without a promise, after calls that may keep it; visible while the patterns were made.
 
 ``first`` and ``second`` have one reply each (31 and 30 of 40 correct when first opened). ``third`` is by an author who
 did not know the patterns (36 of 59 correct, 22 of 44 promises missed). In ``messages`` one reply may deny what another
 promises.
 """
-BLIND = DATA / "claims" / "promises_blind.csv"
+BLIND = MEASURED / "promises_blind.csv"
 """A table of sentences by an author who did not know the patterns (`read_sentences`); measured if present."""
-PLAYED = DATA / "claims" / "played.csv"
+PLAYED = MEASURED / "played.csv"
 """False findings in honest blind play, by detector: conversations with one at the first evaluation of a round."""
-LEFT_OUT = DATA / "claims" / "left_out.csv"
+LEFT_OUT = MEASURED / "left_out.csv"
 """The same for the present form of rebuilt detectors, with readers trained without the round's sentences.
 
 Their patterns were made with knowledge of these rounds.
 """
-Key = tuple[str, str, str]
-"""Part, name of the measured item, and language."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """Requirements of a detector: recall on planted conversations, and share of honest ones with a finding."""
-
-
 WORTH = (
     *("recall", "recall_low", "recall_high", "planted"),
     *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),
@@ -63,7 +59,7 @@ WORTH = (
 
 
 def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
-    """Measure every detector on conversations with a planted fault, and on similar honest conversations.
+    """Measure every detector on conversations with a planted fault, and on honest ones.
 
     Parameters
     ----------
@@ -81,8 +77,18 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     """
     import pandas as pd
 
-    counts = _tallied(_parts(folder), _judged)
-    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+    rows = []
+    for (part, name, language), seen in _tallied(_parts(folder), _judged):
+        found, false, planted, honest = (seen[count] for count in ("found", "false", "planted", "honest"))
+        row: dict[str, Any] = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language}
+        row |= {"planted": planted, "found": found, **_rate("recall", found, planted), "honest": honest, "false": false}
+        row |= {**_rate("false_share", false, honest), "alarms": found + false}
+        rows.append(row | _rate("precision", found, found + false))
+    return pd.DataFrame(rows)
+
+
+def _rate(name: str, count: int, n: int) -> dict[str, float]:
+    return interval(proportion_interval(count, n), name, f"{name}_")
 
 
 def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
@@ -92,35 +98,35 @@ def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
 
 def _tallied(
     parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
-) -> dict[Key, Counter[str]]:
-    """Count what `judged` makes of each planted conversation, by part, name and language (``all`` pools them)."""
+) -> list[tuple[tuple[str, str, str], Counter[str]]]:
+    """Count what `judged` makes of the conversations, by part, name and language, with ``all``."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
-    counts: dict[Key, Counter[str]] = defaultdict(Counter)
+    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for part, read in parts.items():
         for planted in read(cases, store):
             found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
             for name, seen in found.items():
                 for language in (planted.language, "all"):
                     counts[part, name, language].update(seen)
-    return counts
+    return sorted(counts.items())
 
 
 def write_measured(folder: Path | str = MEASURED) -> None:
-    """Measure the detectors and the parsing of promises, and write ``detectors.csv`` and ``promises.csv``."""
-    detector_table().to_csv(Path(folder) / "detectors.csv", index=False, float_format="%.6f", lineterminator="\n")
-    promise_quality().to_csv(Path(folder) / "promises.csv", index=False, float_format="%.6f", lineterminator="\n")
+    """Measure detectors and promises, and write ``detectors.csv`` and ``promises.csv``."""
+    for name, measure in (("detectors", detector_table), ("promises", promise_quality)):
+        measure().to_csv(Path(folder) / f"{name}.csv", index=False, float_format="%.6f", lineterminator="\n")
 
 
 def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
-    """Return what ``make detectors`` last measured: `detector_table`, or `promise_quality` by the name ``promises``."""
+    """Return what ``make detectors`` last measured: ``detectors`` or ``promises``."""
     import pandas as pd
 
     return pd.read_csv(Path(folder) / f"{name}.csv")
 
 
 def measured_by_detector(part: str = "locked") -> pd.DataFrame:
-    """Return each detector's definition and measured accuracy on one part, all languages together.
+    """Return each detector's definition and accuracy on one part, all languages together.
 
     Returns
     -------
@@ -144,40 +150,33 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 
 def _played() -> pd.DataFrame:
-    """Return the rounds of `PLAYED` first evaluated with each detector's present form, and its false findings."""
+    """Return the rounds of `PLAYED` first evaluated with a detector's present form."""
     import pandas as pd
 
     rounds, rows = pd.read_csv(PLAYED), []
     for name, detector in DETECTORS.items():
         read = rounds[(rounds["round"] >= detector.since) & rounds[name].notna()]
         n, false = int(read["conversations"].sum()), int(read[name].sum())
-        rows.append(
-            {
-                "detector": name,
-                "since": detector.since,
-                "played": n,
-                "played_false": false,
-                **_rate("played_share", false, n),
-            }
-        )
+        row = {"detector": name, "since": detector.since, "played": n, "played_false": false}
+        rows.append(row | _rate("played_share", false, n))
     return pd.DataFrame(rows)
 
 
 def rebuilt_in_words() -> str:
-    """Describe rebuilt detectors: false findings of earlier forms, and theirs in rounds excluded from training."""
+    """Describe rebuilt detectors: false findings of earlier forms and of the present one."""
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
     told = []
     for name in left_out.columns.drop(["round", "conversations"]):
         before = rounds[rounds["round"] < DETECTORS[name].since]
-        told.append(
-            f"{DETECTORS[name].title.lower()} (before {int(before[name].sum())} of "
-            f"{int(before['conversations'].sum())}, now "
-            f"{int(left_out[name].sum())} of {int(left_out['conversations'].sum())} in rounds "
-            f"{left_out['round'].min()} to {left_out['round'].max()})"
-        )
+        past, now = ([int(rows[column].sum()) for column in (name, "conversations")] for rows in (before, left_out))
+        ends = left_out["round"].min(), left_out["round"].max()
+        told.append(REBUILT.format(DETECTORS[name].title.lower(), *past, *now, *ends))
     return " and ".join(told)
+
+
+REBUILT = "{} (before {} of {}, now {} of {} in rounds {} to {})"
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
@@ -201,7 +200,7 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
 
     parts = _parts(folder) | ({"blind": partial(read_sentences, blind)} if Path(blind).is_file() else {})
     rows = []
-    for (part, _, language), seen in sorted(_tallied(parts, _read_right).items()):
+    for (part, _, language), seen in _tallied(parts, _read_right):
         row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
         share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
         rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
@@ -223,18 +222,6 @@ def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int
         return {name: {"honest": 1, "false": int(name in alarmed)} for name in DETECTORS}
     wanted = [(name, turn) for turn, name in planted.findings.items()]
     return {name: {"planted": 1, "found": int((name, turn) in fired)} for name, turn in wanted}
-
-
-def _row(part: str, name: str, language: str, seen: Counter[str]) -> dict[str, Any]:
-    found, false, planted, honest = (seen[name] for name in ("found", "false", "planted", "honest"))
-    row = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language, "planted": planted}
-    row |= {"found": found, **_rate("recall", found, planted), "honest": honest, "false": false}
-    row |= {**_rate("false_share", false, honest), "alarms": found + false}
-    return row | _rate("precision", found, found + false)
-
-
-def _rate(name: str, count: int, n: int) -> dict[str, float]:
-    return interval(proportion_interval(count, n), name, f"{name}_")
 
 
 def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -276,33 +263,7 @@ def findings(results: Results) -> pd.DataFrame:
         run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call #1`` for the first
         call, or a value; may be empty).
     """
-    rows = []
-    for run, score, key in _scores(results):
-        for f in score.get("findings") or ():
-            told = (f[name] for name in ("detector", "class", "state", "turn", "sentence"))
-            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
-    return framed(rows, "run_id entry case_id trial detector class state turn sentence compared_with")
-
-
-def _compared_with(value: int | str | None) -> str:
-    return "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
-
-
-def promise_table(results: Results) -> pd.DataFrame:
-    """Count promises by entry, class and state.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
-    """
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for _, score, key in _scores(results):
-        for kind, states in (score.get("promises") or {}).items():
-            counts.update({(key[0], kind, state): n for state, n in states.items()})
-    pairs = sorted({(entry, kind) for entry, kind, _ in counts})
-    rows = [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs]
-    return framed(rows, " ".join(["entry class", *STATES]))
+    return _listed(results, "findings", "detector class state turn sentence")
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
@@ -314,27 +275,49 @@ def promise_ledger(results: Results) -> pd.DataFrame:
         run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call #1`` for the first, or the
         rule it breaks; may be empty).
     """
+    return _listed(results, "commitments", "turn class state sentence")
+
+
+def _listed(results: Results, what: str, columns: str) -> pd.DataFrame:
+    """Return the entries of a list in the scores, one a row."""
     rows = []
-    for run, score, key in _scores(results):
-        for f in score.get("commitments") or ():
-            told = (f[name] for name in ("turn", "class", "state", "sentence"))
-            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
-    return framed(rows, "run_id entry case_id trial turn class state sentence compared_with")
+    for run_id, key, score in _scores(results):
+        for f in score.get(what) or ():
+            value = f["compared_with"]
+            compared = "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
+            rows.append((run_id, *key, *(f[name] for name in columns.split()), compared))
+    return framed(rows, f"run_id entry case_id trial {columns} compared_with")
 
 
-def _scores(results: Results) -> Any:
-    """Yield each recorded run, score and (entry, case, trial)."""
+def promise_table(results: Results) -> pd.DataFrame:
+    """Count promises by entry, class and state.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
+    """
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for _, (entry, *_), score in _scores(results):
+        for kind, states in (score.get("promises") or {}).items():
+            counts[entry, kind].update(states)
+    rows = [(*pair, *(seen[state] for state in STATES)) for pair, seen in sorted(counts.items())]
+    return framed(rows, " ".join(["entry class", *STATES]))
+
+
+def _scores(results: Results) -> Iterator[tuple[str, tuple[str, str, int], dict[str, Any]]]:
+    """Yield run_id, (entry, case, trial) and each recorded score."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:
         scores = run.scores()
         for case_id, trial, record_hash, _ in run.conversations():
             if record_hash in scores:
-                yield run, scores[record_hash], (results.entries[run.run_id], case_id, trial)
+                yield run.run_id, (results.entries[run.run_id], case_id, trial), scores[record_hash]
 
 
 def quality() -> dict[str, Any]:
-    """Return the data on detectors for pages: accuracy, also on promises, the goals, and the rebuilt detectors."""
+    """Return the data on detectors for pages: accuracy, goals, rebuilt detectors."""
     return {
         "detectors": measured_by_detector().to_dict("records"),
         "promises": measured("promises").query("language == 'all'").to_dict("records"),

@@ -9,7 +9,7 @@ FEWEST_SPACES = 3
 
 
 def transfers(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return every promise of a transfer: ``kept`` if a handover was carried out, else ``not_called``."""
+    """Return the promises of a transfer: ``kept`` if a handover was made, else ``not_called``."""
     promised = [p for p in claims.about("transfer") if p[2].count(" ") >= FEWEST_SPACES]
     promised += [p for p in claims.passed_on() if all(p[2] != known[2] for known in promised)]
     if not promised:

@@ -1,1 +1,1 @@
-"""Language models as judges of finished conversations, their calibration, and the labels of people beside them."""
+"""Language models as judges of finished conversations, and labels of people to compare."""

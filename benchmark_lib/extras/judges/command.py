@@ -12,11 +12,7 @@ from ...errors import BadInput
 from ...scoring.written import cost_in_words, usd
 
 if TYPE_CHECKING:
-    from ...runfile import RunFile
     from .judging import Judged
-
-MARKS = {"ok": "ok  ", "fail": "FAIL"}
-
 
 ARGUMENTS = {
     "RUN*": "finished run files",
@@ -74,9 +70,12 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
-    """Return how a round of judging went, with denominators."""
+    """Print how a round of judging went, with denominators."""
+    from ...analysis.frames import load_results
+    from ...reports.views import readable
     from ...runfile import RunFile
     from .judging import judging_cost, same_model
+    from .loss_table import loss_table
     from .verdicts import CUSTOMER_TURNS, LOSSES
 
     run = RunFile(done.path)
@@ -92,24 +91,15 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     cost, calls, unpriced = judging_cost(run)
     print(f"  calls of judges on file: {calls}, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if LOSSES in scorers:
-        _tell_losses(run)
+        table = readable(loss_table(load_results(done.path)), "second readings")
+        for _, row in table.iterrows():
+            print("\n".join(f"  {heading}: {value}" for heading, value in row.items()))
+        if table.empty:
+            print("  no conversation is lost by words alone")
     if done.incomplete and not done.stopped:
         note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
     if done.stopped:
         note(f"what is finished is saved; {done.stopped.sentence}")
-
-
-def _tell_losses(run: RunFile) -> None:
-    """Print success as read and as adjudicated, by judge."""
-    from ...analysis.frames import load_results
-    from ...reports.views import readable
-    from .loss_table import loss_table
-
-    table = readable(loss_table(load_results(run.path)), "second readings")
-    for _, row in table.iterrows():
-        print("\n".join(f"  {heading}: {value}" for heading, value in row.items()))
-    if table.empty:
-        print("  no conversation is lost by words alone")
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
@@ -124,5 +114,5 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
         cost = "price unknown" if judge.cost_usd is None else usd(judge.cost_usd)
         print(f"{judge.model}: {judge.calls} call{'s' * (judge.calls != 1)}, {cost}")
         for finding in judge.findings:
-            print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
-    return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED
+            print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.name:<40} {finding.meaning}")
+    return FINISHED if all(finding.ok for judge in probed for finding in judge.findings) else REFUSED

@@ -1,4 +1,4 @@
-"""People's labels: agreement with each other, the record and judges, and judged means corrected by labels."""
+"""People's labels: their agreement, also with record and judges, and corrected judged means."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 LABEL_COLUMNS = (*ITEM, "scorer", "label")
 RECORD, UNNAMED = "the record", "unnamed"
+WRONG_TRIAL = "the trial {trial!r} is not a whole number: correct it"
+WRONG_LABEL = "the label {label!r} is not a number from 0 to 100, the judges' scale: correct it"
+TWICE = "a second label of the same conversation and scorer: keep one"
 COLUMNS = (
     "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
     "ac1 ac1_low ac1_high reason"
@@ -31,15 +34,14 @@ COLUMNS = (
 
 
 def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, *, cut: float = CUT) -> pd.DataFrame:
-    """Return how well any two who answered the same question on the same conversations agree.
+    """Return the agreement of any two who answered the same question on the same conversations.
 
     Parameters
     ----------
     labels : DataFrame
         As `reports.read_labels` gives it, or several such frames concatenated.
     results : Results, optional
-        The runs that were labelled; what the record answers, and what judges answered, is then held against every
-        labeller.
+        The runs that were labelled: every labeller is then compared with the record and with judges.
     cut : float
         Labels and scores from here up, on the judges' scale, count as a yes.
 
@@ -55,17 +57,21 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
-    rows = []
+    rows = list[dict[str, Any]]()
     for scorer, mine in people.groupby("scorer", sort=True):
-        said = mine.assign(yes=mine["label"] >= (1 if is_yes_or_no(str(scorer)) else cut)).drop_duplicates(
-            [*ITEM, "rater"], keep="last"
-        )
+        last = mine.drop_duplicates([*ITEM, "rater"], keep="last")
+        said = last.assign(yes=last["label"] >= (1 if is_yes_or_no(str(scorer)) else cut))
         answers = said.pivot(index=ITEM, columns="rater", values="yes")
         names = sorted(answers)
         others = _answers_on_file(str(scorer), results, cut) if results is not None else {}
         pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
         answers = answers.assign(**{name: found.reindex(answers.index) for name, found in others.items()})
-        rows += [_row(str(scorer), pair, answers) for pair in pairs]
+        for pair in pairs:
+            both = answers[list(pair)].dropna().astype(bool)
+            found, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
+            raw = {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high, "reason": found.reason}
+            row = {"scorer": str(scorer), "first": pair[0], "second": pair[1], "n": found.n}
+            rows.append({**row, **cells, **raw, **found.columns()})
     return framed([row for row in rows if row["n"]], COLUMNS)
 
 
@@ -82,19 +88,10 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
     return {str(judge): mine.set_index(ITEM)["score"] >= cut for judge, mine in scores.groupby("judge", sort=True)}
 
 
-def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str, Any]:
-    both = answers[list(pair)].dropna()
-    first, second = (both[name].astype(bool) for name in pair)
-    found, cells = crossed(first, second, "both_yes only_first only_second both_no")
-    row = {"scorer": scorer, "first": pair[0], "second": pair[1], "n": found.n, **cells}
-    row |= {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high}
-    return row | found.columns() | {"reason": found.reason}
-
-
 def judge_calibrated(
     results: Results | pd.DataFrame, labels: str | Path | pd.DataFrame, *, cut: float | None = None
 ) -> pd.DataFrame:
-    """Return judged means, corrected by the labels that people gave to a random subset of the conversations.
+    """Return judged means, corrected by people's labels of a random subset of the conversations.
 
     Parameters
     ----------
@@ -113,8 +110,7 @@ def judge_calibrated(
 
     Notes
     -----
-    Under 100 labels, or where nearly all are equal, the labels are used alone; else prediction-powered inference, see
-    `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
+    The correction is `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
     """
     given = read_labels(labels)
     frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
@@ -147,42 +143,35 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
-    text = "" if isinstance(labels, pd.DataFrame) else read_text(in_project(labels))
-    kinds = {"run_id": "str", "case_id": "str", "scorer": "str"}
-    try:
-        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
-    except ValueError as error:
-        raise BadInput(
-            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns "
-            f"{', '.join(LABEL_COLUMNS)}"
-        ) from None
+    if isinstance(labels, pd.DataFrame):
+        where, frame = "the labels", labels
+    else:
+        where, text = str(labels), read_text(in_project(labels))
+        try:
+            frame = pd.read_csv(StringIO(text), dtype=dict.fromkeys(("run_id", "case_id", "scorer"), "str"))
+        except ValueError as error:
+            why, need = " ".join(str(error).split()), ", ".join(LABEL_COLUMNS)
+            raise BadInput(f"{where} cannot be read as CSV ({why}): give a file with the columns {need}") from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
-    trials = pd.to_numeric(frame["trial"], errors="coerce")
-    odd = frame[~(trials.between(0, 10**9) & (trials % 1 == 0))]
-    if len(odd):
-        trial = str(odd["trial"].iloc[0])[:40]
-        raise BadInput(f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number: correct it")
-    answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
-    numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
-    wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
-    if len(wrong):
-        raise BadInput(
-            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 "
-            "to 100, the judges' scale: correct it"
-        )
+    given, trials = frame["label"], pd.to_numeric(frame["trial"], errors="coerce")
+    answers = given.astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
+    numbers = answers.fillna(pd.to_numeric(given, errors="coerce"))
+    key = [*ITEM, "scorer", *(["labeller"] if "labeller" in frame else [])]
+    for wrong, why in (
+        (~(trials.between(0, 10**9) & (trials % 1 == 0)), WRONG_TRIAL),
+        (given.notna() & ~numbers.between(0, 100), WRONG_LABEL),
+        (given.notna() & frame[given.notna()].duplicated(key).reindex(frame.index, fill_value=False), TWICE),
+    ):
+        if wrong.any():
+            number = list(wrong).index(True)
+            row = frame.iloc[number]
+            trial, label = str(row["trial"])[:40], row["label"]
+            raise BadInput(f"{where}, row {frame.index[number] + 2}: {why.format(trial=trial, label=label)}")
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
         raise BadInput(
             f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
         )
-    if "labeller" not in frame:
-        frame = frame.assign(labeller="")
-    kept = frame.assign(label=numbers)[[*LABEL_COLUMNS, "labeller"]].dropna(subset=["label"])
-    twice = kept[kept.duplicated([*ITEM, "scorer", "labeller"])]
-    if len(twice):
-        raise BadInput(
-            f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one"
-        )
+    kept = frame.assign(label=numbers).dropna(subset=["label"])
     return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()

@@ -1,14 +1,13 @@
-"""A second reading of what was lost by words: what a judge looks for, what counts of its answer, and what it changes.
+"""A second reading of what was lost by words: the items, the quotes that count, the change.
 
-A conversation is lost by words if it would have been won had the scorer found more in its messages: a fact that was
-told, a yes, a reason. A judge has to quote what it finds. No score changes; *as adjudicated* stands beside *as read*.
+A conversation is lost by words if it would be a success had the scorer found more in its messages: a fact, a yes, a
+reason. A judge has to quote what it finds. No score changes: tables show success *as adjudicated* and *as read*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import orjson
@@ -16,20 +15,19 @@ import orjson
 from ...analysis.estimators.estimate import counted
 from ...cases import Case
 from ...conversation.oracle import reason_in_words
-from ...endpoint import EndpointError
-from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
+from ...endpoint.structured import Unreadable, read_object
 from ...experiment.recorder import Model
 from ...language.sentences import sentences
 from ...project import DATA
 from ...records import Conversation, Message, ToolCall, Usage, content_hash
-from ...runfile import RunFile
 from ...scoring.facts import plain, unquoted
 from ...scoring.score import VERSION, score
 from ...scoring.written import cost_in_words
 from ...store import Store
 from ...textfiles import read_yaml
 from ...threads import read_aside
-from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, addressed, request, system_prompt, transcript
+from .shown import request, transcript
+from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, system_prompt
 
 FOUND, NONE, INVALID, UNREAD = "found", "none", "invalid", "unread"
 """What becomes of an item: rightly quoted, said to be missing, a quote that does not count, or no usable reply."""
@@ -70,9 +68,14 @@ class Sought:
         return "customer" if self.name.startswith("consent") else "agent"
 
 
+def _consent(call: ToolCall, there: bool | None = None) -> Sought:
+    shown = {"call": call.name, "arguments": call.arguments, "turn": call.turn}
+    return Sought(f"consent:{call.index}", shown, call.turn, there)
+
+
 @dataclass(frozen=True)
 class SecondReading:
-    """A conversation to be read again: what is sought, its day, and how many its run lost by words."""
+    """A conversation to read again: the items, its day, the losses by words of its run."""
 
     conversation: Conversation
     sought: list[Sought]
@@ -86,56 +89,38 @@ class SecondReading:
 
 
 def sought_in(conversation: Conversation, case: Case, store: Store) -> list[Sought]:
-    """Return what a conversation was lost for, where all of it rests on reading text; else nothing.
+    """Return what a conversation was lost for, if all of it rests on reading text; else nothing.
 
     Only what is needed for success is sought, unless there are several ways to it.
     """
     read = None if store.foreign else score(conversation, case, store, findings=False)
     if read is None or read["success"] is not False:
         return []
-    asked = [*_facts(read, case), *_consents(read, conversation), *_reasons(read, case, store)]
+    broken = read["rules_broken_by"].get("confirmation", ())
+    asked = [*_facts(read, case), *(_consent(c) for c in conversation.tool_calls if c.index in broken)]
+    if case.bucket == "adversarial" and case.reasons and not read["declined"]:
+        reasons = [reason_in_words(store, r, "en") or r for r in case.reasons]
+        asked.append(Sought("reason", {"any one of these reasons": reasons}))
     if not asked or not is_won(conversation, case, store, asked):
         return []
     needed = [one for one in asked if not is_won(conversation, case, store, [s for s in asked if s is not one])]
     return needed if is_won(conversation, case, store, needed) else asked
 
 
-def _facts(read: Any, case: Case) -> list[Sought]:
+def _facts(read: Any, case: Case) -> Iterator[Sought]:
     wanted = {name for o in case.outcomes for name in (case.facts if o.facts is None else o.facts)}
-    found = []
     for name, fact in case.facts.items():
-        if read["facts"][name] or name not in wanted:
-            continue
-        brought_up = case.followups[fact.after].say if fact.after is not None else "(in the first message)"
-        shown = {"fact": name.replace("_", " "), "value": fact.in_words, "question": fact.ask or brought_up}
-        found.append(Sought(f"fact:{name}", {**shown, **({"as in": fact.say} if fact.say else {})}))
-    return found
-
-
-def _consents(read: Any, conversation: Conversation) -> list[Sought]:
-    broken = read["rules_broken_by"].get("confirmation", ())
-    return [
-        Sought(f"consent:{c.index}", {"call": c.name, "arguments": c.arguments, "turn": c.turn}, c.turn)
-        for c in conversation.tool_calls
-        if c.index in broken
-    ]
-
-
-def _reasons(read: Any, case: Case, store: Store) -> list[Sought]:
-    if case.bucket != "adversarial" or read["declined"] or not case.reasons:
-        return []
-    return [
-        Sought("reason", {"any one of these reasons": [reason_in_words(store, r, "en") or r for r in case.reasons]})
-    ]
+        if not read["facts"][name] and name in wanted:
+            brought_up = case.followups[fact.after].say if fact.after is not None else "(in the first message)"
+            shown = {"fact": name.replace("_", " "), "value": fact.in_words, "question": fact.ask or brought_up}
+            yield Sought(f"fact:{name}", {**shown, **({"as in": fact.say} if fact.say else {})})
 
 
 def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable[Sought]) -> bool:
     """Return whether a conversation is a success if these things are taken as found in it."""
     names = {one.name for one in found}
 
-    def second(
-        facts: dict[str, bool], reasons: list[str], rules: dict[str, Any]
-    ) -> tuple[dict[str, bool], list[str], dict[str, Any]]:
+    def second(facts: dict[str, bool], reasons: list[str], rules: dict[str, Any]) -> tuple[Any, Any, Any]:
         facts = {name: told or f"fact:{name}" in names for name, told in facts.items()}
         if "reason" in names:
             reasons = sorted({*reasons, case.reasons[0]})
@@ -150,18 +135,18 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
 
 
 def readings_of(
-    run: RunFile, chosen: Iterable[str], cases: dict[str, Case], store: Store, limit: int | None
+    records: dict[str, bytes], cases: dict[str, Case], store: Store, limit: int | None
 ) -> dict[str, SecondReading]:
-    """Return what a judge reads again of a run, by record hash: the planted conversations and its losses by words.
+    """Return the planted and the real losses by words of a run, by record hash.
 
-    With a limit, only so many losses, those that come first by hash. Nothing where a run has no loss by words.
+    With a limit, return only so many losses, the first by hash. Return nothing where a run has no loss by words.
     """
-    wanted, found = set(chosen), dict[str, tuple[Conversation, list[Sought], str]]()
-    for case_id, _, digest, record in run.conversations():
-        if digest in wanted:
-            conversation, case = Conversation.from_json(record), cases[case_id]
-            if sought := sought_in(conversation, case, store):
-                found[digest] = conversation, sought, store.of(case).now.date().isoformat()
+    found = dict[str, tuple[Conversation, list[Sought], str]]()
+    for digest, record in records.items():
+        conversation = Conversation.from_json(record)
+        case = cases[conversation.case_id]
+        if sought := sought_in(conversation, case, store):
+            found[digest] = conversation, sought, store.of(case).now.date().isoformat()
     first = list(found) if limit is None else sorted(found)[:limit]
     planted = {content_hash(p.conversation.to_json()): p for p in planted_losses() if found}
     return planted | {digest: SecondReading(*found[digest], len(found)) for digest in first}
@@ -176,59 +161,57 @@ def forecast(
     path: Any, coming: Sequence[tuple[SecondReading, Model]], rubric: Rubric, store: Store, apart: bool
 ) -> str:
     """Return a sentence on what the calls will take, before the first is made."""
-    cost, unpriced, calls, tokens = 0.0, 0, 0, 0
+    costs, tokens = list[float | None](), 0
     for reading, model in coming:
-        groups = [[one] for one in reading.sought] if apart else [reading.sought]
-        for group in groups:
-            read = sum(len(m["content"]) for m in second_look(reading, group, rubric, store)) // CHARACTERS_A_TOKEN
-            price = model.price(Usage(prompt_tokens=read, completion_tokens=TOKENS_AN_ITEM * len(group), calls=1))
-            cost, unpriced, calls, tokens = cost + (price or 0), unpriced + (price is None), calls + 1, tokens + read
+        for names, messages in _requests(reading, rubric, store, apart):
+            read = sum(len(m["content"]) for m in messages) // CHARACTERS_A_TOKEN
+            used = Usage(prompt_tokens=read, completion_tokens=TOKENS_AN_ITEM * len(names), calls=1)
+            costs.append(model.price(used))
+            tokens += read
     real = len({id(reading) for reading, _ in coming if not reading.is_planted})
     return FORECAST.format(
         path=path,
         lost=counted(real, "conversation"),
         planted=len({id(r) for r, _ in coming}) - real,
-        calls=counted(calls, "call"),
+        calls=counted(len(costs), "call"),
         tokens=f"{tokens:,}",
-        cost=cost_in_words(cost, calls, unpriced),
+        cost=cost_in_words(sum(c or 0 for c in costs), len(costs), costs.count(None)),
     )
 
 
 def planted_losses() -> list[SecondReading]:
-    """Return made-up conversations in which is known what is there: right answers in odd forms, and wrong ones."""
+    """Return made-up conversations: right answers in odd forms, and wrong ones."""
     found = []
     for number, planted in enumerate(read_yaml(PLANTED), 1):
-        said = enumerate(planted["said"])
-        messages = [Message(n // 2 + 1, "agent" if n % 2 else "customer", text) for n, text in said]
         calls = [
             ToolCall(call["turn"], index, call["name"], call["arguments"], NOT_SHOWN, None, True)
             for index, call in enumerate(planted.get("calls", ()))
         ]
-        sought = [_planted(name, item, calls) for name, item in planted["items"].items()]
-        record = Conversation(
-            f"{CASE_OF_PLANTED} {number}",
-            1,
-            "planted",
-            "scripted",
-            "planted",
-            messages,
-            calls,
-            ended_by="resolved_by_customer",
-        )
+        sought = [
+            _consent(calls[int(name.rpartition(":")[2])], item["there"])
+            if name.startswith("consent")
+            else Sought(name, {key: item[key] for key in item if key != "there"}, None, item["there"])
+            for name, item in planted["items"].items()
+        ]
+        record = planted_conversation(f"{CASE_OF_PLANTED} {number}", planted["said"])
+        record = replace(record, tool_calls=calls, ended_by="resolved_by_customer")
         found.append(SecondReading(record, sought, str(planted["today"])))
     return found
 
 
-def _planted(name: str, item: dict[str, Any], calls: list[ToolCall]) -> Sought:
-    shown = {key: value for key, value in item.items() if key != "there"}
-    if not name.startswith("consent"):
-        return Sought(name, shown, None, item["there"])
-    call = calls[int(name.rpartition(":")[2])]
-    return Sought(name, {"call": call.name, "arguments": call.arguments, "turn": call.turn}, call.turn, item["there"])
+def planted_conversation(case_id: str, said: Iterable[str]) -> Conversation:
+    """Return a made-up conversation of these messages; customer and agent take turns."""
+    messages = [Message(n // 2 + 1, "agent" if n % 2 else "customer", text) for n, text in enumerate(said)]
+    return Conversation(case_id, 1, "planted", "scripted", "planted", messages)
+
+
+def _requests(reading: SecondReading, rubric: Rubric, store: Store, apart: bool) -> list[tuple[list[str], Any]]:
+    groups = [[one] for one in reading.sought] if apart else [reading.sought]
+    return [([one.name for one in group], second_look(reading, group, rubric, store)) for group in groups]
 
 
 def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, store: Store) -> list[dict[str, Any]]:
-    """Return the request that has a judge look for these things: it sees messages and calls, no results."""
+    """Return the request to look for these things in the messages and calls, without results."""
     calls = [replace(call, result=NOT_SHOWN) for call in reading.conversation.tool_calls]
     lines = transcript(replace(reading.conversation, tool_calls=calls))[:-1]
     items = [orjson.dumps({"item": one.name, **one.shown}).decode() for one in sought]
@@ -239,65 +222,41 @@ def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, st
 async def read_again(
     complete: Any, reading: SecondReading, case: Case | None, store: Store, rubric: Rubric, apart: bool = False
 ) -> dict[str, Any]:
-    """Have a judge look again for what the scorer did not find.
+    """Have a judge, ``complete(messages)``, look again for what the scorer did not find.
 
     Parameters
     ----------
-    complete : async callable
-        ``complete(messages) -> Completion``.
     case : Case, optional
         None for a planted conversation.
     apart : bool
-        One call an item in place of one for all.
+        Make one call an item in place of one for all.
 
     Returns
     -------
     dict
-        The verdict. ``losses`` has, by rubric, ``items`` (item, state, quote, reason, turn, there), ``unscored`` (why
-        nothing was read, or ""), ``changed`` (whether the conversation is won as adjudicated), ``scoring``, ``of`` (the
-        losses by words of the run; 0 for a planted one), rubric and hash. The rest is as for `judge_conversation`.
+        The common part of `ask_judge`, and ``losses``. It has, by rubric, ``items`` (item, state, quote, reason, turn,
+        there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a success as
+        adjudicated), ``scoring``, ``of`` (the run's losses by words; 0 for a planted one), rubric and hash.
 
     Raises
     ------
     EndpointError
         When a call fails for good: nothing is read then, and it can be tried again.
     """
-    used, answers, entries, why = Usage(), list[Any](), list[dict[str, str]](), ""
-    conversation, groups = reading.conversation, [[s] for s in reading.sought] if apart else [reading.sought]
-    for group in groups:
-        messages, names = second_look(reading, group, rubric, store), [one.name for one in group]
-        try:
-            entries += await ask_for(complete, messages, partial(_read, messages, names), answers.append)
-        except Unreadable as error:
-            why = str(error)
-        except EndpointError as error:
-            if error.kind != "context_overflow":
-                raise
-            why = f"the record does not fit the judge's context window ({error.detail})"
-    for answer in answers:
-        used.add(answer.usage)
-    given = {entry["item"]: entry for entry in entries}
-    length = sum(len(m.text) for m in conversation.messages)
+    conversation, requests = reading.conversation, _requests(reading, rubric, store, apart)
+    replies, common = await ask_judge(complete, conversation, requests, read_items)
+    given = {entry["item"]: entry for reply in replies if not isinstance(reply, str) for entry in reply}
+    length = length_of(conversation)
     items = [await read_aside(length, settled, one, given.get(one.name), conversation) for one in reading.sought]
     found = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
     changed = bool(case and found and is_won(conversation, case, store, found))
+    why = next((reply for reply in reversed(replies) if isinstance(reply, str)), "")
     kept = {"items": items, "unscored": why, "changed": changed, "scoring": VERSION, "of": reading.of}
-    return {
-        "case_id": conversation.case_id,
-        "trial": conversation.trial,
-        "losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}},
-        "mended": len(answers) > len(groups),
-        "addressed": await read_aside(length, addressed, conversation),
-        "usage": used,
-    }
+    return {**common, "losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}}}
 
 
-def _read(messages: list[dict[str, Any]], names: list[str], text: str, last: bool) -> list[dict[str, str]]:
-    return read_items(without_words(text, messages), names)
-
-
-def read_items(text: str, names: list[str]) -> list[dict[str, str]]:
-    """Return the entries of a judge's reply, one for each name; raise `Unreadable` if the reply has another form."""
+def read_items(names: list[str], text: str, last: bool = False) -> list[dict[str, str]]:
+    """Return the entry of each name in a judge's reply; raise `Unreadable` for another form."""
     found = read_object(text, strict=True)
     items = found.get("items")
     if found.keys() != {"items"} or not isinstance(items, list):
@@ -310,7 +269,7 @@ def read_items(text: str, names: list[str]) -> list[dict[str, str]]:
 
 
 def settled(sought: Sought, entry: dict[str, str] | None, conversation: Conversation) -> dict[str, Any]:
-    """Return the entry to store: a quote counts if one message of the right side holds it, and in time."""
+    """Return the entry to store: a quote counts if a message of the right side holds it in time."""
     kept = {"item": sought.name, "quote": "", "reason": "", "state": UNREAD, "turn": None, "there": sought.there}
     if entry is None:
         return kept

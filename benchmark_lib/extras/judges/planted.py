@@ -1,25 +1,26 @@
-"""Verdicts and labels whose truth is known, for the tables about judges where no judge has been paid yet."""
+"""Verdicts and labels whose truth is known, for tables about judges without a paid judge."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from ...analysis.tables.rows import ITEM
 from ...errors import BadInput
 from ...experiment.known_panel import DEFAULT_SEED
 from .verdicts import SCORERS
 
 LENIENT, STRICT = "planted:lenient", "planted:strict"
 RUN_ID, MODEL = "planted", "planted"
-MADE_UP = {"reason": "planted", "quote": "", "unscored": "", "rubric": "planted", "entrant": False, "addressed": 0}
-LOST = {"score": float("nan"), "unscored": "planted failure"}
+KNOWN = {"version": "planted", "reason": "planted", "quote": "", "rubric": "planted", "entrant": False, "addressed": 0}
 
 
 @dataclass(frozen=True)
 class PlantedVerdicts:
-    """Made-up verdicts of two judges, made-up labels of people on a random part, and the mean people would give to all.
+    """Made-up verdicts of two judges, labels of people on a random part, and their true means.
 
-    `verdicts` are as `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label, `truth` is by scorer.
+    `verdicts` are as `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label. `truth` has by scorer
+    the mean that people would give to all conversations.
     """
 
     verdicts: pd.DataFrame
@@ -41,10 +42,11 @@ def planted_verdicts(
     Parameters
     ----------
     conversations, labelled : int
-        How many conversations there are, and how many of them people labelled.
-    bias, noise : float
-        Points the lenient judge gives too much and the strict one, by half, too little, and standard deviation of each
-        judge's own error, in points.
+        Numbers of conversations, and of those that people labelled.
+    bias : float
+        Points the lenient judge gives too much and, halved, the strict one too little.
+    noise : float
+        Standard deviation of each judge's own error, in points.
     unscored : float
         Share of scores that do not count.
     rng : numpy.random.Generator, optional
@@ -55,10 +57,9 @@ def planted_verdicts(
             f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations"
         )
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
-    items = [
-        {"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": f"planted_{n // 3 + 1}", "trial": n % 3 + 1}
-        for n in range(conversations)
-    ]
+    number = np.arange(conversations)
+    cases = [f"planted_{n + 1}" for n in number // 3]
+    items = pd.DataFrame({"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": cases, "trial": number % 3 + 1})
     quality = np.where(
         stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations)
     )
@@ -67,16 +68,10 @@ def planted_verdicts(
     for scorer in SCORERS:
         people = np.clip(quality + stream.normal(0, 6, conversations), 0, 100).round()
         truth[scorer] = float(people.mean())
-        labels += [
-            {**{k: items[n][k] for k in ("run_id", "case_id", "trial")}, "scorer": scorer, "label": people[n]}
-            for n in chosen
-        ]
+        labels.append(items[ITEM].assign(scorer=scorer, label=people).iloc[chosen])
         for judge, shift in ((LENIENT, bias), (STRICT, -bias / 2)):
             scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
             lost = stream.random(conversations) < unscored
-            rows += [
-                {**item, "judge": judge, "version": "planted", "scorer": scorer, "score": score, **MADE_UP}
-                | (LOST if gone else {})
-                for item, score, gone in zip(items, scores, lost)
-            ]
-    return PlantedVerdicts(pd.DataFrame(rows), pd.DataFrame(labels), truth)
+            given = {"score": np.where(lost, np.nan, scores), "unscored": np.where(lost, "planted failure", "")}
+            rows.append(items.assign(judge=judge, scorer=scorer, **given, **KNOWN))
+    return PlantedVerdicts(pd.concat(rows, ignore_index=True), pd.concat(labels, ignore_index=True), truth)

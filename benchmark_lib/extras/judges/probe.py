@@ -1,23 +1,24 @@
-"""Can this model judge? A few conversations without a model, some of which order the judge what to say."""
+"""Probes of a judge: conversations of scripted agents, some with orders to the judge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
+from ...analysis.estimators.intervals import proportion_interval
 from ...cases import Case, load_cases
 from ...conversation import converse, make_agent, make_customer
 from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...project import DATA
-from ...records import Conversation, Message, Usage
+from ...records import Conversation, Usage
 from ...scoring.customer_turns import CLEAR, turns_in
 from ...scoring.written import percent
 from ...store import Store, load_store
 from ...textfiles import read_yaml
 from .judging import judge_models
 from .loss_table import LEAST as FAIR
-from .losses import FOUND, INVALID, UNREAD, losses_in, planted_losses, read_again
+from .losses import FOUND, INVALID, UNREAD, losses_in, planted_conversation, planted_losses, read_again
 from .verdicts import Rubric, judge_conversation, load_rubrics
 
 TOLERANCE = 15.0
@@ -32,18 +33,17 @@ ORDERS: dict[str, tuple[str, str]] = read_yaml(DATA / "judge_orders.yaml")
 """Orders to a judge by what is tried, each with who says it and what."""
 
 
-@dataclass(frozen=True)
-class ProbeFinding:
-    """One thing found out about a judge: a name, ``ok`` or ``fail``, and a sentence with the scores it rests on."""
+class ProbeFinding(NamedTuple):
+    """One check of a judge: its name, whether the judge passed, and a sentence with the scores."""
 
     name: str
-    status: Literal["ok", "fail"]
+    ok: bool
     meaning: str
 
 
 @dataclass(frozen=True)
 class ProbedJudge:
-    """What a probe found out about one judge, and what it took; `cost_usd` is None where no price is known."""
+    """The probe of one judge, and what it took; `cost_usd` is None where no price is known."""
 
     model: str
     calls: int
@@ -61,64 +61,65 @@ async def probe_judges(
     tools: str | None = None,
     timeout: float | None,
 ) -> list[ProbedJudge]:
-    """Probe judges one after another; takes what `judge_runs` takes. `BadInput` when an endpoint cannot be used."""
+    """Probe judges one after another, with the arguments of `judge_runs`.
+
+    Raises
+    ------
+    BadInput
+        When an endpoint cannot be used.
+    """
     world, rubrics = load_store(store, tools), load_rubrics(scorers)
     probed = []
     for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
+        used, probes = Usage(), {"customer": probe_reader, "losses": probe_losses}
+        probe = probes.get(rubrics[0].reads, probe_judge)
         try:
-            probe = (
-                probe_reader if rubrics[0].reads_customer else probe_losses if rubrics[0].reads_losses else probe_judge
-            )
             async with model.endpoint as endpoint:
-                found, used = await probe(endpoint.complete, world, rubrics)
+                found = await probe(endpoint.complete, world, rubrics, used)
         except EndpointError as error:
             raise BadInput(str(error)) from None
         probed.append(ProbedJudge(endpoint.model, used.calls, model.price(used), found))
     return probed
 
 
-async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
-    """Have a judge score a good and an idle conversation, and the idle one with each of `ORDERS` in it.
+async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
+    """Have a judge score a good conversation, an idle one, and this with each of `ORDERS`.
 
-    `complete` is ``complete(messages) -> Completion``; the tokens of all calls are returned beside the findings.
+    `complete` is ``complete(messages) -> Completion``; the tokens of all calls are added to `used`.
     """
     case = probe_case(store)
-    good, idle = await _played("scripted:oracle", case, store), await _played("scripted:no_op", case, store)
-    used = Usage()
 
     async def scores(record: Conversation) -> dict[str, dict[str, Any]]:
         verdict = await judge_conversation(complete, record, case, store, rubrics)
         used.add(verdict["usage"])
         return verdict["scores"]
 
-    best, plain = await scores(good), await scores(idle)
+    idle = await _played("scripted:no_op", case, store)
+    best, plain = await scores(await _played("scripted:oracle", case, store)), await scores(idle)
     found = [_readable([*best.items(), *plain.items()]), _discerning(best, plain)]
     for name, (side, words) in ORDERS.items():
         found.append(_unmoved(name, plain, await scores(ordered(idle, side, words))))
-    return found, used
+    return found
 
 
-async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
-    """Have a judge read conversations that end with a right or a wrong customer message; as `probe_judge`."""
-    case, used = probe_case(store), Usage()
-    called: dict[str, list[bool]] = {"right": [], "wrong": []}
+async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
+    """Have a judge read conversations that end with a right or a wrong customer message."""
+    case, called = probe_case(store), {"right": list[bool](), "wrong": list[bool]()}
     for planted in read_yaml(PLANTED_TURNS):
         for ending, seen in called.items():
-            said = enumerate([*planted["said"], planted[ending]])
-            messages = [Message(n // 2 + 1, "agent" if n % 2 else "customer", text) for n, text in said]
-            record = Conversation(case.id, 1, "planted", "scripted", "planted", messages)
+            record = planted_conversation(case.id, [*planted["said"], planted[ending]])
             verdict = await judge_conversation(complete, record, case, store, rubrics)
             used.add(verdict["usage"])
             seen.append([turn["verdict"] for turn in turns_in(verdict)][-1:] == [CLEAR])
     return [
         _rate("finds wrong messages", called["wrong"], LEAST_FOUND, 1),
         _rate("lets right ones be", called["right"], 0, MOST_FALSE),
-    ], used
+    ]
 
 
-async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
-    """Have a judge look for what is planted and for what is not there; as `probe_judge`."""
-    used, found = Usage(), list[dict[str, Any]]()
+async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
+    """Have a judge look for what is planted and for what is not there."""
+    found = list[dict[str, Any]]()
     for reading in planted_losses():
         verdict = await read_again(complete, reading, None, store, rubrics[0])
         used.add(verdict["usage"])
@@ -129,27 +130,23 @@ async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> tu
         _rate("finds what is there", right, FAIR, 1, "found"),
         _rate("finds nothing else", wrong, 0, 1 - FAIR, "found"),
         _rate("quotes what is written", invalid, 0, 1 - FAIR, "without a quote that counts"),
-    ], used
+    ]
 
 
 def _rate(name: str, called: list[bool], least: float, most: float, how: str = "called clearly wrong") -> ProbeFinding:
-    """Return how many messages or items a judge called so, with the Wilson interval, and if that is right."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    k, n = sum(called), len(called)
-    low, high = proportion_confint(k, n, method="wilson")
-    said = f"{k} of {n} {how} (95 %: {percent(max(low, 0))} to {percent(high)})"
-    return ProbeFinding(name, "ok" if least <= k / n <= most else "fail", said)
+    """Compare the share of what was called so with limits; its interval is Wilson's."""
+    found = proportion_interval(sum(called), len(called))
+    said = f"{sum(called)} of {len(called)} {how} (95 %: {percent(found.low)} to {percent(found.high)})"
+    return ProbeFinding(name, least <= found.estimate <= most, said)
 
 
 def probe_case(store: Store) -> Case:
-    """Return the case that probes a judge: the first resolvable one of the short list that needs a call."""
+    """Return the case to probe with: the first resolvable one of the slice that needs a call."""
     for case in load_cases(store, "slice" if store.info.get("slice") else "all"):
         if case.bucket == "resolvable" and all(o.calls for o in case.outcomes):
             return case
-    raise BadInput(
-        f"the store {store.name} has no resolvable case with an action among its slice: name one in store.yaml"
-    )
+    why = "has no resolvable case with an action among its slice: name one in store.yaml"
+    raise BadInput(f"the store {store.name} {why}")
 
 
 def ordered(record: Conversation, side: str, words: str) -> Conversation:
@@ -167,7 +164,7 @@ async def _played(agent: str, case: Case, store: Store) -> Conversation:
 def _readable(entries: list[tuple[str, dict[str, Any]]]) -> ProbeFinding:
     bad = [f"{name}: {e['unscored']}" for name, e in entries if e["unscored"]]
     counted = f"{len(entries) - len(bad)} of {len(entries)} scores count" + (f" ({bad[0]})" if bad else "")
-    return ProbeFinding("form and quotes", "fail" if bad else "ok", counted)
+    return ProbeFinding("form and quotes", not bad, counted)
 
 
 def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]]) -> ProbeFinding:
@@ -175,18 +172,18 @@ def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]
     high, low = best[name]["score"], plain[name]["score"]
     apart = high is not None and low is not None and high - low >= APART
     seen = f"{name} is {_shown(high)} where the case was resolved, {_shown(low)} where nothing was done"
-    return ProbeFinding("tells good from idle", "ok" if apart else "fail", seen)
+    return ProbeFinding("tells good from idle", apart, seen)
 
 
 def _unmoved(name: str, plain: dict[str, dict[str, Any]], moved: dict[str, dict[str, Any]]) -> ProbeFinding:
-    """Return whether an order changed no score; None if the scores cannot be compared."""
+    """Return whether an order changed no score."""
     pairs = {s: (e["score"], moved[s]["score"]) for s, e in plain.items()}
     rises = {s: after - before for s, (before, after) in pairs.items() if None not in (before, after)}
     if not rises:
-        return ProbeFinding(name, "fail", "no score could be compared")
+        return ProbeFinding(name, False, "no score could be compared")
     worst = max(rises, key=rises.__getitem__)
     change = f"{worst} went from {' to '.join(map(_shown, pairs[worst]))}, the largest change of {len(rises)} scores"
-    return ProbeFinding(name, "fail" if rises[worst] > TOLERANCE else "ok", change)
+    return ProbeFinding(name, rises[worst] <= TOLERANCE, change)
 
 
 def _shown(score: float | None) -> str:

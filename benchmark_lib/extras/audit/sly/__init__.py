@@ -1,4 +1,4 @@
-"""Sly agents: no models and no case knowledge; each tries to pass in one way without doing the work.
+"""Sly agents, without model or case knowledge: each tries to pass without doing the work.
 
 They see the same as any agent and are rows of the audit: if one passes, score, customer or facts have a hole.
 """

@@ -1,9 +1,10 @@
-"""Base of every sly agent: its phrases and its parsing of a conversation, without case or store."""
+"""Base of sly agents: phrases and the parsing of a conversation, without case or store."""
 
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
 from functools import lru_cache
+from types import new_class
 from typing import Any
 
 from ....conversation.agent_view import AgentView
@@ -40,13 +41,13 @@ class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
     It sees the same as any agent. Most first ask for identification, so that no rule stops them. A class declares its
-    name and traits in its header: ``class Repeat(Sly, name="repeat", says="patience")``.
+    name and traits in its header: ``class ActFirst(Acting, name="act_first", asks_first=False)``.
     """
 
     asks_first = True
     """True to ask for order number, name and postcode if the customer gave no number."""
     says = ""
-    """Key of its phrase for every message, unless it overrides `_answer`."""
+    """Key of its phrase for every message, or of its phrases in turn, unless it overrides `_answer`."""
     looks_up = False
     """True to look up the customer's orders before that phrase."""
 
@@ -69,7 +70,8 @@ class Sly(BuiltIn):
         """Return the answer after identification, and act."""
         if self.looks_up:
             self.orders()
-        return self.book[self.says]
+        said = self.book[self.says]
+        return said if isinstance(said, str) else self._turned(said)
 
     def _turned(self, lines: list[str]) -> str:
         """Return the line for this round, in turn."""
@@ -119,3 +121,10 @@ class Sly(BuiltIn):
         """Yield the tools that the customer's words call for, the likeliest first."""
         text = fold(self.said)
         return (tool for tool, pattern in words()["wishes"].items() if re.search(pattern, text))
+
+
+def declare(module: str, base: type[Sly], **agents: dict[str, Any]) -> None:
+    """Declare agents that differ from a class by traits and methods alone, each with a `doc`."""
+    for name, traits in agents.items():
+        agent = new_class(name, (base,), {"name": name, **traits})
+        agent.__module__, agent.__doc__ = module, traits["doc"]

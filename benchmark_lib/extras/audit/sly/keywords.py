@@ -1,4 +1,4 @@
-"""Honest agents of a hundred lines, as a baseline: keywords or the order's state, one offer, one call."""
+"""Honest agents by keywords or the order's state, as a baseline: one offer, one call."""
 
 from typing import Any
 
@@ -6,13 +6,10 @@ from .base import words
 from .wish import Acting
 
 
-class KeywordRules(Acting, name="keyword_rules"):
+class KeywordRules(Acting, name="keyword_rules", without="identify"):
     """Asks for identification, offers the act of a keyword, does it on a yes, and reports it."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order:
-            return self.book["identify"]
+    def _on_order(self, order: dict[str, Any]) -> str:
         tool, told = self._tool(order), self.book["status"].format(**self.about("", order))
         if tool is None:
             return told
@@ -21,7 +18,7 @@ class KeywordRules(Acting, name="keyword_rules"):
         return f"{told} {self.offer(tool, order)}"
 
     def _tool(self, order: dict[str, Any]) -> str | None:
-        """Return the first tool that fits the customer's words, the order's state, and the available arguments."""
+        """Return the first tool that fits the customer's words and the order's state."""
         early = {"cancel_order", "update_shipping_address", "update_line_item"}
         for tool in self.wishes():
             if (tool in early) == (order["status"] == "unfulfilled") and self.arguments(tool, order):
@@ -37,13 +34,10 @@ class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
         return super()._answer()
 
 
-class StateRules(Acting, name="state_rules"):
-    """Asks for identification, then offers the acts that the order's state allows, one by one until a yes."""
+class StateRules(Acting, name="state_rules", without="identify"):
+    """Asks for identification, then offers what the order's state allows until a yes."""
 
-    def _answer(self) -> str:
-        order = self.order()
-        if not order:
-            return self.book["identify"]
+    def _on_order(self, order: dict[str, Any]) -> str:
         tools = _POSSIBLE.get(order["status"], _POSSIBLE[""])
         if self.round and self.agreed():
             tool = tools[(self.round - 1) % len(tools)]

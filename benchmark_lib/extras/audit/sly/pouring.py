@@ -1,11 +1,9 @@
 """Sly agents that disclose everything they can find, and do nothing."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 from ....cases.read import long_date
-from .base import Sly
+from .base import Sly, declare
 from .values import LabelledValue, amounts_of, values_of
 
 TIMES_POURED = 2
@@ -14,98 +12,78 @@ TIMES_POURED = 2
 MOST_PADDED = 12
 """Most values with padding, so that the message is not too long to be read whole."""
 
-SATURDAY = 5
+FRIDAY = 4
 DAYS_AHEAD = 16
 """Number of days to go through: the longest delivery time."""
 
+WIDE = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789"}
+"""Digits that look the same and are others."""
 
-class PourAll(Sly, name="pour"):
-    """Looks everything up and states every value in its own sentence; later refers to that message."""
+
+class Pour(Sly, name="pour"):
+    """Looks everything up, states every value in a sentence; later refers to that message."""
 
     way = "labelled"
+    at_once = 0
+    """Values in one message; 0 for all."""
 
     def _answer(self) -> str:
-        return self._poured() if self.round < TIMES_POURED else self.book["patience"]
+        if not self.at_once:
+            return self._poured() if self.round < TIMES_POURED else self.book["patience"]
+        told = self._sentences()
+        start = self.round * self.at_once % max(len(told), 1)
+        return " ".join(told[start : start + self.at_once]) or self.book["patience"]
 
     def _poured(self) -> str:
         return "\n".join([self.book["found"], *self._sentences()])
 
     def _sentences(self) -> list[str]:
         """Return one sentence per value."""
-        return [self.book[self.way].format(label=v.label, value=v.text) for v in self._values()]
+        return self._changed([self.book[self.way].format(label=v.label, value=v.text) for v in self._values()])
+
+    def _changed(self, told: list[str]) -> list[str]:
+        return told
 
     def _values(self) -> list[LabelledValue]:
         orders = self.orders()
         return list(dict.fromkeys(v for order in orders for v in values_of(order, self.language())))
 
 
-class PourTable(PourAll, name="pour_table", way="in_table"):
-    """The same as a table."""
+def _amounts(agent: Pour) -> list[LabelledValue]:
+    return [v for order in agent.orders()[:1] for v in amounts_of(order)]
 
 
-class PourDenied(PourAll, name="pour_denied", way="denied"):
-    """Every value, and of each that it is not so."""
+def _buried(agent: Pour) -> str:
+    return " ".join([agent.book["filler"]] * 120) + "\n" + "\n".join(agent._sentences()[:8])
 
 
-class PourAsked(PourAll, name="pour_asked", way="asked"):
-    """Every value as a question."""
+def _padded(agent: Pour, told: list[str]) -> list[str]:
+    return [f"{one} {agent.book['filler']}" for one in told[:MOST_PADDED]]
 
 
-class PourDrop(PourAll, name="pour_by_turn"):
-    """Three values a message, so that no message is a pour."""
-
-    at_once = 3
-
-    def _answer(self) -> str:
-        told = self._sentences()
-        start = self.round * self.at_once % max(len(told), 1)
-        return " ".join(told[start : start + self.at_once]) or self.book["patience"]
+def _spelled(agent: Pour, told: list[str]) -> list[str]:
+    return [one.translate(WIDE) if i % 2 else one for i, one in enumerate(told)]
 
 
-class PourPadded(PourAll, name="pour_padded"):
-    """Every value between long kind words that say nothing."""
-
-    def _sentences(self) -> list[str]:
-        return [f"{told} {self.book['filler']}" for told in super()._sentences()[:MOST_PADDED]]
+def _hidden(agent: Pour, told: list[str]) -> list[str]:
+    return [("{}", "~~{}~~", "<!-- {} -->")[i % 3].format(one) for i, one in enumerate(told)]
 
 
-class PourBuried(PourAll, name="pour_buried"):
-    """Every value, with so many words in front that only the end of the message may be read."""
-
-    def _poured(self) -> str:
-        return " ".join([self.book["filler"]] * 120) + "\n" + "\n".join(self._sentences()[:8])
-
-
-class PourSpelled(PourAll, name="pour_spelled"):
-    """Every second value in wide digits, which look the same and are others."""
-
-    _WIDE = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789"}
-
-    def _sentences(self) -> list[str]:
-        return [s.translate(self._WIDE) if i % 2 else s for i, s in enumerate(super()._sentences())]
-
-
-class PourHidden(PourAll, name="pour_hidden"):
-    """Values side by side, most of them struck out or in brackets of markup."""
-
-    def _sentences(self) -> list[str]:
-        ways = ("{}", "~~{}~~", "<!-- {} -->")
-        return [ways[i % 3].format(s) for i, s in enumerate(super()._sentences())]
-
-
-class AllAmounts(PourAll, name="amounts", way="in_table"):
-    """All amounts of the order in a table, with every sum and difference of two."""
-
-    def _values(self) -> list[LabelledValue]:
-        return [v for order in self.orders()[:1] for v in amounts_of(order)]
-
-
-class AmountsByTurn(PourDrop, AllAmounts, name="amounts_by_turn", way="labelled", at_once=2):
-    """The same amounts, two a message and in words."""
-
-
-class AllWindows(Sly, name="windows", says="windows", looks_up=True):
-    """Every window that the rules know."""
+declare(
+    __name__,
+    Pour,
+    pour_table=dict(doc="The same as a table.", way="in_table"),
+    pour_denied=dict(doc="Every value, and of each that it is not so.", way="denied"),
+    pour_asked=dict(doc="Every value as a question.", way="asked"),
+    pour_by_turn=dict(doc="Three values a message, so that no message is a pour.", at_once=3),
+    pour_padded=dict(doc="Every value between long kind words that say nothing.", _changed=_padded),
+    pour_buried=dict(doc="Every value after so many words that only the end may be read.", _poured=_buried),
+    pour_spelled=dict(doc="Every second value in wide digits, which are other characters.", _changed=_spelled),
+    pour_hidden=dict(doc="Values of which most are struck out or in brackets of markup.", _changed=_hidden),
+    amounts=dict(doc="All amounts in a table, with sums and differences of two.", way="in_table", _values=_amounts),
+    amounts_by_turn=dict(doc="The same amounts, two a message and in words.", at_once=2, _values=_amounts),
+)
+declare(__name__, Sly, windows=dict(doc="Every window that the rules know.", says="windows", looks_up=True))
 
 
 class AllDays(Sly, name="days"):
@@ -116,65 +94,53 @@ class AllDays(Sly, name="days"):
     def _answer(self) -> str:
         self.orders()
         start = self.round * self.at_once % DAYS_AHEAD
-        return " ".join(self._told(day, n) for n, day in list(self._days())[start : start + self.at_once])
+        return " ".join(self._told(day, n) for n, day in list(enumerate(self._days()))[start : start + self.at_once])
 
-    def _days(self) -> Iterator[tuple[int, str]]:
-        """Yield the days after the prompt's date, with their numbers."""
-        today = self.today()
-        for n in range(DAYS_AHEAD):
-            yield n, long_date(today + timedelta(n + 1), self.language())
+    def _days(self, last: int = 6) -> list[str]:
+        """Return the days after the prompt's date, up to this weekday (0 is Monday) in each week."""
+        ahead = (self.today() + timedelta(n + 1) for n in range(DAYS_AHEAD))
+        return [long_date(day, self.language()) for day in ahead if day.weekday() <= last]
 
     def _told(self, day: str, number: int) -> str:
         return self.book["days"][number % len(self.book["days"])].format(day=day)
 
 
-class DaysByTurn(AllDays, name="days_by_turn", at_once=2):
-    """The same days, two a message, until the customer is content."""
+def _corrected(agent: AllDays, day: str, number: int) -> str:
+    return agent.book["corrected"].format(value=day) if number else AllDays._told(agent, day, number)
 
 
-class WorkingDaysByTurn(DaysByTurn, name="working_days_by_turn", at_once=1):
-    """The same without weekends, one day a message: the next guess where the last one did not please."""
-
-    def _days(self) -> Iterator[tuple[int, str]]:
-        ahead = (self.today() + timedelta(n + 1) for n in range(DAYS_AHEAD))
-        working = (day for day in ahead if day.weekday() < SATURDAY)
-        yield from enumerate(long_date(day, self.language()) for day in working)
+def _either(agent: AllDays) -> str:
+    agent.orders()
+    days = agent._days()
+    pairs = zip(days[::2], days[1::2], strict=True)
+    return " ".join(agent.book["either"].format(first=a, second=b) for a, b in pairs)
 
 
-class DaysAlike(AllDays, name="days_alike"):
-    """Every day in the same words."""
-
-    def _told(self, day: str, number: int) -> str:
-        return super()._told(day, 0)
-
-
-class DaysCorrected(DaysByTurn, name="days_corrected", at_once=1):
-    """A day a message, each in place of the one before."""
-
-    def _told(self, day: str, number: int) -> str:
-        return self.book["corrected"].format(value=day) if number else super()._told(day, number)
-
-
-class DaysEither(AllDays, name="days_either"):
-    """Days in pairs, one or the other."""
-
-    def _answer(self) -> str:
-        self.orders()
-        days = [day for _, day in self._days()]
-        pairs = zip(days[::2], days[1::2], strict=True)
-        return " ".join(self.book["either"].format(first=a, second=b) for a, b in pairs)
+declare(
+    __name__,
+    AllDays,
+    days_by_turn=dict(doc="The same days, two a message, until the customer is content.", at_once=2),
+    working_days_by_turn=dict(
+        doc="The same without weekends, one day a message: the next guess.",
+        at_once=1,
+        _days=lambda agent: AllDays._days(agent, FRIDAY),
+    ),
+    days_alike=dict(doc="Every day in the same words.", _told=lambda agent, day, number: AllDays._told(agent, day, 0)),
+    days_corrected=dict(doc="A day a message, each in place of the one before.", at_once=1, _told=_corrected),
+    days_either=dict(doc="Days in pairs, one or the other.", _answer=_either),
+)
 
 
 class PasteArticles(Sly, name="articles", asks_first=False):
     """Pastes the articles that the customer's words find, whole and twice."""
 
     def _answer(self) -> str:
-        return "\n\n".join(p["text"] for p in self._passages()) if self.round < TIMES_POURED else self.book["patience"]
+        return "\n\n".join(self._passages()) if self.round < TIMES_POURED else self.book["patience"]
 
-    def _passages(self) -> list[dict[str, Any]]:
+    def _passages(self) -> list[str]:
         """Return the search results for the customer's last message."""
         query = self.talk.messages[-1].text[:300]
-        return self.talk.call("search_knowledge_base", query=query).result["passages"]
+        return [p["text"] for p in self.talk.call("search_knowledge_base", query=query).result["passages"]]
 
 
 class PasteGoods(Sly, name="goods", asks_first=False):
@@ -193,4 +159,4 @@ class QuotePolicy(PasteArticles, name="quote", asks_first=True):
     def _answer(self) -> str:
         self.orders()
         best = self._passages()[:1]
-        return self.book["as_we_say"].format(passage=best[0]["text"]) if best else self.book["patience"]
+        return self.book["as_we_say"].format(passage=best[0]) if best else self.book["patience"]

@@ -1,66 +1,37 @@
 """Sly agents that only talk."""
 
-from .base import Sly
+from .base import Sly, declare
 
 
-class Excuses(Sly, name="excuses", asks_first=False):
-    """A new excuse in each message."""
-
-    def _answer(self) -> str:
-        return self._turned(self.book["excuses"])
+def _few(agent: Sly) -> str:
+    return agent._turned([agent.book["reasons"][place] for place in (0, 5, 6)])
 
 
-class ReasonList(Sly, name="reason_list", asks_first=False):
-    """Every reason there is, in each message."""
-
-    def _answer(self) -> str:
-        return " ".join(self.book["reasons"])
+def _promised(agent: Sly) -> str:
+    return f"{agent._turned(agent.book['reasons'])} {agent.book['promised_anyway']}"
 
 
-class ReasonsByTurn(ReasonList, name="reasons_by_turn"):
-    """Another reason in each message."""
-
-    def _answer(self) -> str:
-        return self._turned(self.book["reasons"])
+def _as_done(agent: Sly) -> str:
+    agent.orders()
+    return agent.book["done_for_you"].format(words=" ".join(agent.talk.messages[-1].text.split()))
 
 
-class FewReasons(ReasonList, name="few_reasons"):
-    """The three reasons that fit most often, one after the other."""
-
-    def _answer(self) -> str:
-        return self._turned([self.book["reasons"][place] for place in (0, 5, 6)])
-
-
-class HostileReasons(Sly, name="hostile_reasons", asks_first=False, says="hostile"):
-    """The reasons reversed, so that all are false."""
-
-
-class ReasonAndPromise(ReasonsByTurn, name="reason_and_promise"):
-    """A reason, and the forbidden thing all the same, in words."""
-
-    def _answer(self) -> str:
-        return f"{super()._answer()} {self.book['promised_anyway']}"
-
-
-class KeepOpen(Sly, name="keep_open", asks_first=False, says="keeping_open"):
-    """Says that something is still open, and does nothing."""
-
-
-class AskEverything(Sly, name="ask_everything", asks_first=False, says="every_question"):
-    """Asks for everything in every message."""
-
-
-class Repeat(Sly, name="repeat", asks_first=False, says="patience"):
-    """The same message in every turn."""
-
-
-class WishAsDone(Sly, name="wish_as_done"):
-    """The customer's own words, as done."""
-
-    def _answer(self) -> str:
-        self.orders()
-        return self.book["done_for_you"].format(words=" ".join(self.talk.messages[-1].text.split()))
-
-
-class AllDone(Sly, name="all_done", says="all_done", looks_up=True):
-    """Reports everything as done, and does nothing."""
+declare(
+    __name__,
+    Sly,
+    excuses=dict(doc="A new excuse in each message.", says="excuses", asks_first=False),
+    reason_list=dict(
+        doc="Every reason there is, in each message.", _answer=lambda a: " ".join(a.book["reasons"]), asks_first=False
+    ),
+    reasons_by_turn=dict(doc="Another reason in each message.", says="reasons", asks_first=False),
+    few_reasons=dict(doc="The three commonest reasons, one after the other.", _answer=_few, asks_first=False),
+    hostile_reasons=dict(doc="The reasons reversed, so that all are false.", says="hostile", asks_first=False),
+    reason_and_promise=dict(
+        doc="A reason, and the forbidden thing all the same, in words.", _answer=_promised, asks_first=False
+    ),
+    keep_open=dict(doc="Says that something is still open.", says="keeping_open", asks_first=False),
+    ask_everything=dict(doc="Asks for everything in every message.", says="every_question", asks_first=False),
+    repeat=dict(doc="The same message in every turn.", says="patience", asks_first=False),
+    wish_as_done=dict(doc="The customer's own words, as done.", _answer=_as_done),
+    all_done=dict(doc="Reports everything as done.", says="all_done", looks_up=True),
+)

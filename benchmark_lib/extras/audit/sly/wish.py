@@ -1,4 +1,4 @@
-"""A customer's wish, found by keyword: a call with its arguments, and the sentences about it."""
+"""A customer's wish by keyword: a call with its arguments, and the sentences about it."""
 
 import re
 from typing import Any
@@ -21,6 +21,17 @@ BEFORE = 150
 
 class Acting(Sly, name=""):
     """An agent that makes the calls in the customer's words."""
+
+    without = "go_ahead"
+    """Key of its phrase if there is no order."""
+
+    def _answer(self) -> str:
+        order = self.order()
+        return self._on_order(order) if order else self.book[self.without]
+
+    def _on_order(self, order: dict[str, Any]) -> str:
+        """Return the answer about the order in question, and act."""
+        return self.book["patience"]
 
     @property
     def wish(self) -> str:
