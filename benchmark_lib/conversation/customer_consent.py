@@ -4,7 +4,7 @@ from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
-from ..language.heard import LIKELY, POSSIBLE, SURE
+from ..language.heard import LIKELY, SURE
 from ..language.sentences import fold, plain
 from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
@@ -59,7 +59,7 @@ class Consenting(FollowingUp):
         if self._has_more_to_say(now, talk, said) or said.moves:
             return None
         clearly = {tool for tool in now.heard.offered if acts.get(tool, 0.0) >= CERTAIN}
-        if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= POSSIBLE for w in open_wishes):
+        if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= LIKELY for w in open_wishes):
             return self._decline(clearly, said)
         if not self._ask_back("offer", "asks_back", said):
             talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))

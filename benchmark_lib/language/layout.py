@@ -1,12 +1,12 @@
 """Read how a message is laid out: its sentences, each with the headings, table cells and ids that it belongs to."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .cues import holds, mark_of
-from .heard import SURE, ParsedSentence
+from .cues import cue_of_several, holds, mark_of
+from .heard import LIKELY, SURE, ParsedSentence
 from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 
@@ -98,6 +98,28 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
                 found |= {place: "offer"} if asked else {}
                 items.append(place)
     return found
+
+
+def offered(
+    place: int, said: list[Sentence], heard: list[ParsedSentence], read_alone: Callable[[str], ParsedSentence]
+) -> dict[str, float]:
+    """Return the tools of a sentence without those that it names only as the alternative to another offer."""
+    one, plain, others = heard[place], said[place].plain, heard[:place] + heard[place + 1 :]
+    if not one.tools or max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
+        return one.tools
+    if cue_of_several("rather").search(plain) and not one.asks_for_a_yes:
+        # A later question counts only if it names its act: "If you'd rather have a new one, ... Shall I do that?"
+        asking = [other for other in others if other.asks_for_a_yes]
+        if any(max(other.tools.values(), default=0.0) >= SURE or other in heard[:place] for other in asking):
+            return {}
+    found = [m for m in cue_of_several("beside").finditer(plain) if m.lastindex]
+    compared = {t for m in found for t, c in read_alone(f"{m[m.lastindex or 0]} ").tools.items() if c >= SURE}
+    if compared:
+        rest = read_alone(cue_of_several("beside").sub("", plain))
+        compared -= {tool for tool, chance in rest.tools.items() if chance >= LIKELY}
+        if any({*other.about("offer")} - compared for other in (rest, *others)):
+            return {tool: chance for tool, chance in one.tools.items() if tool not in compared}
+    return one.tools
 
 
 def cell_heads(place: Placed, at: int) -> str:
