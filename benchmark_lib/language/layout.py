@@ -100,6 +100,21 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
     return found
 
 
+def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:
+    """Return the places of the list items of a choice: under a lead-in that says so, or before "Which one?"."""
+    found: set[int] = set()
+    items: set[int] = set()
+    menu = False
+    for place, sentence in enumerate(said):
+        if sentence.item:
+            items.add(place)
+            continue
+        if menu or (mark_of(sentence.plain) == "?" and cue_of_several("choose").search(sentence.plain)):
+            found |= items
+        items, menu = set(), holds("lists", "menus", sentence.plain, languages)
+    return found | items if menu else found
+
+
 def offered(
     place: int, said: list[Sentence], heard: list[ParsedSentence], read_alone: Callable[[str], ParsedSentence]
 ) -> dict[str, float]:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from .detection import languages_of
+from .layout import options_in
 from .parser import Phrases, parser_of
 from .promises import POSSIBLE, SURE, chances
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
@@ -105,7 +106,13 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
     spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
-    said = [(topic, s) for s in found for topic in _topics(s, spoken)]
+    options = options_in(found, tuple(b.language for b in spoken))
+    said = [
+        (topic, s)
+        for place, s in enumerate(found)
+        for topic in _topics(s, spoken)
+        if not (topic.startswith("promise:") and place in options)
+    ]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
 
 
