@@ -265,7 +265,8 @@ class Consenting(FollowingUp):
         left_open = {*wish.arguments} if others else self.kind.open_to(wish.arguments, self.case, self.store)
         own = {} if others else self._own_words(wish, left_open - named)
         agreed = {k: v for k, v in wish.arguments.items() if k in named or k in own or k not in left_open}
-        words = " ".join([yes, *dict.fromkeys(own.values())])
+        # What an answer in the same message names is not said twice.
+        words = " ".join([yes, *(w for w in dict.fromkeys(own.values()) if not self._is_said(w, said))])
         said.add(words, Act("agreed", wish.tool, arguments=agreed), first=True)
 
     def _read(self, wish: Call, now: Round, said: Draft, plan: str = "") -> tuple[set[str], set[str]]:
@@ -287,6 +288,11 @@ class Consenting(FollowingUp):
         known = self.case.ledger.get(self._subject)
         corrects = known and known.wrong and any(a.kind == "gave" and a.what == self._subject for a in said.acts)
         return words.replace(known.wrong, "") if known and known.wrong and corrects else words
+
+    def _is_said(self, own: str, said: Draft) -> bool:
+        """Return whether a message already names the value of a sentence in the customer's own words."""
+        values = [k.value for slot in self.case.ledger if (k := self.case.ledger[slot]).value and k.value in own]
+        return any(value in part for value in values for part in said.parts)
 
     def _own_words(self, wish: Call, arguments: set[str]) -> dict[str, str]:
         """Return a sentence in the customer's own words for each argument of a wish that it can name."""
