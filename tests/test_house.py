@@ -35,7 +35,7 @@ BUDGETS = {
     "store": 3_760,
     "files of their own": 1_210,
     "extras/audit": 1_400,
-    "extras/claims": 1_930,
+    "extras/claims": 1_920,
     "extras/exchange": 1_520,
     "extras/forks": 1_290,
     "extras/fresh_sets": 1_370,

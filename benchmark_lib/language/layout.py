@@ -102,16 +102,14 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
 
 def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:
     """Return the places of the list items of a choice: under a lead-in that says so, or before "Which one?"."""
-    found: set[int] = set()
-    items: set[int] = set()
-    menu = False
+    found, items, menu = set[int](), set[int](), False
     for place, sentence in enumerate(said):
         if sentence.item:
             items.add(place)
-            continue
-        if menu or (mark_of(sentence.plain) == "?" and cue_of_several("choose").search(sentence.plain)):
-            found |= items
-        items, menu = set(), holds("lists", "menus", sentence.plain, languages)
+        else:
+            which = mark_of(sentence.plain) == "?" and cue_of_several("choose").search(sentence.plain)
+            found |= items if menu or which else set()
+            items, menu = set(), holds("lists", "menus", sentence.plain, languages)
     return found | items if menu else found
 
 
@@ -120,7 +118,7 @@ def offered(
 ) -> dict[str, float]:
     """Return the tools of a sentence without those that it names only as the alternative to another offer."""
     one, plain, others = heard[place], said[place].plain, heard[:place] + heard[place + 1 :]
-    if not one.tools or max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
+    if max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
         return one.tools
     if cue_of_several("rather").search(plain) and not one.asks_for_a_yes:
         # A later question counts only if it names its act: "If you'd rather have a new one, ... Shall I do that?"
@@ -132,9 +130,8 @@ def offered(
     if compared:
         rest = read_alone(cue_of_several("beside").sub("", plain))
         compared -= {tool for tool, chance in rest.tools.items() if chance >= LIKELY}
-        if any({*other.about("offer")} - compared for other in (rest, *others)):
-            return {tool: chance for tool, chance in one.tools.items() if tool not in compared}
-    return one.tools
+        compared = compared if any({*other.about("offer")} - compared for other in (rest, *others)) else set()
+    return {tool: chance for tool, chance in one.tools.items() if tool not in compared}
 
 
 def cell_heads(place: Placed, at: int) -> str:

@@ -107,17 +107,12 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
     spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
     options = options_in(found, tuple(b.language for b in spoken))
-    said = [
-        (topic, s)
-        for place, s in enumerate(found)
-        for topic in _topics(s, spoken)
-        if not (topic.startswith("promise:") and place in options)
-    ]
+    said = [(topic, s) for n, s in enumerate(found) for topic in _topics(s, spoken, n in options)]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
 
 
-def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
-    """Return the topics of a sentence by the patterns; the trained reader drops or adds promises."""
+def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> list[str]:
+    """Return the topics of a sentence; the trained reader drops or adds promises, of which an `option` has none."""
     found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         found = dict.fromkeys(topic for topic in found if not topic.startswith("done:"))
@@ -128,7 +123,7 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
             del found[topic]
         elif not promises and chance >= SURE and not any(book.denial.search(sentence.plain) for book in spoken):
             found[topic] = None
-    return list(found)
+    return [topic for topic in found if not (option and topic.startswith("promise:"))]
 
 
 def says_done(text: str, store: Phrases) -> set[str]:

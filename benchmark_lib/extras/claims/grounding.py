@@ -246,12 +246,10 @@ def _price_list(store: Store) -> dict[str, frozenset[int]]:
 
 def _alike(kind: str, number: str) -> set[tuple[str, str]]:
     """Return a window in its own unit and in others: 48 hours are 2 days, 2 years are 24 months."""
-    found = {(kind, number)}
+    found, n = {(kind, number)}, int(number) if number.isdigit() else 0
     for small, large, factor in (("hours", "days", 24), ("months", "years", 12)):
-        if kind == large and number.isdigit():
-            found.add((small, str(int(number) * factor)))
-        elif kind == small and number.isdigit() and int(number) % factor == 0:
-            found.add((large, str(int(number) // factor)))
+        found |= {(small, str(n * factor))} if kind == large else set()
+        found |= {(large, str(n // factor))} if kind == small and n % factor == 0 else set()
     return found
 
 
