@@ -195,6 +195,15 @@ def test_a_tracking_link_that_a_newer_result_has_replaced(open_case, store):
     assert found(check_claims(record, open_case, store), "text_action_mismatch") == [("tracking", "stale")]
 
 
+def test_a_newer_result_with_links_of_another_kind_leaves_a_link_as_it_is(open_case, store):
+    number = next(o["order_id"] for o in store.tables["orders"].values() if o["parcels"])
+    calls = [("get_order", {"order_id": number}), ("track_shipment", {"order_id": number})]
+    link = f"https://returns.northline.example/start/{number}"
+    record = talk(open_case, store, ("Hello.", [], calls, f"On this page you see it: {link}"))
+    record.tool_calls[0].result["returns"] = [{"link": link}]
+    assert not found(check_claims(record, open_case, store), "text_action_mismatch")
+
+
 def test_only_look_ups_of_an_order_make_a_tracking_link_stale(open_case, store):
     """A search names no order, and the result of another order replaces nothing."""
     first, second = [o["order_id"] for o in store.tables["orders"].values() if o["parcels"]][:2]

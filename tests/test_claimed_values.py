@@ -141,3 +141,16 @@ def test_a_range_between_two_published_windows_rests_on_both(open_case, store):
     assert not found(told(open_case, store, "You can return it within 30-100 days."), "groundedness")
     (one,) = found(told(open_case, store, "You can return it within 20-100 days."), "groundedness")
     assert one == ("days", "unsupported")
+
+
+def test_a_window_in_another_unit_and_a_value_in_the_words_of_a_result_have_a_source(open_case, store):
+    record = talk(open_case, store, ("Hello.", [], [("get_order", {"order_id": open_case.order})], ""))
+    record.tool_calls[0].result["notes"] = ["The lamp is charged to 37 percent."]
+    for text, unsupported in (
+        ("You will know within two days.", 0),  # an article says 48 hours
+        ("You will know within 17 days.", 1),
+        ("The lamp is at 37 percent.", 0),
+        ("The lamp is at 38 percent.", 1),
+    ):
+        record.messages[-1].text = text
+        assert len(found(check_claims(record, open_case, store), "groundedness")) == unsupported, text

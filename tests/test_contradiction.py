@@ -73,3 +73,26 @@ def test_what_was_looked_up_anew_may_differ(open_case, store):
     assert contradicted(open_case, store, *said) and not contradicted(open_case, store, *said, calls=[look])
     rule = ("The return window is 100 days.", "The return window is 30 days.")
     assert contradicted(open_case, store, *rule, calls=[look]), "a rule does not change by looking"
+
+
+BASKET = "| Commuter Backpack | $111.20 |\n| World Adapter | $63.20 |\n| You pay | {} |"
+
+
+def test_the_sum_of_another_basket_is_no_contradiction(open_case, store):
+    one, other = BASKET.format("$174.40"), BASKET.format("$180.00")
+    assert [kind for kind, _ in contradicted(open_case, store, one, other)] == ["price"]
+    assert contradicted(open_case, store, one, BASKET.replace("| C", "| 3 x C").format("$396.80")) == []
+    assert contradicted(open_case, store, one, "| Commuter Backpack | $111.20 |\n| You pay | $123.20 |") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("The price is $40.00.", "For everything twice the price is $80.00."),
+        ("Der Preis beträgt 40,00 USD.", "Bei doppelter Menge beträgt der Preis 80,00 USD."),
+        ("Le prix est de 40,00 USD.", "Pour le double, le prix est de 80,00 USD."),
+        ("El precio es de 40,00 USD.", "Por el doble, el precio es de 80,00 USD."),
+    ],
+)
+def test_nor_is_the_price_of_twice_as_much(open_case, store, first, then):
+    assert contradicted(open_case, store, first, then) == []

@@ -82,3 +82,28 @@ def test_a_yes_to_one_of_two_twins_is_to_the_one_that_goes(store, cases, offer, 
     said, _ = answer(case, store, offer.format(**numbers))
     (act,) = [a for a in said[0].acts if a.kind == "agreed"]
     assert act.arguments == {name: numbers[which] for name, which in arguments.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- socks in green: stay as they are\n- socks in navy: become plum, M\nMay I?",
+        "The green pair is left unchanged, the navy one becomes plum in M. OK?",
+        "Die Socken in green bleiben so, die in navy werden plum, M. Soll ich?",
+    ],
+)
+def test_a_color_that_stays_leaves_the_new_one_named(view, text):
+    assert view.kind.named_in(text, WISH, view)[0] >= {"variant_id"}
+
+
+@pytest.mark.parametrize("text", ["The navy pair stays, the other becomes green in M. OK?", "I'd make them green, M."])
+def test_another_new_color_still_differs(view, text):
+    assert view.kind.named_in(text, WISH, view)[1] >= {"variant_id"}
+
+
+def test_a_yes_beside_an_answer_names_nothing_twice(cases, store):
+    asked = (
+        "I need the order number and a photo of what came. Once I have both, your yes sends the backpack on its way."
+    )
+    said, _ = answer(cases["wrong_item_5"], store, asked)
+    assert said[0].text.count("NL-67538") == 1

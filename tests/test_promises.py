@@ -417,3 +417,21 @@ def test_the_same_holds_of_other_acts(read, words, call):
 )
 def test_what_is_offered_on_a_condition_is_no_such_promise(read, words):
     assert read(UNDER_WAY, words) == []
+
+
+OPTIONS = [
+    "There are two ways:\n\n1. I cancel it and you get the full $89.00 back.\n2. It stays.\n\nWhich one would you like?",
+    "Sie haben die Wahl zwischen zwei Möglichkeiten:\n- Ich storniere, und Sie bekommen das Geld zurück.\n- Alles bleibt, wie es ist.\n",
+    "Vous avez deux options :\n- J'annule et vous recevez le remboursement de 89,00 USD.\n- Rien ne change.\n",
+    "Hay dos opciones:\n1. Cancelo el pedido y usted recibe el reembolso de 89,00 USD.\n2. Se queda todo igual.\n",
+]
+
+
+@pytest.mark.parametrize("words", OPTIONS)
+def test_one_of_several_options_is_no_promise_and_a_step_of_a_list_is(read, words):
+    assert read("cancel_before_ship_5", words) == []
+
+
+def test_a_list_of_what_will_happen_promises(read):
+    words = "This is what happens now:\n1. You get the full $89.00 back.\n2. The bag is yours to keep.\n"
+    assert read("damaged_item_1", words) == [("refund", "unbacked")]

@@ -118,3 +118,30 @@ def test_a_bound_or_a_hedge_denies_no_value():
         assert refund.told([said]), said
     for said in ("I won't refund $42.00.", "Nobody owes you $42.00.", "$42.00 would be yours if it were broken."):
         assert not refund.told([said]), said
+
+
+CELLS = [
+    "| Umbrella | $44.00, no discount | {} |",
+    "| Socken, nicht der Beutel | 12,00 $ | {} | bis dahin anmelden |",
+    "| Parapluie | 44,00 $ (pas dans le code) | {} |",
+    "| Paraguas | no entra en el código | {} |",
+    "The umbrella (not part of the set) can be handed in until {}.",
+]
+
+
+@pytest.mark.parametrize("row", CELLS)
+def test_a_denial_reaches_no_further_than_its_cell_or_its_brackets(row):
+    assert Fact(kind="date", value="2026-08-09").told([row.format("2026-08-09")])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| Umbrella | $44.00 | does not arrive by {} |",
+        "| Will not be there by | {} |",
+        "| Regenschirm | 44,00 $ | am {} kommt er nicht an |",
+        "The umbrella will not (in my view) be there by {}.",
+    ],
+)
+def test_a_denial_in_the_cell_of_a_value_or_as_its_label_denies_it(row):
+    assert not Fact(kind="date", value="2026-08-09").told([row.format("2026-08-09")])

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from test_customer import answer, did
 
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.language.parser import parser_of
 from benchmark_lib.scoring import score
 from benchmark_lib.store.retail.rows import variants
 
@@ -94,3 +96,38 @@ def test_a_right_act_after_a_wrong_offer_is_not_consented(store, confirmed, how)
 @pytest.mark.parametrize("how", ["again", "vague"])
 def test_the_right_offer_after_a_correction_and_a_plan_with_a_bare_question_are(store, confirmed, how):
     assert len(resolved(store, confirmed, how)) == len(confirmed)
+
+
+ALTERNATIVES = [
+    "May I open the return for you? It takes the place of the replacement. Should you prefer a fresh one, send the picture first.",
+    "I'd take the suitcase back as a return and not send a replacement. Is that okay?",
+    "In lieu of a replacement I can offer a return. Would that be all right?",
+    "Shall I set up the return? Otherwise I could mail you a replacement as soon as there is a picture.",
+    "Darf ich anstelle eines Ersatzes die Rücksendung anlegen?",
+    "Soll ich die Rücksendung anlegen? Sollten Sie lieber einen Ersatz wollen, schicken Sie mir das Bild.",
+    "Puis-je ouvrir un retour plutôt qu'un remplacement ?",
+    "Dois-je ouvrir le retour ? Si vous aimez mieux un remplacement, envoyez-moi la photo.",
+    "¿Abro la devolución en vez de mandarle un reemplazo?",
+    "¿Le abro la devolución? De lo contrario, le mando un reemplazo cuando llegue la foto.",
+]
+
+
+@pytest.mark.parametrize("offer", ALTERNATIVES)
+def test_an_act_named_as_the_alternative_is_not_agreed_to(store, cases, offer):
+    said, _ = answer(cases["damaged_no_proof"], store, offer)
+    assert "start_return" in parser_of(store).parse(offer).offered
+    assert did(said[0], "agreed", "refused", "lacked") in ([("refused", "start_return")], [("lacked", "photo")])
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        "If you'd rather have a replacement, say yes and I'll send the new one out.",
+        "I would send you a replacement instead of taking the broken one back. Shall I?",
+        "We usually start a return. If you prefer a replacement, I would send it without a label. Is that all right?",
+        "Statt die kaputte zurückzunehmen, würde ich Ihnen einen Ersatz schicken. Soll ich?",
+    ],
+)
+def test_an_act_that_is_offered_in_place_of_something_is(store, cases, offer):
+    said, _ = answer(cases["damaged_no_proof"], store, offer)
+    assert ("agreed", "create_replacement") in did(said[0])

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
-from ..language.heard import LIKELY, POSSIBLE, SURE
+from ..language.heard import LIKELY, SURE
 from ..language.sentences import fold, plain
 from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
@@ -59,7 +59,7 @@ class Consenting(FollowingUp):
         if self._has_more_to_say(now, talk, said) or said.moves:
             return None
         clearly = {tool for tool in now.heard.offered if acts.get(tool, 0.0) >= CERTAIN}
-        if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= POSSIBLE for w in open_wishes):
+        if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= LIKELY for w in open_wishes):
             return self._decline(clearly, said)
         if not self._ask_back("offer", "asks_back", said):
             talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
@@ -263,7 +263,8 @@ class Consenting(FollowingUp):
         left_open = {*wish.arguments} if others else self.kind.open_to(wish.arguments, self.case, self.store)
         own = {} if others else self._own_words(wish, left_open - named)
         agreed = {k: v for k, v in wish.arguments.items() if k in named or k in own or k not in left_open}
-        words = " ".join([yes, *dict.fromkeys(own.values())])
+        # What an answer in the same message names is not said twice.
+        words = " ".join([yes, *(w for w in dict.fromkeys(own.values()) if not self._is_said(w, said))])
         said.add(words, Act("agreed", wish.tool, arguments=agreed), first=True)
 
     def _read(self, wish: Call, now: Round, said: Draft, plan: str = "") -> tuple[set[str], set[str]]:
@@ -285,6 +286,11 @@ class Consenting(FollowingUp):
         known = self.case.ledger.get(self._subject)
         corrects = known and known.wrong and any(a.kind == "gave" and a.what == self._subject for a in said.acts)
         return words.replace(known.wrong, "") if known and known.wrong and corrects else words
+
+    def _is_said(self, own: str, said: Draft) -> bool:
+        """Return whether a message already names the value of a sentence in the customer's own words."""
+        values = [k.value for slot in self.case.ledger if (k := self.case.ledger[slot]).value and k.value in own]
+        return any(value in part for value in values for part in said.parts)
 
     def _own_words(self, wish: Call, arguments: set[str]) -> dict[str, str]:
         """Return the customer's sentence for each argument of a wish that it can name."""

@@ -34,9 +34,13 @@ def denied(folded: str, start: int, end: int) -> bool:
 def unsaid(folded: str, start: int, end: int) -> bool:
     """Return whether a value's clause, or an unreal condition, says that it does not hold.
 
-    Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value.
+    Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value. A remark in brackets
+    denies nothing outside them, nor a cell another one, except in a row of a label and its value.
     """
-    before = _cue("breaks").split(folded[max(start - SIDE, 0) : start])[-1]
+    left, right = folded.rfind("|", 0, start) + 1, folded.find("|", end)
+    if folded.strip(" |").count("|") > 1:
+        folded, start, end = folded[left : right if right >= 0 else None], start - left, end - left
+    before = _cue("breaks").split(_REMARK.sub(" ", folded[max(start - SIDE, 0) : start]))[-1]
     if _cue("unreal").search(folded) or _cue("unsure").search(before):
         return True
     after = folded[end : end + SIDE]
@@ -102,4 +106,5 @@ def _cue(name: str) -> re.Pattern[str]:
     return re.compile(frames.get(name, rf"\b(?:{words})\b" if name in ("within", "bounds", "promises") else words))
 
 
+_REMARK = re.compile(r"\([^()]*\)|^[^()]*\)")
 _RESUMED = re.compile(r",(?=\s(?:c'est|ce|il|elle|ça|that|it|das|es|eso)\b)")

@@ -1,12 +1,12 @@
 """Read a message's layout: its sentences with their headings, table cells and ids."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .cues import holds, mark_of
-from .heard import SURE, ParsedSentence
+from .cues import cue_of_several, holds, mark_of
+from .heard import LIKELY, SURE, ParsedSentence
 from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 
@@ -98,6 +98,40 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
                 acts |= {index: "offer"} if asked else {}
                 items.append(index)
     return acts
+
+
+def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:
+    """Return the places of the list items of a choice: under a lead-in that says so, or before "Which one?"."""
+    found, items, menu = set[int](), set[int](), False
+    for place, sentence in enumerate(said):
+        if sentence.item:
+            items.add(place)
+        else:
+            which = mark_of(sentence.plain) == "?" and cue_of_several("choose").search(sentence.plain)
+            found |= items if menu or which else set()
+            items, menu = set(), holds("lists", "menus", sentence.plain, languages)
+    return found | items if menu else found
+
+
+def offered(
+    place: int, said: list[Sentence], heard: list[ParsedSentence], read_alone: Callable[[str], ParsedSentence]
+) -> dict[str, float]:
+    """Return the tools of a sentence without those that it names only as the alternative to another offer."""
+    one, plain, others = heard[place], said[place].plain, heard[:place] + heard[place + 1 :]
+    if max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
+        return one.tools
+    if cue_of_several("rather").search(plain) and not one.asks_for_a_yes:
+        # A later question counts only if it names its act: "If you'd rather have a new one, ... Shall I do that?"
+        asking = [other for other in others if other.asks_for_a_yes]
+        if any(max(other.tools.values(), default=0.0) >= SURE or other in heard[:place] for other in asking):
+            return {}
+    found = [m for m in cue_of_several("beside").finditer(plain) if m.lastindex]
+    compared = {t for m in found for t, c in read_alone(f"{m[m.lastindex or 0]} ").tools.items() if c >= SURE}
+    if compared:
+        rest = read_alone(cue_of_several("beside").sub("", plain))
+        compared -= {tool for tool, chance in rest.tools.items() if chance >= LIKELY}
+        compared = compared if any({*other.about("offer")} - compared for other in (rest, *others)) else set()
+    return {tool: chance for tool, chance in one.tools.items() if tool not in compared}
 
 
 def cell_heads(place: Placed, at: int) -> str:

@@ -8,7 +8,7 @@ than the customer's, so the patterns of every language that it resembles apply.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -25,7 +25,7 @@ from .cues import (
 )
 from .detection import nearest_languages
 from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale
-from .layout import listed_acts
+from .layout import listed_acts, offered
 from .linear import KNOWN, LinearReader, add, choices, features, likelier, likeliest, of_patterns
 from .phrase_book import PhraseBook
 from .reasons import reasons_in
@@ -128,7 +128,8 @@ class MessageParser:
             read = self._heard(*around[place], act)
             if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
                 heard[place] = replace(read, planned=act == "offer")
-        return heard
+        read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
+        return [replace(one, tools=offered(place, said, heard, read_alone)) for place, one in enumerate(heard)]
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from .detection import languages_of
+from .layout import options_in
 from .parser import Phrases, parser_of
 from .promises import POSSIBLE, SURE, chances
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
@@ -105,12 +106,13 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 def _read(text: str, languages: tuple[str, ...]) -> Reading:
     pieces = tuple(sentences(text))
     spoken = [b for language in languages or languages_of(pieces) if (b := claim_patterns().get(language))]
-    topics = [(topic, s) for s in pieces for topic in _topics(s, spoken)]
+    options = options_in(pieces, tuple(b.language for b in spoken))
+    topics = [(topic, s) for n, s in enumerate(pieces) for topic in _topics(s, spoken, n in options)]
     return Reading(pieces, tuple(b.language for b in spoken), tuple(topics))
 
 
-def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
-    """Return the topics of a sentence by the patterns; the reader drops or adds promises."""
+def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> list[str]:
+    """Return the topics of a sentence; the reader drops or adds promises, and an `option` has none."""
     topics = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))
@@ -121,7 +123,7 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
             del topics[topic]
         elif not promises and chance >= SURE and not any(book.denial.search(sentence.plain) for book in spoken):
             topics[topic] = None
-    return list(topics)
+    return [topic for topic in topics if not (option and topic.startswith("promise:"))]
 
 
 def says_done(text: str, store: Phrases) -> set[str]:

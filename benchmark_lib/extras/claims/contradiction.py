@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ...language.said import ClaimPatterns, Reading
-from ...language.sentences import Sentence, plain
+from ...language.sentences import Sentence, is_row, plain
 from ...language.values import values_in
 from ...remembered import remembered
 from ...store import Store
@@ -44,12 +44,14 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
     named = values_in(sentence.text, claims.store.now.year)
     numbers = {v.value for v in named if v.kind == "id"} - {claims.case.order}
     values = [v for v in named if v.kind in (*UNITS, "money", "date")]
+    rows = " ".join(s.plain for s in reading.sentences if is_row(s.plain)) if is_row(words) else ""
     for book in reading.books:
         patterns = _things(book)
         if patterns["aside"].search(words):
             continue
         apart = {m.group().strip() for m in patterns["apart"].finditer(words)} | numbers
-        goods = _goods(claims.store).intersection(words.split())
+        # The sum of a table is that of all goods in it, in their numbers.
+        goods = _goods(claims.store).intersection([*words.split(), *rows.split()]) | {*_PIECES.findall(rows)}
         states = [n for n in patterns if n.startswith("state ") and patterns[n].search(words)]
         if len(states) == 1 and not values:
             _, thing, state = states[0].split()
@@ -85,4 +87,5 @@ def _goods(store: Store) -> frozenset[str]:
     return frozenset(word for row in rows for word in plain(str(row.get("title", ""))).split() if word.isalpha())
 
 
+_PIECES = re.compile(r"\b\d{1,3} ?[x×](?!\w)|(?<!\w)[x×] ?\d{1,3}\b|\| ?\d{1,3}(?= ?\|)")
 _RANGE = re.compile(r"[\d.]+(?:-[\d.]+)?")

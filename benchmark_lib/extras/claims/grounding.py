@@ -145,7 +145,7 @@ class Ground:
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
         """Return the values in the results, with each end of a window, and accepted windows."""
-        texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
+        texts = [r for r in self.results if any(mark in r for mark in _WORDED)]
         found = set().union(*(_pairs(r, self.today.year) for r in texts))
         found |= self.claims.accepted_windows(self.turn)
         return found | {("percent", m.group(1)) for r in self.results for m in _PERCENT.finditer(r)}
@@ -190,7 +190,8 @@ class Ground:
 
     def _window(self, kind: str, number: str) -> bool:
         """Return whether one end of a window has a source; business days may also be derived."""
-        if (kind, number) in self.published.values | self._seen or number in self.told.get(kind, ()):
+        sources = self.published.values | self._seen
+        if not sources.isdisjoint(_alike(kind, number)) or number in self.told.get(kind, ()):
             return True
         follows = self.published.business_days | self._business if kind == "business_days" else ()
         return number.isdigit() and int(number) in follows
@@ -238,6 +239,15 @@ def _price_list(store: Store) -> dict[str, frozenset[int]]:
     }
 
 
+def _alike(kind: str, number: str) -> set[tuple[str, str]]:
+    """Return a window in its own unit and in others: 48 hours are 2 days, 2 years are 24 months."""
+    found, n = {(kind, number)}, int(number) if number.isdigit() else 0
+    for small, large, factor in (("hours", "days", 24), ("months", "years", 12)):
+        found |= {(small, str(n * factor))} if kind == large else set()
+        found |= {(large, str(n // factor))} if kind == small and n % factor == 0 else set()
+    return found
+
+
 @lru_cache(maxsize=1)
 def _rule() -> re.Pattern[str]:
     """Return the pattern of a text that ends in words which make a window part of a rule."""
@@ -256,6 +266,8 @@ def _ranges(store: Store) -> frozenset[str]:
 
 _FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
 """Cached values to recompute after a value of a kind was stated."""
+_WORDED = ('"passages"', '"description"', "$", " usd", "%", " percent", " days", " hours", " months")
+"""Marks of a result with values in words."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
 _NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
 _CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)

@@ -63,7 +63,7 @@ def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claim
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield links of an older result that the same order's newest result no longer has."""
+    """Yield links of an older result that the same order's newest result with links of that host no longer has."""
     shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
     if not shown:
         return
@@ -76,6 +76,7 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
     told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
     for message, sentence, link in told[:MOST_VALUES]:
         for results in seen.values():
-            known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]
+            kind = link.removeprefix("https://").partition("/")[0]
+            known = [(c.index, link in text) for c, text in results if c.turn <= message.turn and kind in text]
             if any(held for _, held in known) and not known[-1][1]:
                 yield ClaimFinding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")

@@ -43,7 +43,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
         elif (lines or strange) and not lines & {*wanted}:
             differing.add(argument)
     if arguments.get("variant_id") in variants(store):
-        _variant(text, arguments, order, store, named, differing)
+        _variant(_changing(text), arguments, order, store, named, differing)
     if is_address(arguments.get("address")):
         _address(text, arguments["address"], order["shipping_address"], named, differing)
     return named, differing
@@ -145,10 +145,15 @@ def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) ->
     if arguments.get("variant_id") in variants(store):
         product = variants(store)[arguments["variant_id"]][0]["product_id"]
         own_lines.setdefault(product, {arguments.get("line_id", "")})
-    kept = cue_of_several("kept")
-    goes = "\n".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
+    goes = _changing(text)
     result = _named(goes, own_lines, order, store)
     return result if any(result) or goes == text else _named(text, own_lines, order, store)
+
+
+def _changing(text: str) -> str:
+    """Return a text without the clauses that keep something."""
+    kept = cue_of_several("kept")
+    return ". ".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
 
 
 def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
