@@ -1,21 +1,21 @@
-# make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
-#              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= are passed to deskbench; DRY=1 prints the forecast
-#              and ends, YES=1 begins without asking
-# make fork    RUN=file: the traps of a run, each decision ten times more; MODEL= BASE_URL= let another model go on
+# make run     runs the scripted agents; needs no key, and no network after install; MODEL=name adds a model, MODEL=local a small real one,
+#              SET=hard plays only the hard set; TRIALS= CASES= BUDGET= (USD) BASE_URL= are passed to deskbench; DRY=1 prints the forecast
+#              and exits, YES=1 begins without asking
+# make fork    RUN=file: continues each trap's decision in a run ten more times; MODEL= BASE_URL= let another model continue
 # make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
 # make lint    style, types and dependencies
-# make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
-# make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
-# make detectors   data/claims/*.csv: recall and precision of the detectors, measured again
+# make notebooks  executes every notebook into reports/ and saves its figures and tables (make figures does the same)
+# make audit   checks the case set      make bench   speed, as ratios      make site    a static site in reports/site
+# make detectors   data/claims/*.csv: repeats the measurement of the detectors' recall and precision
 # make dictionary  docs/data-dictionary.md from the declarations of the columns
-# make calibration  data/calibration.yaml and docs/limits.md: intervals measured again, and what the numbers cannot tell
-# make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
-# make extras  what only some need: the local model, tau2, logs of Inspect, Dask, training, the tests; `make test` does it, too
+# make calibration  data/calibration.yaml and docs/limits.md: repeats the simulation of the intervals, and writes what the numbers cannot tell you
+# make reader  retrains a store's readers on its labelled sentences, STORE=name or folder (needs the extra `train`)
+# make extras  installs optional parts: the local model, tau2, Inspect logs, Dask, training, the tests; `make test` does this, too
 # make lock    requirements.lock and requirements-extras.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
-# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
-#              LaTeX for the tests of tables and figures in a paper, sqlite3 for mending a damaged run file
+# make system  the only step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
+#              LaTeX for the tests of tables and figures in a paper, sqlite3 for repairing a damaged run file
 
-# The newest of these that is there and runs: a name on the path may be a shim of a version that is not installed.
+# The newest of these that is installed and runs: a name on the path may be a shim for a version that is not installed.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 	$$name -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" 2>/dev/null && echo $$name && break; done)
 BIN := .venv/bin
@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: run fork test test-slow extras lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
-# A misspelled name is refused: make itself would take BASEURL=... without a word.
+# A misspelled name is refused: make itself would silently accept BASEURL=...
 KNOWN := RUN MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP EXTRAS
 UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 $(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP EXTRAS,$(KNOWN))))

@@ -8,7 +8,7 @@ from .options import STORE, TOOLS
 ARGUMENTS = {
     "PATTERN?": (
         (
-            "list the cases that it names, one by one; hard for the names of the hard set (default: the names of "
+            "list the cases that it selects, one by one; hard lists the names in the hard set (default: the names in "
             "the core set)"
         ),
         "all",
@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     rows = [("kind", "name for --cases", "cases", "what it is"), *named]
     print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
     print(
-        "Several names are separated by commas, * and ? are wildcards. `deskbench cases NAME` lists the "
-        "cases of a name."
+        "Separate several names with commas; * and ? are wildcards. `deskbench cases NAME` lists the "
+        "cases that a name selects."
     )
     return FINISHED

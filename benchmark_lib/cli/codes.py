@@ -12,8 +12,8 @@ INTERRUPTED = SIGNAL + 2
 READER_GONE = SIGNAL + 13
 """The reader of the output has closed it, as ``head`` does; by convention the code of SIGPIPE."""
 EXPLAINED = (
-    "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault of Deskbench; 3 "
-    "stopped, 130 or 143 interrupted: the same command goes on"
+    "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault in Deskbench; 3 "
+    "stopped, 130 or 143 interrupted: rerun the same command to resume"
 )
 
 

@@ -21,14 +21,12 @@ MOST_CASES = 8
 
 
 ARGUMENTS = {
-    "RUN+": (
-        "two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id"
-    ),
-    "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
-    "--every-pair": "compare every two, not the first with the others",
-    "--all": "also test the metrics that were not planned, each by itself (exploratory)",
-    "--hard": "compare the runs that these names have on the hard set",
-    "--partial": "also compare runs that are unfinished",
+    "RUN+": ("two or more run files, or names from `deskbench runs`: a file name, a model name or a run id"),
+    "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
+    "--every-pair": "compare every pair, not only the first run with each of the others",
+    "--all": "also test the metrics that were not planned, each on its own (exploratory)",
+    "--hard": "compare these names' runs on the hard set",
+    "--partial": "also compare unfinished runs",
     "--out FILE": "also write the table, as .csv or .md",
 }
 

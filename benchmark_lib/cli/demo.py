@@ -19,7 +19,7 @@ ARGUMENTS = {
     "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
     **TRIALS,
     "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
-    "--budget-usd X": ("stop before the run of the model costs more than this", float),
+    "--budget-usd X": ("stop before the model's run costs more than this", float),
     **BEFORE,
 }
 

@@ -8,17 +8,17 @@ from .codes import FINISHED
 from .options import executor
 
 ARGUMENTS = {
-    "NOTEBOOK": "path of a notebook, or its name in notebooks/",
+    "NOTEBOOK": "path to a notebook, or its name in notebooks/",
     "-p,--parameter NAME=VALUE": {
         "help": "a value for its parameters cell, as YAML",
         "action": "append",
         "default": [],
     },
     "--out NAME": (
-        "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)"
+        "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it covers)"
     ),
     "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; players in the "
-    "chair and scripted agents only where there is no model (-p entry=NAME makes the page of any one)",
+    "chair and scripted agents only if there is no model (-p entry=NAME makes a page for any of them)",
     **executor("with --each-model, make the pages"),
 }
 

@@ -10,11 +10,11 @@ in place of the help goes to argparse.
 """
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
-STORE_PLAYED: Options = {"--store DIR": "the store the runs were played on (default: the one they name)"}
+STORE_PLAYED: Options = {"--store DIR": "the store on which the runs were played (default: the one they name)"}
 TOOLS: Options = {"--tools MODULE:NAME": "your own tools, in addition to the store's"}
 TOOLS_PLAYED: Options = {
-    "--tools MODULE:NAME": "where your own tools are, for runs that were made with some "
-    "(default: the module that each of them names)"
+    "--tools MODULE:NAME": "where to find your own tools, for runs that used some "
+    "(default: the module that each run names)"
 }
 ENDPOINT: Options = {"--base-url URL": "base URL of an OpenAI-compatible endpoint (default: OpenAI)"}
 PROMPT: Options = {"--prompt FILE": "a system prompt to use instead of the store's"}
@@ -23,7 +23,7 @@ TRIALS: Options = {"--trials N": ("how often each case is played (default: 3)", 
 RUN_FILE: Options = {"--out FILE": "the run file (default: in data/runs, named after the options)"}
 PATTERN = (
     "case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard "
-    "set, hard:NAME for a part of it; "
+    "set, hard:NAME for part of it; "
 )
 
 
@@ -35,7 +35,7 @@ def executor(what: str) -> Options:
             "the cluster's scheduler, such as tls://10.0.0.1:8786, with the certificates that Dask's "
             "configuration names"
         ),
-        "--workers N": ("a cluster of N processes on this machine (default: one for each core)", int),
+        "--workers N": ("a cluster of N processes on this machine (default: one per core)", int),
     }
 
 

@@ -17,15 +17,15 @@ from .options import add_options
 
 COMMANDS = {
     "run": "have a model or a scripted agent play cases, and keep the conversations in a run file",
-    "runs": "list the runs in data/runs; show, hide, merge, put aside or remove them",
-    "watch": "follow a run in progress: how far it has come, and the conversations that are finished",
-    "score": "score finished run files again, without an endpoint",
+    "runs": "list the runs in data/runs; show, hide, merge, set aside or remove them",
+    "watch": "follow a run in progress: how far it has got, and its finished conversations",
+    "score": "rescore finished run files without an endpoint",
     "compare": (
         "say which of two or more runs is better, metric by metric, on the cases they share, or that it is too "
         "close to call"
     ),
     "cases": (
-        "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases"
+        "list the names that --cases accepts (intents, buckets, failure kinds, families) with counts, or single cases"
     ),
     "notebook": "run a notebook with parameters and write the result to reports/",
     "notebooks": "run every notebook; results go to reports/, figures to figures/",

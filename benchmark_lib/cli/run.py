@@ -16,13 +16,13 @@ ARGUMENTS = {
     **ENDPOINT,
     "--agent MODULE:OBJECT": "your own agent; MODEL is then only its label",
     "--isolate": "run your own agent in a separate process that cannot reach the run file, the cases or your keys; "
-    "the network, local ports and abstract Unix sockets stay open to it",
+    "the network, local ports and abstract Unix sockets remain accessible",
     "--customer MODEL": ("who plays the customer: scripted (default) or a model's name", "scripted"),
     "--customer-base-url URL": "base URL for the customer's model",
     **STORE,
     **PROMPT,
     "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, "
-    "no_emojis, refund_approved, customer_language, or a YAML file of your own, separated by commas",
+    "no_emojis, refund_approved, customer_language, or your own YAML file, separated by commas",
     **TOOLS,
     "--cases PATTERN": (
         f"{PATTERN}wordings for twelve cases in five more voices each, factorial for the evidence x "
@@ -33,10 +33,10 @@ ARGUMENTS = {
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
     "--settings FILE": (
-        "YAML file with settings for the agent and the customer, fields of the request under body: agent: {body: "
+        "YAML file with settings for the agent and the customer; put request fields under body: agent: {body: "
         "{temperature: 1}}"
     ),
-    "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in "
+    "--weights open|closed": "whether the model's weights are open, if data/weights.yaml does not say; recorded in "
     "the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
     **executor("play"),
@@ -45,8 +45,8 @@ ARGUMENTS = {
     **BEFORE,
     "--budget-usd X": ("stop before the run costs more than this", float),
     **RUN_FILE,
-    "--retry-faults": "also play the conversations that the endpoint refused or failed for good",
-    "--replay": "play a finished run again from its own calls, without an endpoint, and compare every record",
+    "--retry-faults": "also play again the conversations that the endpoint refused or failed permanently",
+    "--replay": "replay a finished run from its own calls, without an endpoint, and compare every record",
 }
 
 

@@ -20,26 +20,26 @@ ACTIONS = {
     "hide": (
         1,
         None,
-        "RUN: keep it off the boards and pages that read data/runs; the file stays, at the end of the list",
+        "RUN: keep it off the boards and pages that read data/runs; the file stays, listed last",
     ),
     "unhide": (1, None, "RUN: show it again"),
-    "merge": (2, 2, "RUN RUN --out FILE: the trials of two runs of one setting in one new file"),
-    "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command begins afresh"),
+    "merge": (2, 2, "RUN RUN --out FILE: combine the trials of two runs with the same setting in a new file"),
+    "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command starts over"),
     "remove-partial": (
         0,
         None,
-        "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
+        "[RUN ...]: delete unfinished runs, after asking; runs played by people only if named",
     ),
 }
 """The least and the most runs of each action (None for any number), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
-    "--out FILE": "the new file of a merge",
+    "--out FILE": "the new file for a merge",
     "--yes": "remove without asking",
 }
-NOTES = """To get rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
-cost: ? no price is known for the model; + after a sum: some calls have no known price; - somebody played"""
+NOTES = """To get rid of a finished run, delete its file in data/runs, or set it aside with `fresh`.
+cost: ? no price is known for the model; + after a sum: some calls have no known price; - a person played"""
 DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, (*_, words) in ACTIONS.items()), "", NOTES])
 KINDS = {
     "models": "model",

@@ -21,10 +21,10 @@ ARGUMENTS = {
     **STORE_PLAYED,
     **TOOLS_PLAYED,
     "--again": (
-        "also rescore conversations that have scores of this version; with --costs, compute every cost at "
+        "also rescore conversations that have scores from this version; with --costs, compute every cost at "
         "today's prices"
     ),
-    "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
+    "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml without scoring",
 }
 
 

@@ -7,14 +7,14 @@ from .codes import FINISHED
 from .options import Options
 
 ARGUMENTS: Options = {
-    "RUN*": "run files, or folders with run files (default: data/runs)",
+    "RUN*": "run files, or folders of run files (default: data/runs)",
     "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
-    "--store FOLDER": ("a store of the runs that is kept elsewhere; may be repeated", []),
-    "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
-    "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an "
-    "approval cost you (US dollars): the answers and the advice on scope rest on them (default: data/stakes.yaml)",
+    "--store FOLDER": ("a store used by the runs but kept elsewhere; may be repeated", []),
+    "--labels FILE": "a file of labels: results are shown with and without the unsafe acts that it calls debatable",
+    "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong ending, a handover and "
+    "an approval cost you (US dollars): the answers and the advice on scope use them (default: data/stakes.yaml)",
     "--published": {
-        "help": "show the published figures of another benchmark on the board, too, in a block of their own",
+        "help": "also show another benchmark's published figures on the board, in a block of their own",
         "action": argparse.BooleanOptionalAction,
         "default": False,
     },

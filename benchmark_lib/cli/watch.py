@@ -20,10 +20,10 @@ NEWEST = 12
 CLEAR = "\x1b[H\x1b[2J"
 SHORTEST_S = 0.2
 ARGUMENTS = {
-    "RUN?": "a run file, or the name of one in data/runs (default: the one played last)",
+    "RUN?": "a run file, or the name of one in data/runs (default: the most recent)",
     "--page": "also write a page that reloads itself, with every finished conversation",
-    "--every S": ("seconds between two looks (default: 2)", 2.0),
-    "--once": "look once and exit",
+    "--every S": ("seconds between updates (default: 2)", 2.0),
+    "--once": "show the state once and exit",
 }
 
 

@@ -1,4 +1,4 @@
-"""An agent of LangGraph at the desk: ``pip install langgraph langchain-openai``.
+"""Connect a LangGraph agent to the desk: ``pip install langgraph langchain-openai``.
 
 ``deskbench run langgraph --agent notebooks.own_agents.langgraph_agent:GraphAgent`` reads the model's name from
 ``DESK_MODEL`` and the endpoint from ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
@@ -16,7 +16,7 @@ from benchmark_lib.records import Usage
 
 
 def tools_of(talk):
-    """Return the desk's tools as tools of LangChain."""
+    """Return the desk's tools as LangChain tools."""
 
     def made(schema):
         async def invoke(**arguments):
@@ -30,7 +30,7 @@ def tools_of(talk):
 
 
 class GraphAgent:
-    """One conversation: the graph's messages are kept from reply to reply."""
+    """Play one conversation and keep the graph's messages from reply to reply."""
 
     def __init__(self):
         self.messages = []

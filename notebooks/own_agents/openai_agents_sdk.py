@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK at the desk: ``pip install openai-agents``.
+"""Connect an agent built with the OpenAI Agents SDK to the desk: ``pip install openai-agents``.
 
 ``deskbench run agents-sdk --agent notebooks.own_agents.openai_agents_sdk:SdkAgent`` reads the model's name from
 ``DESK_MODEL`` and the endpoint, as the SDK itself does, from ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
@@ -16,7 +16,7 @@ set_tracing_disabled(True)
 
 
 def tools_of(talk):
-    """Return the desk's tools as tools of the SDK."""
+    """Return the desk's tools as SDK tools."""
 
     def made(schema):
         async def invoke(context, arguments):
@@ -30,7 +30,7 @@ def tools_of(talk):
 
 
 class SdkAgent:
-    """One conversation: the SDK keeps its own history from reply to reply."""
+    """Play one conversation and keep the SDK's history from reply to reply."""
 
     def __init__(self):
         self.history = []

@@ -1,4 +1,4 @@
-"""An agent of pydantic-ai at the desk: ``pip install 'pydantic-ai-slim[openai]'``.
+"""Connect a pydantic-ai agent to the desk: ``pip install 'pydantic-ai-slim[openai]'``.
 
 ``deskbench run pydantic-ai --agent notebooks.own_agents.pydantic_ai_agent:PydanticAgent`` reads the model's name
 from ``DESK_MODEL`` and the endpoint from ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
@@ -13,7 +13,7 @@ from benchmark_lib.records import Usage
 
 
 def tools_of(talk):
-    """Return the desk's tools as tools of pydantic-ai."""
+    """Return the desk's tools as pydantic-ai tools."""
 
     def made(schema):
         async def invoke(**arguments):
@@ -25,7 +25,7 @@ def tools_of(talk):
 
 
 class PydanticAgent:
-    """One conversation: the messages are kept from reply to reply."""
+    """Play one conversation and keep its messages from reply to reply."""
 
     def __init__(self):
         self.messages = []

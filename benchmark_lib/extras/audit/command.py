@@ -17,15 +17,13 @@ ARGUMENTS = {
     **STORE,
     "--cases PATTERN": (
         (
-            "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` "
+            "which cases (default: all); hard for the hard set, hard:NAME for part of it; `deskbench cases` "
             "lists the names"
         ),
         "all",
     ),
     **TOOLS,
-    "--sly": (
-        "have every sly agent play every case; without it they share about 100 conversations, different ones each day"
-    ),
+    "--sly": ("have every sly agent play every case; otherwise they share about 100 conversations, which change daily"),
     "--show AGENT": "print this scripted agent's conversations instead of the audit",
 }
 

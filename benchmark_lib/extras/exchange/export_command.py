@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 ARGUMENTS = {
-    "RUN+": "run files, or folders with run files",
+    "RUN+": "run files, or folders of run files",
     "--format": {"help": "what to write", "required": True, "choices": FORMATS},
-    "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
+    "--labels CSV": "a file of labels: also write it, with the labellers' agreement",
     "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
     "--out DIR": {"help": "the folder to write to", "required": True},
 }

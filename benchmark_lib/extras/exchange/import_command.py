@@ -7,11 +7,10 @@ from ...errors import BadInput
 from .imports import FORMATS, MOST_K, import_results, summary
 
 ARGUMENTS = {
-    "FILE": "a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or "
-    "records as JSON lines; "
-    "scores stay as the file gives them",
+    "FILE": "a tau-bench trajectory file, a tau2 results file (or a run's folder), an Inspect log, or records as JSON "
+    "lines; scores stay as the file gives them",
     "--format": {
-        "help": "format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",
+        "help": "format of the file; not needed for a tau2 folder or an Inspect log named .eval",
         "choices": FORMATS,
     },
     "--model NAME": "the agent's model, if the file does not name it",

@@ -27,27 +27,27 @@ AS_FOR_RUNS = (
     "--retry-faults",
 )
 ARGUMENTS = {
-    "RUN": "the run whose conversations are continued: a file, or the name of a run in data/runs",
+    "RUN": "the run to continue: a run file, or the name of a run in data/runs",
     "--times N": ("forks at each point (default: 10)", 10),
     "--at POINT": (
-        "where to fork: decision (default), the turn of the first write, handover or close; pressure, each line of "
-        "pressure; trouble, each planted text or tool fault; every turn; or CASE:TRIAL:TURN; repeat it for several",
+        "where to fork: decision (default), the turn of the first write, handover or close; pressure, each pressure "
+        "message; trouble, each planted text or tool fault; every turn; or CASE:TRIAL:TURN; repeat it for several",
         [],
     ),
-    "--where QUERY": ("the conversations that a rule looks at, such as 'bucket=adversarial unsafe=yes'", ""),
+    "--where QUERY": ("the conversations to which a rule applies, such as 'bucket=adversarial unsafe=yes'", ""),
     "--traps": "short for --where bucket=adversarial",
-    "--pivots RUN": "fork where the agents of this other run and of RUN first do different things",
-    "--along CASE:TRIAL": "fork every turn of one conversation, to find the turn at which its end was decided",
+    "--pivots RUN": "fork where the agents of this other run and of RUN first act differently",
+    "--along CASE:TRIAL": "fork every turn of one conversation, to find the turn that decided its outcome",
     "--with-twins": "also fork the same turns of the clean twins",
     "--every-trial": "also fork the same turns in the other trials of a case, as the overall rate needs",
     "--model MODEL": "let another model continue the same conversations (default: the run's own)",
     "--shared": "let the run's own model continue as other models do, without its own hidden context",
     "--stop-at POINT": {"help": "decision: end each fork after its next deciding act", "choices": ["decision"]},
     "--what-if CHANGE": f"change one thing at the fork: {WRITTEN}",
-    "--store DIR": "the store the run was played on (default: the one it names)",
+    "--store DIR": "the store on which the run was played (default: the one it names)",
     **{name: OF_RUNS[name] for name in AS_FOR_RUNS},
-    "--out FILE": "the file of the forks (default: in data/forks, named after the options)",
-    "--replay": "play finished forks again from their own calls, without an endpoint, and compare every record",
+    "--out FILE": "the file for the forks (default: in data/forks, named after the options)",
+    "--replay": "replay finished forks from their own calls, without an endpoint, and compare every record",
 }
 
 

@@ -20,7 +20,7 @@ ARGUMENTS = {
     "--out DIR": {"help": "a new or empty folder to write to", "required": True},
     "--sets N": (
         (
-            "write so many sets, each into a numbered folder of its own, with seeds counted up from --seed "
+            "write this many sets, each into its own numbered folder, with seeds counted up from --seed "
             "(default: one set, into --out itself)"
         ),
         1,

@@ -18,10 +18,10 @@ ARGUMENTS = {
     "RUN*": "finished run files",
     "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
     "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
-    "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
+    "--settings FILE": ("YAML file with settings for the judge role; once for all, or once for each", []),
     "--scorers NAMES": (
         "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, customer_turns, "
-        "which reads the customer, and losses, which reads again what was lost by words alone)"
+        "which reads the customer, and losses, which rereads losses that depend on wording alone)"
     ),
     "--apart": "make one call per scorer instead of one for all",
     "--limit N": ("judge a fixed sample of N conversations per run", int),

@@ -12,32 +12,32 @@ from ...errors import BadInput
 
 FORMAT_PAGE = "docs/monitoring.md"
 EPILOG = (
-    "The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: "
+    "The log format, the acts to which tools are mapped, what is measured and when an alarm is raised: "
     f"{FORMAT_PAGE}. {EXPLAINED}"
 )
 ARGUMENTS: Options = {
     "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
     "content}], tool_calls: [{name, arguments, result}]}; "
     f"every field, the time zone and a sample are in {FORMAT_PAGE}",
-    "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
-    "(default: the first 13 weeks, of a short log half of it)",
+    "--baseline FROM..TO": "the days with which later weeks are compared, such as 2026-01-05..2026-03-29 "
+    "(default: the first 13 weeks, or half of a short log)",
     "--out FOLDER": "also write pages and tables to this folder",
-    "--store NAME": "the desk the log is of, by name or folder: its articles say what may be told",
-    "--tool-acts FILE": "a YAML file that says which act each tool of the log is, one per line: "
+    "--store NAME": "the desk that the log comes from, by name or folder: its articles say what may be disclosed",
+    "--tool-acts FILE": "a YAML file that says which act each tool in the log performs, one per line: "
     f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
     "--tool ACT=TOOL": (
-        "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
+        "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for a tool that changes nothing",
         [],
     ),
-    "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)",
+    "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or as the file name implies)",
     "--false-alarms P": (
         "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
         0.05,
     ),
     "--leave-out-bad": "leave out lines that cannot be read, and say how many",
-    "--link URL": "address of a conversation in your own system, with {id} in it, for the pages",
+    "--link URL": "address of a conversation in your own system, containing {id}, for the pages",
     "--transcripts N": (
-        "also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
+        "also copy up to N conversations behind each alarm into the pages, with their full text (default: none)",
         0,
     ),
 }

@@ -22,10 +22,10 @@ ARGUMENTS = {
     "--chairs N": ("how many players play at once over the port (default: 1)", 1),
     "--name NAME": ("the player's name in tables (default: human)", "human"),
     "--source WORDS": (
-        "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+        "who played, as recorded in the run file, such as human:anna or 'blind play' (default: human)",
         "human",
     ),
-    "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
+    "--other MODEL": "who plays the other side: a model or a scripted agent (default: scripted)",
     "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
     **SETTINGS,
     **STORE,
@@ -33,12 +33,12 @@ ARGUMENTS = {
     "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
     **TOOLS,
     "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
-    "--shuffle SEED": ("another order of the cases (default: 0)", 0),
+    "--shuffle SEED": ("shuffle the cases with this seed (default: 0)", 0),
     "--trials N": ("trials per case (default: 1)", 1),
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
     **RUN_FILE,
-    "--replay": "play what is on file again, without players, and compare every record",
+    "--replay": "replay what is on file, without players, and compare every record",
 }
 
 
