@@ -529,7 +529,7 @@ def test_a_set_without_traps_has_no_place_for_them(tmp_path):
         and "Unsafe actions" not in text.partition('id="board"')[2].partition("</table>")[0]
     )
     assert 'href="traps.html"' not in text and ">Band<" not in text
-    assert "a handover is one of the accepted ends" in text, "why success and resolved differ"
+    assert "a handover is one of the accepted outcomes" in text, "why success and resolved differ"
     model = next((found.path / "models").glob("*.html")).read_text()
     assert "Trap by trap" not in model and "0 of 0" not in model
 
