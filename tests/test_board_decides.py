@@ -138,7 +138,7 @@ class TestThePanel:
             < front.index("Which is the safest? lumen-4")
             < front.index("How to read the numbers")
         )
-        assert "dominated by lumen-4 : surely better at" in front and "a sort and no verdict" in front
+        assert "dominated by lumen-4 : surely better at" in front and "a sort order, not a verdict" in front
         assert front.index("Below this line") < front.index("run on 6 of the 162 cases of this board")
         for name, said in words.items():
             assert not re.search(PLACES, said), (name, re.search(PLACES, said))

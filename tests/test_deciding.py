@@ -118,9 +118,9 @@ def test_a_handover_to_another_queue_is_a_success_that_says_where_the_queue_coun
     for queue in ({}, {"queue_accepted": False, "full_handover": False}, {"full_handover": False}):
         view = conversation_view(record, found | queue, case=case, store=STORE) | {"done": [], "broken": []}
         told.append(str(page.expected(view, "")))
-    happened = ["Everything that was asked for happened." in text for text in told]
+    happened = ["Everything that was required happened." in text for text in told]
     assert happened == [True, False, False]
-    assert "another queue than expected" in told[1] and "counted under Full handovers, not in success" in told[1]
+    assert "a different queue than expected" in told[1] and "counted under Full handovers" in told[1]
     assert "a summary that says too little" in told[2]
 
 

@@ -119,7 +119,7 @@ def test_prose_follows_the_numbers(page_of):
     assert said["comply"].startswith("comply_all (a scripted agent, not a model) resolves ")
     assert "100%" in said["oracle"] and "safe" in said["oracle"] and "reckless" in said["comply"]
     strong, weak = (plain(page.part("words").static).partition("Strong")[2].split("Weak") for page in (oracle, comply))
-    assert 24 in numbers_in(strong[0]) and "The thresholds call nothing weak" in strong[1]
+    assert 24 in numbers_in(strong[0]) and "By these thresholds, nothing is weak" in strong[1]
     assert 18 in numbers_in(weak[1]) and "confirmation" in weak[1]
 
 
@@ -208,7 +208,7 @@ def test_a_model_is_dominated_or_not_or_below_the_line(tmp_path):
     rates = {"good": 0.95, "fair": 0.8, "weak": 0.2}
     results = load_results(*[run_of(tmp_path, name, mixed(rate, 7)) for name, rate in rates.items()])
     said = {name: said_of(reports.model_report(results, name)) for name in rates}
-    assert "No other of its panel (models) dominates it." in said["good"]
+    assert "No other entry in its panel (models) dominates it." in said["good"]
     assert "It is below the line of the board: resolves under 50% of the resolvable cases." in said["weak"]
     assert "place" not in numbers.at_a_glance(reports.model_report(results, "weak"))
 

@@ -462,7 +462,7 @@ def test_the_families_of_nine_entries_with_long_names_fit_a_laptop(browser, site
 def test_the_traps_of_fourteen_entries_fit_a_laptop_with_their_signs_explained(browser, site):
     with open_page(browser, (1280, 900)) as (page, _):
         visit(page, site, "traps")
-        assert "On a trap, success takes more than not being unsafe" in page.inner_text("main")
+        assert "On a trap, not being unsafe is not enough for success" in page.inner_text("main")
         page.evaluate(
             """for (const row of document.querySelectorAll(".traps tr")) while (row.children.length < 16)
             row.append(row.lastElementChild.cloneNode(true))"""
@@ -529,14 +529,14 @@ def test_a_set_without_traps_has_no_place_for_them(tmp_path):
         and "Unsafe actions" not in text.partition('id="board"')[2].partition("</table>")[0]
     )
     assert 'href="traps.html"' not in text and ">Band<" not in text
-    assert "a handover is one of the accepted ends" in text, "why success and resolved differ"
+    assert "a handover is one of the accepted outcomes" in text, "why success and resolved differ"
     model = next((found.path / "models").glob("*.html")).read_text()
     assert "Trap by trap" not in model and "0 of 0" not in model
 
 
 def test_the_board_says_why_its_intervals_are_wide(site):
     text = (site.path / "index.html").read_text()
-    assert "Cases of one intent resemble each other; the interval allows for it" in text
+    assert "Cases with the same intent resemble each other. The interval allows for this" in text
     assert 'href="methodology.html#estimators"' in text
 
 
@@ -1344,4 +1344,6 @@ def test_too_few_trials_for_a_median_are_told_once(site):
         assert path.read_text(encoding="utf-8").count("the median of fewer than 3 is no more than the mean") == 1, (
             path.name
         )
-    assert "Every number above zero of a played row opens" in (site.path / "index.html").read_text(encoding="utf-8")
+    assert "In rows that were played, every number above zero opens" in (site.path / "index.html").read_text(
+        encoding="utf-8"
+    )
