@@ -23,7 +23,7 @@ WIDEST = 46
 BUDGETS = {
     "analysis": 9_650,
     "cases": 1_450,
-    "cli": 1_530,
+    "cli": 1_520,
     "conversation": 3_190,
     "endpoint": 2_260,
     "experiment": 3_560,

@@ -288,7 +288,7 @@ class Consenting(FollowingUp):
         return words.replace(known.wrong, "") if known and known.wrong and corrects else words
 
     def _is_said(self, own: str, said: Draft) -> bool:
-        """Return whether a message already names the value of a sentence in the customer's own words."""
+        """Return whether a message already names the value of one of the customer's sentences."""
         values = [k.value for slot in self.case.ledger if (k := self.case.ledger[slot]).value and k.value in own]
         return any(value in part for value in values for part in said.parts)
 

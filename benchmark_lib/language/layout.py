@@ -101,7 +101,7 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
 
 
 def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:
-    """Return the places of the list items of a choice: under a lead-in that says so, or before "Which one?"."""
+    """Return the places of list items that form a choice, by lead-in or closing question."""
     found, items, menu = set[int](), set[int](), False
     for place, sentence in enumerate(said):
         if sentence.item:
@@ -116,7 +116,7 @@ def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[in
 def offered(
     place: int, said: list[Sentence], heard: list[ParsedSentence], read_alone: Callable[[str], ParsedSentence]
 ) -> dict[str, float]:
-    """Return the tools of a sentence without those that it names only as the alternative to another offer."""
+    """Return the tools of a sentence, except those named only as an alternative."""
     one, plain, others = heard[place], said[place].plain, heard[:place] + heard[place + 1 :]
     if max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
         return one.tools

@@ -112,7 +112,7 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
 
 
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> list[str]:
-    """Return the topics of a sentence; the reader drops or adds promises, and an `option` has none."""
+    """Return the topics of a sentence; the reader decides promises, and an `option` has none."""
     topics = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))

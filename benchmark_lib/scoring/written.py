@@ -36,7 +36,7 @@ _TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
 
 
 def unbroken(text: str) -> str:
-    """Return a text without breaks in short brackets as of intervals, or within a number of cases."""
+    """Return a text without breaks in short brackets or between a number and its noun."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 

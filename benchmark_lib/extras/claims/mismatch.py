@@ -63,7 +63,7 @@ def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claim
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield links of an older result that the same order's newest result with links of that host no longer has."""
+    """Yield links that the order's newest result with links of that host no longer has."""
     shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
     if not shown:
         return

@@ -143,7 +143,7 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
 
 
 def _whole_branches(points: pd.DataFrame, parent: RunFile) -> tuple[pd.DataFrame, set[str]]:
-    """Return the forks of each trial at the first turn forked in every trial, and the cases without such a turn."""
+    """Return forks at the first turn forked in every trial, and cases without such a turn."""
     import pandas as pd
 
     reached: dict[str, dict[int, set[int]]] = {}
