@@ -145,3 +145,17 @@ def test_a_denial_reaches_no_further_than_its_cell_or_its_brackets(row):
 )
 def test_a_denial_in_the_cell_of_a_value_or_as_its_label_denies_it(row):
     assert not Fact(kind="date", value="2026-08-09").told([row.format("2026-08-09")])
+
+
+@pytest.mark.parametrize(
+    "words", ["Letzter Scan: {}", "Der letzte Eintrag der Sendung ist vom {}.", "Zuletzt gescannt: {}"]
+)
+def test_the_last_scan_is_not_the_last_day(words):
+    scan = Fact(
+        kind="date",
+        value="2026-06-24",
+        say="Zuletzt gescannt wurde es am 24. Juni.",
+        ask="Wann wurde zuletzt gescannt?",
+    )
+    until = Fact(kind="date", value="2026-07-06", say="Spätestens am 6. Juli ist es da.", ask="Bis wann spätestens?")
+    assert scan.told([words.format("24. Juni 2026")], beside=[scan, until])
