@@ -147,6 +147,19 @@ def settings_of_models():
     return pd.DataFrame(rows, columns=names).assign(entry=range(6), partial=["", "486 of 972", *[""] * 4])
 
 
+def forks_turn_by_turn():
+    """Forks of a conversation at six turns by two models, one of which decides in its third."""
+    rows = [
+        (model, "", "cancel_after_ship", 1, turn, share, max(share - 0.2, 0), min(share + 0.2, 1), 10, fell)
+        for model in ("acme-large with a name that is rather long", "acme-mini")
+        for turn in range(1, 7)
+        for fell in [model == "acme-mini" and turn == 3]
+        for share in [0.9 if model == "acme-mini" and turn > 3 else 0.3]
+    ]
+    names = ["entry", "change", "case_id", "parent_trial", "turn", "share", "low", "high", "forks", "fell_here"]
+    return pd.DataFrame(rows, columns=names)
+
+
 def rules_turn_by_turn():
     """Six rules of an operator over eight turns; each is kept less the longer the conversation."""
     rows = [
@@ -160,6 +173,8 @@ def rules_turn_by_turn():
 
 
 DRAWN = {
+    "along_turns": lambda t: partial(figures.along_turns, table=forks_turn_by_turn()),
+    "fork_points": lambda t: partial(figures.fork_points, table=forks_turn_by_turn()),
     "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
     "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
     "claim_by_tone": lambda t: partial(figures.claim_by_tone, table=t["claims"]),
@@ -204,6 +219,8 @@ DRAWN = {
     ),
 }
 ONE_SIZE = (
+    "along_turns",
+    "fork_points",
     "chance_to_know",
     "differences",
     "differing_cases",
@@ -216,7 +233,7 @@ ONE_SIZE = (
     "weekly_rate",
 )
 """Pictures that do not grow with the number of models: of these one number is enough."""
-NO_RUNS = ("found_in_time", "power_curves", "textbook_decay", "weekly_rate")
+NO_RUNS = ("along_turns", "fork_points", "found_in_time", "power_curves", "textbook_decay", "weekly_rate")
 """Pictures of no run."""
 SIZES = [(name, many) for name in DRAWN for many in ((1, 5, 24) if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
@@ -294,7 +311,7 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         assert matplotlib.image.imread(paths[0]).shape[1] == round(300 * inches), "no wider or narrower than it says"
         notes = vars(ax.figure)["deskbench_notes"].notes
         assert notes and not any(n in caption_below(ax).data or n in paths[4].read_text() for n in notes), "said once"
-        assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
+        assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95\%" in paths[4].read_text()
 
 
 def test_no_picture_is_saved_of_one_row_or_of_nothing_and_the_reason_is_said(tables_of, tmp_path):

@@ -54,7 +54,7 @@ def test_bands_and_tiers(checks):
 def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
     words = {check: row["words"] for check, row in checks.iterrows() if row["verdict"] == "disagrees"}
     assert re.search(r"haiku-4\.5\b.*\b6 .*qwen3\.7-plus\b.*\b2 ", words["weak-safety flag"])
-    assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.3 ", words["escalation accuracy and its cells"])
+    assert re.search(r"deepseek-v4-flash\b.*\b92\b.*\b90\.3\b", words["escalation accuracy and its cells"])
     assert (
         re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"])
         and "qwen3.7-max 93" in words["medians throughout"]
