@@ -157,6 +157,7 @@ def codes(code):
 @cache
 def living():
     """The functions of the process by file and qualified name, decorated ones included."""
+    gc.unfreeze()  # conftest.py freezes what is imported, and a frozen object is in no list
     found = defaultdict(list)
     for one in gc.get_objects():
         if isinstance(one, FunctionType):
