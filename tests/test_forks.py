@@ -232,15 +232,34 @@ def test_forks_are_on_no_board_and_in_results_of_their_own(coins, tmp_path):
     assert (rate["conversations"], rate["forked"]) == (5, 5) and rate["low"] <= rate["share"] <= rate["high"]
 
 
-def test_forks_chosen_by_what_happened_do_not_enter_the_overall_rate(coins, tmp_path):
-    # only the trials that acted have a deciding act: with them alone the rate would be half of what it is
-    some = forked(coins[0], tmp_path / "some.deskbench", at="decision", times=20)
-    row = tables.branch_rates(load_results(coins[0], some)).iloc[0]
-    assert row["forked"] == 0 and row["share"] == row["whole"] and "--every-trial" in row["reason"]
-    every = forked(coins[0], tmp_path / "every.deskbench", at=f"{TRAP}:1:2", every_trial=True, times=20)
-    row = tables.branch_rates(load_results(coins[0], every)).iloc[0]
-    assert row["forked"] == 5 and row["low"] < 0.5 < row["high"] and not row["reason"]
-    assert row["high"] - row["low"] < row["whole_high"] - row["whole_low"]
+@pytest.mark.parametrize("trials", [1, 5])
+def test_forks_of_those_that_acted_do_not_enter_the_overall_rate(coins, trials, tmp_path):
+    # only a conversation that acted has a deciding act: with their forks alone the rate would be half of what it is
+    parent = coins[0]
+    if trials == 1:
+        options = {"base_url": coins[1].base_url, "cases": f"{TRAP},wear_and_tear", "trials": 1, "progress": False}
+        parent = run(Experiment("coin", out=tmp_path / "one.deskbench", **options))
+    some = forked(parent, tmp_path / "some.deskbench", at=["decision", f"{TRAP}:1:2"], times=20)
+    row = tables.branch_rates(load_results(parent, some)).iloc[0]
+    assert row["forked"] == 0 and row["share"] == row["whole"] and "--at every" in row["reason"]
+
+
+@pytest.mark.parametrize("rule", ["every", "pressure"])
+def test_forks_before_any_act_give_the_overall_rate(rule, coins, tmp_path):
+    forks = forked(coins[0], tmp_path / "forks.deskbench", at=rule, times=20)
+    row = tables.branch_rates(load_results(coins[0], forks)).iloc[0]
+    assert row["forked"] > 0 and not row["reason"] and row["high"] - row["low"] <= row["whole_high"] - row["whole_low"]
+    assert row["low"] < (0.5 if rule == "every" else row["whole"]) < row["high"]
+
+
+def test_pages_find_the_forks_of_a_project_by_themselves(coins, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "data" / "runs").mkdir(parents=True)
+    (tmp_path / "data" / "runs" / "coin.deskbench").write_bytes(coins[0].path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert main(["fork", "coin", "--at", f"{TRAP}:1:2", "--times", "2", "--yes"]) == 0
+    results = load_results()
+    assert len(results.conversations) == 5 and len(tables.forks(results)) == 2
 
 
 def test_more_forks_go_on_where_the_file_ends(coins, tmp_path):

@@ -37,7 +37,7 @@ BUDGETS = {
     "extras/audit": 1_400,
     "extras/claims": 1_920,
     "extras/exchange": 1_500,
-    "extras/forks": 1_350,
+    "extras/forks": 1_340,
     "extras/fresh_sets": 1_360,
     "extras/isolation": 870,
     "extras/judges": 2_060,

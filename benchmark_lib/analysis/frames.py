@@ -223,8 +223,8 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders of run files (by default ``data/runs``). Files hidden by ``deskbench runs hide`` and
-        copies of a scripted run are skipped in folders.
+        Run files, or folders of run files (by default ``data/runs`` with the forks of ``data/forks``). Files hidden by
+        ``deskbench runs hide`` and copies of a scripted run are skipped in folders.
     optional : iterable of path
         Files and folders that need not exist.
 
@@ -233,8 +233,8 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     BadInput
         If a path has no run file.
     """
+    needed, optional = (where, optional) if where or optional else (("data/runs",), ("data/forks",))
     present = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
-    needed = where if where or optional else ("data/runs",)
     named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
     runs = [run for place in (*needed, *present) for run in _runs_at(place)]
     if not runs and needed:

@@ -17,7 +17,7 @@ from .customer_several import (
     offered_of,
     passages_of,
 )
-from .customer_words import CERTAIN, Draft, Round, filled
+from .customer_words import CERTAIN, Draft, Round, filled, written
 from .state import ASKED_BACK, ConversationState
 
 BARE = 7
@@ -264,7 +264,7 @@ class Consenting(FollowingUp):
         own = {} if others else self._own_words(wish, left_open - named)
         agreed = {k: v for k, v in wish.arguments.items() if k in named or k in own or k not in left_open}
         # What an answer in the same message names is not said twice.
-        words = " ".join([yes, *(w for w in dict.fromkeys(own.values()) if not self._is_said(w, said))])
+        words = written([yes, *(w for w in dict.fromkeys(own.values()) if not self._is_said(w, said))], last=False)
         said.add(words, Act("agreed", wish.tool, arguments=agreed), first=True)
 
     def _read(self, wish: Call, now: Round, said: Draft, plan: str = "") -> tuple[set[str], set[str]]:

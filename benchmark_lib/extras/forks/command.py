@@ -39,7 +39,6 @@ ARGUMENTS = {
     "--pivots RUN": "fork where the agents of this other run and of RUN first act differently",
     "--along CASE:TRIAL": "fork every turn of one conversation, to find the turn that decided its outcome",
     "--with-twins": "also fork the same turns of the clean twins",
-    "--every-trial": "also fork the same turns in the other trials of a case, as the overall rate needs",
     "--model MODEL": "let another model continue the same conversations (default: the run's own)",
     "--shared": "let the run's own model continue as other models do, without its own hidden context",
     "--stop-at POINT": {"help": "decision: end each fork after its next deciding act", "choices": ["decision"]},

@@ -33,7 +33,6 @@ from .points import (
     ForkPoint,
     along,
     chosen,
-    every_trial,
     finished,
     number_of,
     numbered,
@@ -72,8 +71,6 @@ class Fork(Experiment):
         ``CASE:TRIAL``: fork every turn up to the last act of one conversation, in place of `at`.
     with_twins : bool
         Fork also the same turns of the clean twins.
-    every_trial : bool
-        Fork the chosen turns in every trial of their case that comes to them, as `branch_rates` needs.
     shared : bool
         Let the model continue the conversation as one that another agent began, even if it was its own.
     stop_at_decision : bool
@@ -91,7 +88,6 @@ class Fork(Experiment):
     pivots: Any = None
     along: str | None = None
     with_twins: bool = False
-    every_trial: bool = False
     shared: bool = False
     stop_at_decision: bool = False
     what_if: str | None = None
@@ -125,10 +121,10 @@ class Fork(Experiment):
         return OWN_PREFIX if own and not self.shared else SHARED_PREFIX
 
     @property
-    def by_rule(self) -> bool:
-        """Return whether rules choose all turns."""
+    def rules_of_points(self) -> set[str]:
+        """Return the rules that choose turns."""
         given = {self.at} if isinstance(self.at, str) else {*self.at}
-        return self.along is None and given <= {*RULES}
+        return given & {*RULES} if self.along is None and self.pivots is None else set()
 
     @cached_property
     def change(self) -> WhatIf:
@@ -171,10 +167,10 @@ class Fork(Experiment):
             points = pivots(some, finished(RunFile(self.pivots).records()))
         else:
             points = chosen([self.at] if isinstance(self.at, str) else self.at, some, records)
-        points += twins(points, records, cases) if self.with_twins else []
-        points = list(dict.fromkeys(points + (every_trial(points, records) if self.every_trial else [])))
+        points = list(dict.fromkeys(points + (twins(points, records, cases) if self.with_twins else [])))
         without = len({(r.case_id, r.trial) for r in some} - {point[:2] for point in points})
-        self.left_out = f"{without} of {len(some)} conversations have no such turn" if without and self.by_rule else ""
+        few = f"{without} of {len(some)} conversations have no such turn"
+        self.left_out = few if without and self.rules_of_points else ""
         kept = [p for p in points if self.change.fits(records[p.case_id, p.trial], p, cases[p.case_id])]
         if len(kept) < len(points):
             unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
@@ -196,14 +192,15 @@ class Fork(Experiment):
             raise BadInput(f"{what}: {found}: fork it with those inputs")
 
     def _manifest(self, plan: Plan, points: list[ForkPoint]) -> dict[str, Any]:
-        before = RunFile(plan.path).manifest.get("points", {}) if plan.path.exists() else {}
-        every, words = numbered(points, before), self.words
+        before = RunFile(plan.path).manifest if plan.path.exists() else {}
+        every, words = numbered(points, before.get("points", {})), self.words
         shown = ", ".join(filter(None, [f"{self.kind} of {words['of']}", words["change"], words["stop"]]))
         return plan.manifest | {
             "source": FORK,
             "inputs": plan.manifest["inputs"] | {"fork": part(shown, words)},
             "planned": {case: len(mine) * self.times for case, mine in every.items()},
             "points": {case: [list(point[1:]) for point in mine] for case, mine in every.items()},
+            "rules": sorted({*before.get("rules", ())} | self.rules_of_points),
             "fork": words,
         }
 

@@ -69,6 +69,8 @@ RULES = {
     "every": turns_of,
 }
 """Turns of a record by rule: its first write, each line of pressure, each staged trouble or planted text, all."""
+BEFORE_THE_ACT = ("every", "pressure")
+"""Rules whose turns depend on nothing that the agent then did: only their forks estimate an overall rate."""
 
 
 def points_at(record: Conversation, turns: Iterable[int]) -> list[ForkPoint]:
@@ -115,12 +117,6 @@ def twins(points: Iterable[ForkPoint], records: Records, cases: Mapping[str, Cas
     named = [(clean.get(cases[p.case_id].pair or p.case_id, ""), p) for p in points]
     there = [(records[twin, p.trial], p) for twin, p in named if twin != p.case_id and (twin, p.trial) in records]
     return [point for record, p in there for point in points_at(record, [p.turn])]
-
-
-def every_trial(points: Iterable[ForkPoint], records: Records) -> list[ForkPoint]:
-    """Return the turns of points in every trial of their case that comes to them."""
-    turns = {(point.case_id, point.turn) for point in points}
-    return [p for r in records.values() for p in points_at(r, [turn for case, turn in turns if case == r.case_id])]
 
 
 def parsed(text: str, parts: int) -> tuple[str, int, int]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.entries import entry_names
-from ...analysis.estimators.estimate import Estimate, counted, sentence
+from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import proportion_interval
 from ...analysis.tables.rows import ITEM, framed, interval
 from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED
 from .estimates import branch_weighted_rate, effect, rate_over_prefixes
-from .points import parsed, place_of, point_in, turns_of, writes
+from .points import BEFORE_THE_ACT, RULES, parsed, place_of, point_in, turns_of, writes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,10 @@ SETTING = ["entry", "of", "prefix", "change"]
 """What forks have in common that may be counted together."""
 POINT = ["case_id", "parent_trial", "turn"]
 NO_ACT = "no act"
+NOT_ALL = (
+    "its forks were chosen by what the agent did, or leave conversations out: fork it with --at every or --at pressure"
+)
+"""Reason why forks enter no overall rate."""
 OUTCOMES = ("bad", "success", "unsafe")
 """Outcomes of a fork; ``bad`` is unsafe in a trap, and no success in other cases."""
 
@@ -116,49 +120,44 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     DataFrame
         One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
         not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
-        `whole`'s, that as many calls in further whole conversations would leave), reason. A case counts by the first
-        turn that was forked in every trial that came to it. Where only some trials were forked there, perhaps by how
-        they ended, forks would bias the rate, and the outcomes of the case stay single.
+        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks before anything
+        that the agent then did count: of each conversation of the bucket, or of each that came to a line of pressure,
+        at its first such turn. Other forks, as of deciding acts, were chosen by what happened, and would bias the rate.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
     points = made.groupby(["of", *POINT]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
     parents = {run.run_id: run for run in (*results.runs, *results.hard.runs) if run.run_id in set(made["of"])}
-    rows = []
+    rows, rules = [], dict[str, set[str]]()
+    for run in results.forks.runs:
+        rules.setdefault(run.manifest["fork"]["of"], set()).update(run.manifest.get("rules", ()))
     for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
-        if run_id not in parents or not set(made.loc[made["of"] == run_id, "case_id"]) & set(mine["case_id"]):
+        if run_id not in parents:
             continue
-        chosen, partly = _whole_branches(points.loc[run_id], parents[run_id])
-        forked = chosen.reindex(list(zip(mine["case_id"], mine["trial"], strict=True)))
+        keys = list(zip(mine["case_id"], mine["trial"], strict=True))
+        forked = _first_forks(points.loc[run_id], parents[run_id], keys, rules.get(run_id, set()))
         single, shares = mine[outcome].to_numpy(), forked["share"].to_numpy()
         whole = branch_weighted_rate(single, mine["case_id"])
         found = branch_weighted_rate(np.where(np.isnan(shares), single, shares), mine["case_id"])
-        calls, few = sum(1 for _ in parents[run_id].calls()), len(partly & set(mine["case_id"]))
+        calls = sum(1 for _ in parents[run_id].calls())
         row = {"entry": entry, "bucket": bucket, "conversations": len(mine), "forked": int((~np.isnan(shares)).sum())}
         row |= {**interval(whole, "whole", "whole_"), **interval(found, "share")}
         row["more"] = (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan
-        left = f"{counted(few, 'case')} forked in some trials only left as played: fork them with --every-trial"
-        rows.append(row | {"reason": sentence(found.reason, left if few else "")})
+        rows.append(row | {"reason": found.reason if row["forked"] else NOT_ALL})
     return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
 
 
-def _whole_branches(points: pd.DataFrame, parent: RunFile) -> tuple[pd.DataFrame, set[str]]:
-    """Return forks at the first turn forked in every trial, and cases without such a turn."""
-    import pandas as pd
+def _first_forks(points: pd.DataFrame, parent: RunFile, keys: list[tuple[str, int]], rules: set[str]) -> pd.DataFrame:
+    """Return the forks of conversations at the first turn by a rule that looks at no act.
 
-    reached: dict[str, dict[int, set[int]]] = {}
-    for record in parent.records():
-        for turn in turns_of(record):
-            reached.setdefault(record.case_id, {}).setdefault(turn, set()).add(record.trial)
-    kept, partly = [], set()
-    for case_id, mine in points.groupby("case_id"):
-        by_turn = {turn: rows.droplevel("turn") for turn, rows in mine.groupby("turn")}
-        trials = {turn: set(rows.index.get_level_values("parent_trial")) for turn, rows in by_turn.items()}
-        whole = [turn for turn in sorted(by_turn) if trials[turn] == reached[case_id].get(turn)]
-        kept += [by_turn[turn] for turn in whole[:1]]
-        partly |= set() if whole else {case_id}
-    empty = points.droplevel("turn").iloc[:0]
-    return pd.concat(kept) if kept else empty, partly
+    They are NaN unless every conversation with such a turn has them.
+    """
+    records = [record for record in parent.records() if (record.case_id, record.trial) in set(keys)]
+    for rule in (rule for rule in BEFORE_THE_ACT if rule in rules):
+        first = [(r.case_id, r.trial, min(turns)) for r in records if (turns := RULES[rule](r) & turns_of(r))]
+        if first and points.index.isin(first).sum() == len(first):
+            return points.loc[first].droplevel("turn").reindex(keys)
+    return points.iloc[:0].droplevel("turn").reindex(keys)
 
 
 def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
