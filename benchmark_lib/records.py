@@ -44,7 +44,7 @@ FORK = "fork"
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published", FORK)
 """Sources of conversations; any other word names the person or program that took part, such as ``human:anna``."""
 
-ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
+ADDED_SINCE = frozenset({"staged", "reasoning", "rating", "taken_over"})
 """Fields that the first records did not have; empty ones are left out, so that a record keeps its hash."""
 
 TRIED_AGAIN = frozenset({"infrastructure_fault"})
@@ -257,6 +257,8 @@ class Conversation:
         Reasoning of the agent's model, in order; empty if its endpoint returns none.
     rating : int or None
         A model customer's satisfaction in its last message, from 1 to 5.
+    taken_over : int
+        The turn from which this agent answers, where it took over a recorded chat; 0 if it answers from the start.
     """
 
     case_id: str
@@ -273,6 +275,7 @@ class Conversation:
     staged: dict[str, str] = field(default_factory=dict)
     reasoning: list[Reasoning] = field(default_factory=list)
     rating: int | None = None
+    taken_over: int = 0
 
     def to_json(self) -> bytes:
         """Return the record as canonical JSON (sorted keys), the same bytes for the same record."""

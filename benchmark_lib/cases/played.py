@@ -102,7 +102,7 @@ def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
 def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     name, content = store_name(manifest), manifest["inputs"]["store"].get("hash")
     store = _store_named(name)
-    if content and (store is None or not (store.foreign or _content(store) == content)):
+    if content and (store is None or (store.path.is_dir() and _content(store) != content)):
         store = _store_near(name, content, (*near, Path.cwd(), project_folder())) or store
     return store
 

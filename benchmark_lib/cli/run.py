@@ -7,7 +7,7 @@ from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, 
 from .play import BEFORE, agreed, play
 
 ALL_SCRIPTED = "scripted:all"
-NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
+NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes", "play_on")
 """Options of the command line that are not part of the run."""
 
 
@@ -29,6 +29,7 @@ ARGUMENTS = {
         "pressure table, both reported separately; `deskbench cases` lists all names with counts",
         "all",
     ),
+    "--play-on": "on a store of real chats: let the customer go on after the decision",
     **TRIALS,
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
@@ -59,6 +60,7 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput("no model is named: write `deskbench run MODEL`, where scripted:oracle needs no key")
     if options.dry_run and options.replay:
         raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
+    options.cases += ",play-on" if options.play_on else ""
     experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in NOT_OF_THE_RUN})
     experiments = every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment]
     code = None if options.replay else agreed(experiments, options)

@@ -96,6 +96,7 @@ async def converse(
         if built_in:
             await cast(BuiltIn, agent).close()
     record.changes, record.rating = desk.changes(), talk.rating
+    record.taken_over = getattr(agent, "taken_over", 0) if built_in else 0
     own_code = own or is_own(type(agent)) or not all(map(store.provides, desk.tools.values()))
     if own_code and not desk.explained():
         why = "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"

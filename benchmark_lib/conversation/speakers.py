@@ -17,7 +17,8 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
         return store.foreign.agent(spec, case)  # type: ignore[no-any-return]
     if spec.startswith("scripted:"):
         return scripted_agent(spec, case, store)
-    return ModelAgent(complete)
+    agent = ModelAgent(complete)
+    return store.foreign.resumed(agent, case) if store.foreign else agent
 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:

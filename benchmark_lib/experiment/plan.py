@@ -102,7 +102,7 @@ class Plan:
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
         own: Speaker = self.own_agent if speaks(self.own_agent) else await call_own(self.own_agent)
-        return own
+        return self.store.foreign.resumed(own, case) if self.store.foreign else own
 
     def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """Return the customer of one conversation."""
@@ -246,8 +246,11 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 
 
 def _check_scripted(model: str, store: Store) -> None:
-    known = store.foreign.scripted if store.foreign else ()
-    if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
+    if not model.startswith(SCRIPTED):
+        return
+    if store.foreign is None:
+        parse_spec(model)
+    elif model.removeprefix(SCRIPTED) not in (known := store.foreign.scripted):
         named = ", ".join(SCRIPTED + name for name in known)
         raise BadInput(f"{model} plays our own cases only: on {store.name} name {named} or a model")
 
@@ -342,10 +345,8 @@ def _model_name(options: Options) -> str:
     model = options.model if options.model or options.agent is None else name_of(options.agent)
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
-    if model.startswith(SCRIPTED):
-        if options.agent is not None:
-            raise BadInput(f"{model} and --agent both name an agent: leave one of them out")
-        parse_spec(model)
+    if model.startswith(SCRIPTED) and options.agent is not None:
+        raise BadInput(f"{model} and --agent both name an agent: leave one of them out")
     return model
 
 

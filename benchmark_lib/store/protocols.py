@@ -61,6 +61,9 @@ class Foreign(Protocol):
     def agent(self, spec: str, case: Any) -> Any:
         """Return a scripted agent."""
 
+    def resumed(self, agent: Any, case: Any) -> Any:
+        """Return the agent that begins where the task begins, such as in the middle of a chat."""
+
     def customer(self, spec: str, case: Any, complete: Any) -> Any:
         """Return the customer of a task."""
 

@@ -290,11 +290,15 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
 
 
 def foreign_named(name: str) -> Foreign | None:
-    """Return the other package whose tasks a store's name means, such as ``tau:retail``.
+    """Return the other package whose tasks a store's name or folder means, such as ``tau:retail``.
 
     Return None for a store of ours. Raise `BadInput` if the package has no such tasks.
     """
     prefix = next((one for one in offered("stores") if name.startswith(one)), None)
+    if prefix is None and os.path.isfile(Path(name) / "store.yaml"):
+        kind = read_yaml(Path(name) / "store.yaml")
+        kind = f"{kind.get('kind')}:" if isinstance(kind, dict) else ""
+        prefix = kind if kind in offered("stores") else None
     package: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
     return package
 

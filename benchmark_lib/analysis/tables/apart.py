@@ -126,7 +126,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         split = "" if max(map(len, trials)) < 2 else "always" if {x, y} == {0.0, 1.0} else "in part"
         first = _first_apart(one, other, differ[case_id][0].column)
         rows.append((of_bucket, intent, case_id, x, y, y - x, *trials, split, ", ".join(titles), first))
-    rows.sort(key=lambda row: (-abs(row[5]), BUCKETS.index(row[0])))
+    rows.sort(key=lambda row: (-abs(row[5]), [*BUCKETS, row[0]].index(row[0])))
     table = framed(rows, "bucket intent case_id a b difference a_trials b_trials split differ trial")
     return table.assign(**about_two(sides))
 

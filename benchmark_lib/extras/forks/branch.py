@@ -10,12 +10,12 @@ import numpy as np
 import orjson
 
 from ...conversation.agent_view import AgentView
-from ...conversation.model_agent import ModelAgent, letter
+from ...conversation.model_agent import ModelAgent
 from ...conversation.own_code import reply_of
 from ...conversation.speaker import Cut, Insider, Reply, Speaker
+from ...conversation.spoken import Spoken
 from ...conversation.state import ConversationState
 from ...endpoint import Completion
-from ...endpoint.reply import RequestedCall
 from ...errors import BadInput
 from ...experiment.recorder import NotOnFile, Recorder
 from ...records import Conversation, as_dict
@@ -94,6 +94,7 @@ class ForkedAgent(Insider):
     def __init__(self, branch: Branch, live: Speaker, spoken: Spoken | None = None, prompt: str | None = None):
         super().__init__()
         self.branch, self.live, self.spoken, self.prompt = branch, live, spoken, prompt
+        self.taken_over = branch.record.taken_over
 
     async def reply(self, talk: AgentView) -> Any:
         """Return the recorded reply before the fork, and the live agent's from there."""
@@ -112,7 +113,7 @@ class ForkedAgent(Insider):
         self.branch.live = True
         if self.branch.rehearsal:
             raise Cut
-        if isinstance(self.live, ModelAgent):
+        if hasattr(self.live, "history"):
             prompt = {"role": "system", "content": talk.prompt if self.prompt is None else self.prompt}
             history = self.live.history[1:] if self.spoken is None else self.spoken.history
             self.live.history = [prompt, *history]
@@ -121,25 +122,6 @@ class ForkedAgent(Insider):
         """Close the live agent."""
         if isinstance(self.live, Insider | ModelAgent):
             await self.live.close()
-
-
-class Spoken:
-    """An agent that repeats a record, and keeps it as the history that a model continues."""
-
-    def __init__(self, record: Conversation):
-        self.record, self.history = record, list[dict[str, Any]]()
-
-    async def reply(self, talk: AgentView) -> str:
-        """Make the recorded calls of this turn again, and return the recorded reply."""
-        self.history.append({"role": "user", "content": letter(talk)})
-        for call in (c for c in self.record.tool_calls if c.turn == talk.turn and c.side == "agent"):
-            made = await talk.call_aside(call.name, call.arguments)
-            asked = RequestedCall(f"call_{call.index}", call.name, call.arguments).as_sent()
-            answer = {"role": "tool", "tool_call_id": asked["id"], "content": orjson.dumps(made.result).decode()}
-            self.history += [{"role": "assistant", "content": None, "tool_calls": [asked]}, answer]
-        text = next((m.text for m in self.record.replies() if m.turn == talk.turn), "")
-        self.history.append({"role": "assistant", "content": text})
-        return text
 
 
 class ForkedCustomer:

@@ -17,6 +17,7 @@ from ...analysis import load_results
 from ...cases import Case
 from ...cases.played import same_cases, store_name, store_of
 from ...conversation import make_agent, make_customer
+from ...conversation.spoken import Spoken
 from ...errors import BadInput
 from ...experiment import Experiment
 from ...experiment.forecast import Forecast, Range, forecast
@@ -26,7 +27,7 @@ from ...experiment.recorder import KeptCall, KeptCalls, Recorder
 from ...project import project_folder
 from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile
-from .branch import Branch, Calls, ForkedAgent, ForkedCustomer, Spoken
+from .branch import Branch, Calls, ForkedAgent, ForkedCustomer
 from .changes import WhatIf
 from .points import (
     RULES,

@@ -53,13 +53,14 @@ def finished(records: Iterable[Conversation]) -> dict[tuple[str, int], Conversat
 
 
 def writes(record: Conversation) -> list[ToolCall]:
-    """Return the agent's writes, handovers and closes that were carried out."""
-    return [c for c in record.tool_calls if c.side == "agent" and c.write and not c.error]
+    """Return the agent's own writes, handovers and closes that were carried out."""
+    made = (c for c in record.tool_calls if c.turn >= record.taken_over)
+    return [c for c in made if c.side == "agent" and c.write and not c.error]
 
 
 def turns_of(record: Conversation) -> set[int]:
-    """Return the turns that the agent answered."""
-    return {message.turn for message in record.replies()}
+    """Return the turns that the agent itself answered."""
+    return {message.turn for message in record.replies() if message.turn >= record.taken_over}
 
 
 RULES = {

@@ -111,7 +111,7 @@ class LogReader:
                 if not line.strip():
                     continue
                 try:
-                    yield _logged(line, f"{path.name}:{number}")
+                    yield logged_from(line, f"{path.name}:{number}")
                 except BadInput as error:
                     why = f"{path}, line {number}: {error}, or leave such lines out with --leave-out-bad"
                     if not self.leave_out_bad:
@@ -139,7 +139,8 @@ class LogReader:
             yield Logged(f"{record.case_id}, trial {record.trial}", f"{path.name}:{number}", at, record)
 
 
-def _logged(line: bytes, place: str) -> Logged:
+def logged_from(line: bytes, place: str) -> Logged:
+    """Read a logged conversation from a line of JSON; raise `BadInput` for an unusable one."""
     try:
         raw = orjson.loads(line)
     except orjson.JSONDecodeError as error:

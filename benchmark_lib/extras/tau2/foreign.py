@@ -47,6 +47,10 @@ class Tau2:
         """Return a scripted agent; raise `BadInput` for an agent that plays only our own cases."""
         return speakers.tau_agent(spec, case, self.store)
 
+    def resumed(self, agent: Any, case: Case) -> Any:
+        """Return the agent unchanged: a task begins with its first message."""
+        return agent
+
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
         """Return the customer of a task."""
         return speakers.tau_customer(spec, case, self.store, complete)

@@ -1,0 +1,1 @@
+"""Real chats: conversations between people, cut before each decision of the agent."""

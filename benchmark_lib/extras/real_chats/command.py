@@ -1,0 +1,64 @@
+"""``deskbench import-chats``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from typing import Any
+
+from ...cli.codes import FINISHED, note
+from ...commands import command
+from ...errors import BadInput
+from ...outputs import as_cell
+from .formats import FORMATS
+
+ARGUMENTS: dict[str, Any] = {
+    "FILE+": "files of chats between people, or folders of such files",
+    "--format": {
+        "help": "star, abcd, jsonl, csv or log (a log for `deskbench monitor`): see docs/real-chats.md",
+        "choices": list(FORMATS),
+        "required": True,
+    },
+    "--out FOLDER": {"help": "the folder of the store to write", "required": True},
+    "--title NAME": ("the company's name for the agent's prompt (default: the folder's name)", ""),
+    "--acts FILE": "the vocabulary of acts (default: the one in FOLDER, or the one shipped for the format)",
+    "--procedures PLACE": "the written procedures: a YAML file, ABCD's folder or a folder of STAR's tasks",
+    "--keep WORD": ("a word that is no personal data, such as a brand; repeat it for several", []),
+    "--only ID": ("import only this chat; repeat it for several", []),
+    "--review": "ask about each possible personal datum that is left, in place of leaving its chat out",
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Import the chats and say what became of them."""
+    from .importing import AUDIT, LEFT_OUT, import_chats
+
+    names = ("format", "out", "title", "acts", "procedures", "keep", "only")
+    given = {name: getattr(options, name) for name in names}
+    if options.review and not sys.stdin.isatty() and sys.stdin.closed:
+        raise BadInput("--review asks questions: run it in a terminal")
+    done = import_chats(options.files, **given, ask=_asked if options.review else None)
+    print(f"{done.chats} chats written, {done.decisions} decisions; {len(done.left_out)} chats left out")
+    for why, count in Counter(done.left_out.values()).most_common():
+        print(f"  {count}: {why}")
+    replaced = ", ".join(f"{kind} {count}" for kind, count in done.counts.most_common()) or "none"
+    print(f"personal data replaced: {replaced}")
+    print(f"recogniser: {done.net}; table: {done.out / AUDIT}; chats left out: {done.out / LEFT_OUT}")
+    if done.net == "plain":
+        note("names that no record has may be missed: `make extras` installs the recogniser presidio")
+    if done.drafted:
+        note(f"{done.drafted} new acts wait in {done.out}/acts.yaml: set accepted: true, then run the command again")
+    if done.review:
+        note(f"{len(done.review)} chats wait in review: run the command again with --review")
+    if done.chats:
+        print(f"next:\n  play it: {command('run', 'MODEL', '--store', str(done.out))}")
+    return FINISHED
+
+
+def _asked(place: str, left: Any) -> bool | None:
+    shown = "".join(c if c.isprintable() else "?" for c in as_cell(left.context))
+    print(f"\n{place}, {left.where}: {left.kind} {left.text!r}\n  {shown[:300]}", file=sys.stderr)
+    print("personal data? [y]es, [n]o, [s]kip this chat: ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip().lower()
+    return {"y": True, "yes": True, "n": False, "no": False}.get(answer)

@@ -1,0 +1,227 @@
+"""Read chats between people from STAR, ABCD, JSON lines, CSV and logs of one's own desk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...errors import BadInput
+from ...textfiles import read_text
+from .chat import ChatLine, Did, RealChat
+from .vocabulary import Vocabulary
+
+LARGEST = 1_000_000_000
+"""Bytes of the largest file."""
+MOST_LINES, LONGEST = 2_000, 20_000
+"""Lines of a chat, and characters of a line; a longer chat is left out."""
+SIDES = {"customer": "customer", "user": "customer", "client": "customer", "agent": "agent", "assistant": "agent"}
+Read = Callable[[Any, Vocabulary], RealChat]
+
+
+class Unusable(ValueError):
+    """A chat cannot become a case; the text says why, without a word of the chat."""
+
+
+def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Iterator[tuple[str, RealChat | str]]:
+    """Yield each chat of the files with its place, or the reason why it cannot be read.
+
+    Parameters
+    ----------
+    files : iterable of path
+        Files, or folders whose files are read.
+    form : str
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    BadInput
+        For a missing file, or one that is not of this format.
+    """
+    paths = [path for place in map(Path, files) for path in (_within(place) if place.is_dir() else [place])]
+    if not paths:
+        raise BadInput(f"{', '.join(map(str, files)) or 'no file'}: no chats are there: name files or folders of chats")
+    for path in paths:
+        for number, raw in enumerate(_raw(path, form), 1):
+            place = f"{path.name}:{number}"
+            try:
+                if isinstance(raw, Unusable):
+                    raise raw
+                yield place, _checked(FORMATS[form](raw, known))
+            except Unusable as error:
+                yield place, str(error)
+            except BadInput as error:
+                yield place, str(error).partition(":")[0]
+            except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+                yield place, f"not a chat of the format {form}"
+
+
+def _within(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix in (".json", ".jsonl", ".csv") and p.is_file())
+
+
+def _raw(path: Path, form: str) -> Iterator[Any]:
+    text = read_text(path, LARGEST)
+    if form == "csv":
+        yield from _csv_chats(text, path)
+    elif form == "log":
+        yield from (line.encode() for line in filter(str.strip, text.split("\n")))
+    elif form == "jsonl":
+        for line in filter(str.strip, text.split("\n")):
+            try:
+                yield orjson.loads(line)
+            except orjson.JSONDecodeError:
+                yield Unusable("a line that is not JSON")
+    else:
+        try:
+            content = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise BadInput(f"{path} is not JSON ({error}): give files of {form}, or another --format") from None
+        parts = [content] if form == "star" else content
+        if form == "abcd" and isinstance(content, dict):
+            parts = [chat for split in content.values() if isinstance(split, list) for chat in split]
+        if not isinstance(parts, list):
+            raise BadInput(f"{path} has no list of chats: give files of {form}, or another --format")
+        yield from parts
+
+
+def _checked(chat: RealChat) -> RealChat:
+    if len(chat.lines) > MOST_LINES or any(len(line.text) > LONGEST for line in chat.lines):
+        raise Unusable(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
+    if not any(line.side == "customer" and line.text.strip() for line in chat.lines):
+        raise Unusable("the customer says nothing")
+    if not any(line.side == "agent" and (line.text.strip() or line.did) for line in chat.lines):
+        raise Unusable("the agent says and does nothing")
+    return chat
+
+
+def _star(raw: Any, known: Vocabulary) -> RealChat:
+    """Return a STAR dialogue: queries and picked suggestions are the agent's acts."""
+    about, lines, record = raw["Scenario"], list[ChatLine](), dict[str, Any]()
+    for event in raw["Events"]:
+        side, action = event["Agent"], event["Action"]
+        text = str(event.get("Text") or "")
+        if action == "utter" and side in ("User", "Wizard"):
+            lines.append(ChatLine("customer" if side == "User" else "agent", text))
+        elif action == "query":
+            values = {k: str(v).strip("\"'") for part in event["Constraints"] for k, v in part.items()}
+            record |= {k: v for k, v in values.items() if not k.startswith(("Change", "Fraud", "CustomerRequest"))}
+            lines.append(ChatLine("agent", did=Did(event["APIName"], values)))
+        elif action == "return_item" and lines and lines[-1].did is not None:
+            lines[-1].did.result = event.get("Item") or {"found": "nothing"}
+        elif action == "pick_suggestion" and event.get("ActionLabel") in (None, "custom"):
+            lines.append(ChatLine("agent", text))
+        elif action == "pick_suggestion":
+            options = [str(name) for name in event.get("ActionLabelOptions") or [event["ActionLabel"]]]
+            lines.append(ChatLine("agent", text, Did(event["ActionLabel"], suggested=options, text=text)))
+    tasks = [str(w["Task"]) for w in about["WizardCapabilities"]]
+    topic = {"topic": tasks[0], "domain": ", ".join(map(str, about.get("Domains") or ()))}
+    return RealChat(f"star_{raw['DialogueID']}", lines, record, topic, tasks[0] if len(tasks) == 1 else "")
+
+
+def _abcd(raw: Any, known: Vocabulary) -> RealChat:
+    """Return an ABCD dialogue: its buttons are the agent's acts, its scenario the record."""
+    scenario, listed = raw["scenario"], list(raw.get("actions_taken") or ())
+    turns = raw["original"]
+    targets = raw.get("targets") or [t.get("targets") for t in raw.get("delexed") or ()] or []
+    targets = [t[-1] if len(t) == 2 else t[:4] for t in targets if t]
+    lines = []
+    for number, (side, text) in enumerate(turns):
+        if side != "action":
+            lines.append(ChatLine(SIDES[side], text))
+            continue
+        target = targets[number] if len(targets) == len(turns) else None
+        lines.append(ChatLine("agent", did=_button(text, target, listed, known)))
+    parts = ("personal", "order")
+    record = {k: v for part in parts for k, v in (scenario.get(part) or {}).items() if k not in ("products",)}
+    flow, topic = str(scenario.get("flow") or ""), str(scenario.get("subflow") or "")
+    name = re.sub(r"(_(how|other))?_\d+$", "", topic)
+    return RealChat(f"abcd_{raw['convo_id']}", lines, record, {"topic": name, "domain": flow}, name)
+
+
+def _button(text: str, target: Any, listed: list[str], known: Vocabulary) -> Did:
+    shown = known.of_line(text)
+    if target is not None:
+        values = dict(zip(known.acts[target[2]].values, map(str, target[3]), strict=False)) if target[3] else {}
+        return Did(target[2], values or (shown.values if shown and shown.name == target[2] else {}), text=text)
+    if listed:
+        name = str(listed.pop(0))
+        return Did(name, shown.values if shown is not None and shown.name == name else {}, text=text)
+    if shown is None:
+        raise Unusable("an act whose line is not in the vocabulary")
+    return shown
+
+
+def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
+    """Return a chat of our own format: ``{id, record, outcome, procedure, topic, messages}``."""
+    lines = []
+    for message in raw["messages"]:
+        if "act" in message:
+            values = {str(k): str(v) for k, v in (message.get("values") or {}).items()}
+            result, suggested = message.get("result"), [str(name) for name in message.get("suggested") or ()]
+            text = str(message.get("text") or "")
+            lines.append(ChatLine("agent", text, Did(str(message["act"]), values, result, suggested, text)))
+            continue
+        side, text = SIDES[str(message.get("from") or message.get("role")).lower()], str(message.get("text") or "")
+        shown = known.of_line(text) if side == "agent" else None
+        lines.append(ChatLine(side, "" if shown else text, shown))
+    outcome = raw.get("outcome") or {}
+    handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
+    if any(one not in (None, True, False) for one in (handed, resolved)):
+        raise Unusable("an outcome that is neither true nor false")
+    about = {"topic": str(raw.get("topic") or raw.get("procedure") or "chats")}
+    named = str(raw.get("procedure") or "")
+    return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, handed, resolved)
+
+
+def _csv_chats(text: str, path: Path) -> Iterator[Any]:
+    """Yield the chats of a CSV file as the JSON format has them; one row per line of a chat."""
+    csv.field_size_limit(LONGEST * 10)
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise BadInput(f"{path} is not a readable CSV file ({error}): save it with quoted fields") from None
+    if not rows or not {"chat", "from", "text"} <= rows[0].keys():
+        raise BadInput(f"{path} lacks the columns chat, from and text: name them so in its first row")
+    chats: dict[str, Any] = {}
+    for row in rows:
+        chat = chats.setdefault(row["chat"] or "", {"id": row["chat"] or "", "messages": [], "record": {}})
+        values = row.get("values") or "{}"
+        try:
+            given = orjson.loads(values)
+        except orjson.JSONDecodeError:
+            chat["messages"] = None  # refused as a chat, with its place
+            continue
+        if row["from"] == "record":
+            chat["record"] |= given
+        elif row["from"] == "outcome":
+            chat["outcome"] = given
+        elif chat["messages"] is not None:
+            act = {"act": row["act"], "values": given} if row.get("act") else {}
+            chat["messages"].append({"from": row["from"], "text": row["text"] or "", **act})
+        chat["procedure"] = row.get("procedure") or chat.get("procedure")
+    yield from chats.values()
+
+
+def _log(raw: Any, known: Vocabulary) -> RealChat:
+    """Return a logged conversation of a desk: its tool calls are the agent's acts."""
+    from ..monitoring.logs import logged_from
+
+    seen = logged_from(raw, "")
+    lines, record = list[ChatLine](), seen.record
+    for message in record.messages:
+        for call in (c for c in record.tool_calls if c.turn == message.turn and message.side == "agent"):
+            values = {str(k): str(v) for k, v in call.named.items()}
+            lines.append(ChatLine("agent", did=Did(call.name, values, call.result)))
+        lines.append(ChatLine(message.side, message.text))
+    customer = orjson.loads(raw).get("customer")
+    customer = customer if isinstance(customer, dict) else {}
+    return RealChat(seen.name, lines, customer, {"topic": "logs"}, "", seen.handed_over)
+
+
+FORMATS: dict[str, Read] = {"star": _star, "abcd": _abcd, "jsonl": _jsonl, "csv": _jsonl, "log": _log}

@@ -1,0 +1,229 @@
+"""Turn chats between people into a store, without a personal datum in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from ...errors import BadInput
+from ...outputs import folder_made, write_csv, writing
+from ...project import in_project, safe_name
+from .chat import RealChat
+from .decisions import decisions
+from .formats import FORMATS, read_chats
+from .procedures import Procedure, read_procedures
+from .scrub import Left, Scrubber
+from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name
+from .vocabulary import SHIPPED, Vocabulary
+
+AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
+NO_DECISION = "no act and no outcome, so there is nothing to decide"
+DRAFTED, IN_REVIEW, TWICE = (
+    "acts that wait to be accepted",
+    "possible personal data, waits in review",
+    "a second chat of this id",
+)
+Asked = Callable[[str, Left], bool | None]
+"""Answers whether a finding is personal data; None leaves the chat out."""
+
+
+@dataclass
+class Imported:
+    """What an import did.
+
+    Attributes
+    ----------
+    out : Path
+        The folder of the store.
+    chats, decisions : int
+        Chats written, and their decisions.
+    left_out : dict of str to str
+        The reason for each chat that was not written, by its place in the files.
+    counts : Counter
+        Personal data replaced, by kind.
+    review : dict of str to list of Left
+        What the net still found, by the place of the chat. It holds personal data, and is never written.
+    drafted : int
+        Acts that were added to the vocabulary as drafts.
+    net : str
+        The recogniser behind the scrubbing: ``presidio`` or ``plain``.
+    """
+
+    out: Path
+    chats: int = 0
+    decisions: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    review: dict[str, list[Left]] = field(default_factory=dict, repr=False)
+    drafted: int = 0
+    net: str = ""
+
+
+def import_chats(
+    files: Iterable[str | Path],
+    format: str,
+    out: str | Path,
+    *,
+    title: str = "",
+    acts: str | Path | None = None,
+    procedures: str | Path | None = None,
+    keep: Iterable[str] = (),
+    only: Iterable[str] = (),
+    ask: Asked | None = None,
+) -> Imported:
+    """Read chats, replace personal data, and write a store of mid-conversation cases.
+
+    Parameters
+    ----------
+    files : iterable of path
+        Files of chats, or folders of such files.
+    format : str
+        ``star``, ``abcd``, ``jsonl``, ``csv`` or ``log`` (a desk's own log, as for ``deskbench monitor``).
+    out : path
+        The folder to write. Drafts in its ``acts.yaml`` that were accepted since, and its ``kept.txt``, are used.
+    title : str
+        The company's name for the agent's prompt; by default the folder's name.
+    acts, procedures : path, optional
+        A vocabulary in place of the shipped one, and the written procedures; see ``docs/real-chats.md``.
+    keep : iterable of str
+        Words that are no personal data, such as brands; they are also written to ``kept.txt``.
+    only : iterable of str
+        Ids of the chats to read; by default all.
+    ask : callable, optional
+        Decides on each finding of the net; without it, such chats wait.
+
+    Raises
+    ------
+    BadInput
+        For unusable files, options or a folder that holds something else.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
+    folder = Path(out)
+    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / ACTS).is_file())):
+        raise BadInput(f"{folder} exists and is no store of real chats: give another --out")
+    known = _vocabulary(folder, format, acts)
+    kept = {*keep, *_lines(folder / KEPT)}
+    charts = read_procedures(in_project(procedures) if procedures else None, known, format)
+    done, wanted = Imported(folder), set(only)
+    read = _read(done, files, format, known, wanted)
+    known.complete([chat for chat in read.values() if _acts_listed(known, chat)])
+    done.drafted = known.draft([*read.values()])
+    written = _scrubbed(done, read, known, charts, kept, ask)
+    if wanted and not written and not done.left_out:
+        raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check their ids")
+    _write(
+        done, written, known, {c.procedure: charts[c.procedure] for c in written if c.procedure in charts}, kept, title
+    )
+    return done
+
+
+def _vocabulary(folder: Path, form: str, acts: str | Path | None) -> Vocabulary:
+    if (folder / ACTS).is_file() and acts is None:
+        return Vocabulary.read(folder / ACTS)
+    shipped = SHIPPED / f"{form}.yaml"
+    path = in_project(acts) if acts else shipped
+    return Vocabulary.read(path) if acts or shipped.is_file() else Vocabulary()
+
+
+def _acts_listed(known: Vocabulary, chat: RealChat) -> bool:
+    return all(line.did.name in known.acts or line.did.suggested for line in chat.lines if line.did is not None)
+
+
+def _read(done: Imported, files: Any, form: str, known: Vocabulary, wanted: set[str]) -> dict[str, RealChat]:
+    found: dict[str, RealChat] = {}
+    names: set[str] = set()
+    for place, chat in read_chats([in_project(file) for file in files], form, known):
+        if isinstance(chat, str):
+            done.left_out[place] = chat
+        elif wanted and chat.id not in wanted:
+            continue
+        elif case_name(chat.id) in names or not case_name(chat.id):
+            done.left_out[place] = TWICE
+        else:
+            names.add(case_name(chat.id))
+            found[place] = chat
+    return found
+
+
+def _scrubbed(
+    done: Imported, read: dict[str, RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], ask: Any
+) -> list[RealChat]:
+    personal: set[str] = set()
+    scrubber, written = Scrubber(kept), list[RealChat]()
+    done.net = scrubber.net
+    for place, chat in read.items():
+        if known.gaps(chat):
+            done.left_out[place] = DRAFTED
+            continue
+        made = decisions(chat, known, charts.get(chat.procedure))
+        if not made:
+            done.left_out[place] = NO_DECISION
+            continue
+        clean = scrubber.chat(chat)
+        while clean.left and ask is not None:
+            left = clean.left[0]
+            answer = ask(place, left)
+            if answer is None:
+                break
+            (personal if answer else kept).add(left.text)
+            scrubber = scrubber.with_words(kept, personal)
+            clean = scrubber.chat(chat)
+        if clean.left:
+            done.left_out[place], done.review[place] = IN_REVIEW, clean.left
+            continue
+        done.counts += clean.counts
+        done.decisions += len(made)
+        written.append(clean.chat)
+    done.chats = len(written)
+    return written
+
+
+def _write(
+    done: Imported, chats: list[RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], title: str
+) -> None:
+    import pandas as pd
+
+    name = safe_name(done.out.resolve().name.removeprefix("chats-")).lower()
+    title = title or name.replace("_", " ").replace("-", " ").title()
+    info = {"name": f"{PREFIX}{name}", "kind": KIND, "title": title, "version": "1"}
+    used = {line.did.name for chat in chats for line in chat.lines if line.did is not None}
+    used |= {node for chart in charts.values() for node in chart.nodes}
+    known.acts = {name: act for name, act in known.acts.items() if name in used or not act.accepted}
+    acts = known.model_dump(exclude_defaults=True)
+    building = done.out.with_name(f".new-{done.out.name}")
+    with writing(done.out), folder_made(done.out):
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir()
+        _yaml(building / "store.yaml", info)
+        _yaml(building / ACTS, acts)
+        if charts:
+            _yaml(
+                building / PROCEDURES, {name: chart.model_dump(exclude_defaults=True) for name, chart in charts.items()}
+            )
+        lines = [orjson.dumps(as_plain(chat)) + b"\n" for chat in chats]
+        (building / CHATS).write_bytes(b"".join(lines))
+        (building / KEPT).write_text("".join(f"{word}\n" for word in sorted(kept)), encoding="utf-8")
+        counts = pd.DataFrame(sorted(done.counts.items()), columns=["kind", "replaced"])
+        write_csv(counts, building / AUDIT)
+        write_csv(pd.DataFrame([*done.left_out.items()], columns=["chat", "why"]), building / LEFT_OUT)
+        for path in building.iterdir():
+            os.replace(path, done.out / path.name)
+        building.rmdir()
+
+
+def _yaml(path: Path, content: Any) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    path.write_text(text, encoding="utf-8")
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

@@ -1,0 +1,195 @@
+"""Speakers of a decision: the chat up to the cut, then the live agent, and a customer that stops or goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...cases import Case
+from ...conversation.agent_view import AgentView
+from ...conversation.model_agent import ModelAgent
+from ...conversation.own_code import reply_of
+from ...conversation.speaker import CustomerFault, Insider, Reply, Speaker
+from ...conversation.spoken import Spoken
+from ...conversation.state import ConversationState
+from ...endpoint import Completion
+from ...records import Act, Usage
+from ...textfiles import front_matter, render
+from .chat import Did
+from .decisions import OPENED, Decision, as_call, exchanges, folded, record_of
+from .store import ChatStore
+from .vocabulary import HAND_OVER, SEND_REPLY
+
+SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggestion")
+WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do for you?"
+THANKS, NOTHING_MORE = "Thank you, that is all.", "I have nothing to add to that."
+ALIKE = 0.2
+"""Least overlap of an agent's message with a human's before the customer's answer to that fits."""
+CONTENT, UNSERVED = "[CONTENT]", "[NOT SERVED]"
+"""Words with which a model customer leaves."""
+
+
+class Resumed(Insider):
+    """An agent that takes a chat over: the recorded exchanges before the cut, then the live agent."""
+
+    def __init__(self, live: Speaker, decision: Decision):
+        super().__init__()
+        self._live, self._decision, self.taken_over = live, decision, decision.turn
+        self._spoken = Spoken(record_of(decision.chat, decision.known))
+        if isinstance(live, ModelAgent):
+            self._complete, live.complete = live.complete, self._until_sent
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Return the live model's messages, or the recorded ones before its first turn."""
+        own = self._live.history if isinstance(self._live, ModelAgent) else []
+        return own or [{"role": "system", "content": ""}, *self._spoken.history]
+
+    @history.setter
+    def history(self, messages: list[dict[str, Any]]) -> None:
+        if isinstance(self._live, ModelAgent):
+            self._live.history = messages
+
+    async def reply(self, talk: AgentView) -> Any:
+        """Return the recorded reply before the cut, and the live agent's from there."""
+        if talk.turn < self._decision.turn:
+            return await self._spoken.reply(talk)
+        if isinstance(self._live, ModelAgent) and not self._live.history:
+            self.history = [{"role": "system", "content": talk.prompt}, *self._spoken.history]
+        if isinstance(self._live, Insider):
+            self._live.acts = self.acts
+        return await reply_of(self._live, talk)
+
+    async def _until_sent(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
+        # A canned reply is the agent's message: nothing more is bought in its turn.
+        sent = _sent(messages)
+        if sent is not None:
+            return Completion(sent, [], "stop", Usage())
+        return await self._complete(messages, tools, **body)
+
+    async def close(self) -> None:
+        """Close the live agent."""
+        if isinstance(self._live, Insider | ModelAgent):
+            await self._live.close()
+
+
+def _sent(messages: list[dict[str, Any]]) -> str | None:
+    """Return the canned reply that the model has just sent; None without one."""
+    last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n]["role"] == "assistant"), None)
+    if last is None or messages[-1]["role"] != "tool":
+        return None
+    sent = {c["id"] for c in messages[last].get("tool_calls") or () if c["function"]["name"] == SEND_REPLY}
+    results = [orjson.loads(m["content"]) for m in messages[last + 1 :] if m.get("tool_call_id") in sent]
+    return next((r["sent"] for r in results if isinstance(r, dict) and "sent" in r), None)
+
+
+class ChatAgent(Insider):
+    """A scripted agent: the human, the procedure, or a floor."""
+
+    def __init__(self, name: str, decision: Decision, store: ChatStore):
+        super().__init__()
+        self._name, self._decision, self._store = name, decision, store
+
+    async def reply(self, talk: AgentView) -> str:
+        """Make the acts of this agent's rule."""
+        acts, words = self._next(talk.turn)
+        one = self._decision
+        if self._name in ("human", "oracle") and one.weak and one.handed_over and talk.turn == one.turn:
+            await talk.call_aside(HAND_OVER, {"reason": "as the human did"})
+        for did in acts:
+            call = await talk.call_aside(*as_call(did, self._decision.known))
+            if call.name == SEND_REPLY and isinstance(call.result, dict):
+                words = call.result.get("sent", words)
+        return words
+
+    def _next(self, turn: int) -> tuple[list[Did], str]:
+        one, known = self._decision, self._decision.known.acts
+        whole = exchanges(one.chat)
+        if self._name == "human" and turn <= len(whole):
+            return whole[turn - 1].acts, whole[turn - 1].reply or WAITS
+        if turn > one.turn or self._name in ("no_op", "human"):
+            return [], ENDS if turn > one.turn else WAITS
+        if self._name in ("procedure", "oracle"):
+            if not one.written:
+                return (one.human, one.before[-1].reply or WAITS) if self._name == "oracle" else ([], WAITS)
+            written = [name for name in one.written if name in known]
+            return [next((d for d in one.human if d.name == written[0]), Did(written[0]))] if written else [], WAITS
+        if self._name == "commonest":
+            return [Did(self._store.commonest)] if self._store.commonest else [], WAITS
+        first = next((d.suggested[0] for d in one.human if d.suggested), "")
+        return [Did(first)] if first in known else [], WAITS
+
+
+class ChatCustomer:
+    """The customer of a chat: its own words up to the cut, and after it where the case goes on."""
+
+    def __init__(self, case: Case, decision: Decision):
+        self._case, self._decision = case, decision
+        whole = exchanges(decision.chat)
+        self._answers = [(whole[n - 1].reply, whole[n].customer) for n in range(decision.turn, len(whole))]
+        self._puzzled = False
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """Return the recorded message, or after the cut the recorded answer to what is asked."""
+        before = self._decision.before
+        if talk.turn <= len(before):
+            return Reply(before[talk.turn - 1].customer)
+        message = talk.last("agent")
+        said = {*folded(message.text if message else "").split()}
+        fitting = [(_overlap(said, {*folded(asked).split()}), n) for n, (asked, _) in enumerate(self._answers)]
+        best, place = max(fitting, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
+        if best >= ALIKE:
+            return Reply(self._answers.pop(place)[1])
+        if self._answers and not self._puzzled:
+            self._puzzled = True
+            return Reply(NOTHING_MORE)
+        return Reply(THANKS, [Act("left", "content" if self._served(talk) else "unserved")])
+
+    def _served(self, talk: ConversationState) -> bool:
+        """Return whether the agent has made every write of the human."""
+        known = self._decision.known
+        made = {(c.name, c.named.get("reply")) for c in talk.desk.calls}
+        writes = [d for e in exchanges(self._decision.chat) for d in e.acts if known.acts[d.name].kind == "write"]
+        return all((as_call(did, known)[0], None) in made for did in writes)
+
+
+class ChatModelCustomer(ChatCustomer):
+    """A language model that goes on as the customer after the cut."""
+
+    def __init__(self, case: Case, decision: Decision, complete: Any):
+        super().__init__(case, decision)
+        self._complete = complete
+        self._history = [{"role": "system", "content": customer_prompt(decision)}]
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """Return the recorded message, or after the cut the model's."""
+        message = talk.last("agent")
+        if message is not None:
+            self._history.append({"role": "user", "content": message.text or "(an empty message)"})
+        if talk.turn <= self._decision.turn:
+            said = await super().reply(talk)
+            self._history.append({"role": "assistant", "content": said.text})
+            return said
+        answer = await self._complete(self._history, None)
+        talk.charge("customer", answer.usage)
+        text = answer.text or ""
+        if not text.strip():
+            raise CustomerFault("the customer's model gave no message")
+        self._history.append({"role": "assistant", "content": text})
+        left = {CONTENT: "content", UNSERVED: "unserved"}
+        token = next((token for token in left if token in text), None)
+        words = text.replace(token, "").strip() if token else text
+        return Reply(words or THANKS, [Act("left", left[token], token)] if token else [])
+
+
+def customer_prompt(decision: Decision) -> str:
+    """Return the prompt of the model that goes on as the customer."""
+    path = Path(__file__).with_name("customer.md")
+    said = [e.customer for e in exchanges(decision.chat) if e.customer != OPENED]
+    return render(front_matter(path)[1], str(path), said=said, content=CONTENT, unserved=UNSERVED).strip()
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)

@@ -1,0 +1,198 @@
+"""Tables of decisions in real chats: agreement with both truths, and where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...analysis.estimators.agreement import ONE_SIDED
+from ...analysis.estimators.estimate import TAILS, Estimate, generator
+from ...analysis.estimators.intervals import clustered_rate
+from ...analysis.tables.rows import ITEM, framed, interval
+from ...cases.played import store_name
+from .store import PREFIX
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+PARTS = "chat acts human human_acts human_values procedure handover human_follows parting weak not_on_record"
+HUMANS = "the human agents"
+"""The row of the people whose chats were imported."""
+SHARES = ("human_acts", "human_values", "procedure", "handover")
+RESAMPLES = 2_000
+SHOWN = 5
+"""Cases that a row names."""
+
+
+def chat_decisions(results: Results) -> pd.DataFrame:
+    """Return one row per decision that an entry made.
+
+    Returns
+    -------
+    DataFrame
+        Of the runs on stores of real chats: run_id, case_id, trial, entry, store, intent (the topic), and the parts of
+        the score: chat, acts and human (labels of what was done), human_acts, human_values, procedure, handover,
+        human_follows (True, False or None), parting, weak, not_on_record. Trials without a score are left out.
+    """
+    conversations, rows = results.conversations, list[Any]()
+    entries = dict(zip(conversations["run_id"], conversations["entry"], strict=True))
+    for run in results.runs:
+        store = store_name(run.manifest)
+        if not store.startswith(PREFIX):
+            continue
+        scores = run.scores()
+        for case_id, trial, digest, _ in run.conversations():
+            score = scores.get(digest, {})
+            if score.get("scored") and (found := score.get("decision")):
+                parts = [found[name] for name in PARTS.split()]
+                rows.append((run.run_id, case_id, trial, entries.get(run.run_id), store, score["intent"], *parts))
+    return framed(rows, f"{' '.join(ITEM)} entry store intent {PARTS}")
+
+
+def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return how far each entry agrees with the human agents and with the written procedure.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or rows of `chat_decisions`.
+
+    Returns
+    -------
+    DataFrame
+        One row per store and entry, the human agents first: chats, decisions, and of human_acts, human_values (of acts
+        that both made), procedure (where it names a next act) and handover: the share with its ends (``_low``,
+        ``_high``, see `clustered_rate`; chats are the clusters) and the number of decisions (``_n``); kappa with its
+        ends, see `beyond_chance`; not_on_record (lookups per decision that the human did not make); reason.
+    """
+    made, rows = _made(results), list[dict[str, Any]]()
+    for (store, entry), mine in made.groupby(["store", "entry"], sort=False):
+        if not any(row["store"] == store for row in rows):
+            rows.append(_humans(store, made[made["store"] == store]))
+        row = {"store": store, "entry": entry, **_counts(mine)}
+        for name in SHARES:
+            row |= _share(mine, name, mine["weak"].astype(bool) if name == "handover" else None)
+        known = mine[~mine["weak"].astype(bool)]
+        kappa = beyond_chance(known["acts"], known["human"], known["chat"])
+        row |= interval(kappa, "kappa", "kappa_") | {"not_on_record": mine["not_on_record"].mean()}
+        rows.append(row | {"reason": kappa.reason})
+    ends = " ".join(f"{name} {name}_low {name}_high {name}_n" for name in SHARES)
+    return framed(rows, f"store entry chats decisions {ends} kappa kappa_low kappa_high not_on_record reason")
+
+
+def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return where human agents and the written procedure part, by kind.
+
+    Returns
+    -------
+    DataFrame
+        One row per store, kind (``allowed branch``, ``human error``, ``unclear``) and human act: topic, decisions,
+        share (of the store's decisions with a procedure), chats, cases (the first few).
+    """
+    made = _made(results).drop_duplicates(["store", "case_id"]).dropna(subset=["parting"])
+    sizes, rows = made.groupby("store").size(), []
+    apart = made[made["parting"] != "as written"]
+    for (store, kind, human), mine in apart.groupby(["store", "parting", "human"]):
+        topic = ", ".join(sorted(set(mine["intent"])))
+        row = {"store": store, "kind": kind, "human": human, "topic": topic, "decisions": len(mine)}
+        rows.append(row | {"share": len(mine) / sizes[store], "chats": mine["chat"].nunique(), "cases": _few(mine)})
+    rows.sort(key=lambda row: (row["store"], row["kind"], -row["decisions"]))
+    return framed(rows, "store kind human topic decisions share chats cases")
+
+
+def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return what entries did where they did not do what the human did.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and pair of acts: human, acts (the entry's), trials, procedure (share of these that follow
+        it), chats, cases (the first few).
+    """
+    made, rows = _made(results), []
+    differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
+    for (store, entry, human, acts), mine in differ.groupby(["store", "entry", "human", "acts"]):
+        follows = mine["procedure"].dropna().astype(float)
+        row = {"store": store, "entry": entry, "human": human, "acts": acts, "trials": len(mine)}
+        rows.append(row | {"procedure": follows.mean(), "chats": mine["chat"].nunique(), "cases": _few(mine)})
+    rows.sort(key=lambda row: (row["store"], row["entry"], -row["trials"]))
+    return framed(rows, "store entry human acts trials procedure chats cases")
+
+
+def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
+    """Estimate Cohen's kappa of two series of acts, resampling whole chats.
+
+    Parameters
+    ----------
+    first, second : iterable of str
+        The acts of each decision, as labels.
+    clusters : iterable
+        The chat of each decision.
+
+    Returns
+    -------
+    Estimate
+        Kappa with a percentile interval over chats (2,000 resamples); NaN if both always did the same one thing.
+    """
+    import pandas as pd
+
+    words: dict[str, Any] = dict(estimand="agreement beyond chance in chats like these", method="bootstrap over chats")
+    one, two, chat = list(first), list(second), pd.factorize(np.asarray(list(clusters), dtype=object))[0]
+    if not one:
+        return Estimate(estimate=np.nan, reason="no decision has acts", **words)
+    labels = pd.factorize(np.asarray(one + two, dtype=object))[0]
+    kinds, size = labels.max() + 1, len(one)
+    rows, columns = (np.zeros((chat.max() + 1, kinds)) for _ in range(2))
+    np.add.at(rows, (chat, labels[:size]), 1)
+    np.add.at(columns, (chat, labels[size:]), 1)
+    alike = np.bincount(chat, weights=labels[:size] == labels[size:])
+
+    def kappa(weights: np.ndarray) -> np.ndarray:
+        n = weights @ rows.sum(axis=1)
+        chance = ((weights @ rows) * (weights @ columns)).sum(axis=-1) / n**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((weights @ alike / n - chance) / (1 - chance))
+
+    point, chats = float(kappa(np.ones(len(alike)))), len(alike)
+    words["n"] = size
+    if point == 0 and 1 in {len(set(one)), len(set(two))}:
+        return Estimate(estimate=point, reason=ONE_SIDED, **words)
+    if np.isnan(point) or chats < 2:
+        why = "both did the same one thing every time" if np.isnan(point) else "one chat shows no spread between chats"
+        return Estimate(estimate=point, reason=why, **words)
+    drawn = kappa(generator(None).multinomial(chats, np.full(chats, 1 / chats), RESAMPLES).astype(float))
+    low, high = np.nanquantile(drawn, TAILS)
+    return Estimate(estimate=point, low=float(low), high=float(high), **words)
+
+
+def _made(results: Any) -> pd.DataFrame:
+    return chat_decisions(results) if hasattr(results, "runs") else results
+
+
+def _counts(rows: pd.DataFrame) -> dict[str, int]:
+    return {"chats": rows["chat"].nunique(), "decisions": rows["case_id"].nunique()}
+
+
+def _share(rows: pd.DataFrame, name: str, which: Any = None) -> dict[str, Any]:
+    known = (rows if which is None else rows[which]).dropna(subset=[name])
+    known = (
+        known.assign(value=known[name].astype(float))
+        .groupby("case_id")
+        .agg(value=("value", "mean"), chat=("chat", "first"))
+    )
+    found = clustered_rate(known["value"], known["chat"])
+    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": len(known)}
+
+
+def _humans(store: str, rows: pd.DataFrame) -> dict[str, Any]:
+    once = rows.drop_duplicates("case_id").assign(procedure=lambda found: found["human_follows"])
+    return {"store": store, "entry": HUMANS, **_counts(once), **_share(once, "procedure")}
+
+
+def _few(rows: pd.DataFrame) -> str:
+    cases = list(dict.fromkeys(rows["case_id"]))
+    return ", ".join(cases[:SHOWN]) + (f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
