@@ -286,11 +286,15 @@ ELSEWHERE = {
     "rules_cost",
     "along_table",  # those of forks: tests/test_forks.py
     "branch_rates",
+    "chat_agreement",
+    "chat_decisions",
+    "chat_differences",
     "fork_rates",
     "fork_table",
     "forks",
     "steepest",
     "what_if_table",
+    "partings",
     "rules_kept",
     "rules_of",
     "rules_table",
@@ -467,12 +471,13 @@ OF_TWO_OR_NONE = {
 OF_THE_HARD_SET = {"hard_families"}
 OF_OPERATOR_RULES = {"kept_by_turn"}
 OF_FORKS = {"along_turns", "fork_points"}
+OF_CHATS = {"chat_truths"}
 OF_LOGS = {"found_in_time", "weekly_rate"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
 def test_no_picture_is_forgotten_here():
-    apart = {*OF_TWO_OR_NONE, *OF_FIVE_OR_MORE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_FORKS, *OF_LOGS, *TOOLS}
+    apart = {*OF_TWO_OR_NONE, *OF_FIVE_OR_MORE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_FORKS, *OF_CHATS, *OF_LOGS, *TOOLS}
     assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *apart}
 
 

@@ -116,7 +116,7 @@ class Decision:
 
     @property
     def bucket(self) -> str:
-        """Return ``must_escalate`` if the procedure, or without one the human, hands over here, else ``resolvable``."""
+        """Return the bucket: whether the procedure, or without one the human, hands over here."""
         kinds = [self.known.acts[name].kind for name in self.written if name in self.known.acts]
         hands = "hand_over" in kinds if self.written else self.handed_over
         return "must_escalate" if hands else "resolvable"
@@ -138,7 +138,7 @@ class Decision:
     @property
     def written(self) -> list[str]:
         """Return the acts that the procedure names next, the usual one first."""
-        return self.procedure.usual(self.place) if self.procedure else []
+        return self.procedure.usual(self.place, self.answered) if self.procedure else []
 
     def follows(self, acts: Iterable[Did]) -> bool | None:
         """Return whether acts follow the procedure, whatever their order within the exchange.
@@ -157,17 +157,19 @@ class Decision:
 
     @property
     def handing(self) -> str:
-        """Return the act that a handover stands for here: the human's, the procedure's, or the vocabulary's first."""
+        """Return the name of a handover here: the human's, the procedure's or the first known."""
         names = [name for name, act in self.known.acts.items() if act.kind == "hand_over"]
         places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
         return next((name for place in places for name in names if name in place), HAND_OVER)
 
-    def _broken(self, acts: list[Did]) -> list[Did]:
-        """Return the acts that have no place in the procedure from here on."""
-        at, left = self.place, list(acts)
-        while self.procedure and (
-            step := next((d for d in left if d.name in self.procedure.allowed(at, self.answered)), None)
-        ):
+    def _broken(self, acts: list[Did], strict: bool = False) -> list[Did]:
+        """Return the acts that have no place in the procedure from here on; `strict` forbids branches."""
+        at, left, step = self.place, list(acts), None
+        while self.procedure:
+            ways = self.procedure.usual if strict else self.procedure.allowed
+            step = next((did for did in left if did.name in ways(at, self.answered)), None)
+            if step is None:
+                break
             left.remove(step)
             at = self.procedure.place([step], self.known.acts)
         return left
@@ -183,8 +185,8 @@ class Decision:
         if found is None or self.procedure is None:
             return None
         if found:
-            broken = self._broken(self.human)
-            return AS_WRITTEN if next(d for d in self.human if d not in broken).name in self.written else ALLOWED
+            left = self._broken(self.human, strict=True)
+            return AS_WRITTEN if all(map(self.reads, left)) and len(left) < len(self.human) else ALLOWED
         done = [did for exchange in self.before for did in exchange.acts]
         sound = self.procedure.reachable(self.answered | {*self.procedure.passed(done, self.known.acts)})
         for name in (d.name for d in self._broken(self.human) if d.name in self.procedure.nodes):
@@ -195,7 +197,10 @@ class Decision:
 
 
 def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) -> list[Decision]:
-    """Return the decisions of a chat; of a chat without acts one weak decision, if its outcome is known."""
+    """Return the decisions of a chat.
+
+    A chat without acts has one weak decision if its outcome is known.
+    """
     found = [Decision(chat, n, known, procedure) for n, one in enumerate(exchanges(chat), 1) if one.acts]
     if found or chat.handed_over is None:
         return found

@@ -110,7 +110,11 @@ def _star(raw: Any, known: Vocabulary) -> RealChat:
             lines.append(ChatLine("customer" if side == "User" else "agent", text))
         elif action == "query":
             values = {k: str(v).strip("\"'") for part in event["Constraints"] for k, v in part.items()}
-            record |= {k: v for k, v in values.items() if not k.startswith(("Change", "Fraud", "CustomerRequest"))}
+            record |= {
+                k: v
+                for k, v in values.items()
+                if not k.startswith(("Change", "Fraud", "CustomerRequest")) and k != "Name"
+            }
             lines.append(ChatLine("agent", did=Did(event["APIName"], values)))
         elif action == "return_item" and lines and lines[-1].did is not None:
             lines[-1].did.result = event.get("Item") or {"found": "nothing"}
@@ -119,6 +123,8 @@ def _star(raw: Any, known: Vocabulary) -> RealChat:
         elif action == "pick_suggestion":
             options = [str(name) for name in event.get("ActionLabelOptions") or [event["ActionLabel"]]]
             lines.append(ChatLine("agent", text, Did(event["ActionLabel"], suggested=options, text=text)))
+    if known_as := re.search(r"You are ([A-Z]\w+ [A-Z]\w+)", str(about.get("UserTask"))):
+        record["name"] = known_as[1]
     tasks = [str(w["Task"]) for w in about["WizardCapabilities"]]
     topic = {"topic": tasks[0], "domain": ", ".join(map(str, about.get("Domains") or ()))}
     return RealChat(f"star_{raw['DialogueID']}", lines, record, topic, tasks[0] if len(tasks) == 1 else "")

@@ -36,7 +36,7 @@ Asked = Callable[[str, Left], bool | None]
 
 
 @dataclass
-class Imported:
+class ImportedChats:
     """What an import did.
 
     Attributes
@@ -78,7 +78,7 @@ def import_chats(
     keep: Iterable[str] = (),
     only: Iterable[str] = (),
     ask: Asked | None = None,
-) -> Imported:
+) -> ImportedChats:
     """Read chats, replace personal data, and write a store of mid-conversation cases.
 
     Parameters
@@ -113,7 +113,7 @@ def import_chats(
     known = _vocabulary(folder, format, acts)
     kept = {*keep, *_lines(folder / KEPT)}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)
-    done, wanted = Imported(folder), set(only)
+    done, wanted = ImportedChats(folder), set(only)
     read = _read(done, files, format, known, wanted)
     known.complete([chat for chat in read.values() if _acts_listed(known, chat)])
     done.drafted = known.draft([*read.values()])
@@ -138,7 +138,7 @@ def _acts_listed(known: Vocabulary, chat: RealChat) -> bool:
     return all(line.did.name in known.acts or line.did.suggested for line in chat.lines if line.did is not None)
 
 
-def _read(done: Imported, files: Any, form: str, known: Vocabulary, wanted: set[str]) -> dict[str, RealChat]:
+def _read(done: ImportedChats, files: Any, form: str, known: Vocabulary, wanted: set[str]) -> dict[str, RealChat]:
     found: dict[str, RealChat] = {}
     names: set[str] = set()
     for place, chat in read_chats([in_project(file) for file in files], form, known):
@@ -155,7 +155,12 @@ def _read(done: Imported, files: Any, form: str, known: Vocabulary, wanted: set[
 
 
 def _scrubbed(
-    done: Imported, read: dict[str, RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], ask: Any
+    done: ImportedChats,
+    read: dict[str, RealChat],
+    known: Vocabulary,
+    charts: dict[str, Procedure],
+    kept: set[str],
+    ask: Any,
 ) -> list[RealChat]:
     personal: set[str] = set()
     scrubber, written = Scrubber(kept), list[RealChat]()
@@ -188,7 +193,12 @@ def _scrubbed(
 
 
 def _write(
-    done: Imported, chats: list[RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], title: str
+    done: ImportedChats,
+    chats: list[RealChat],
+    known: Vocabulary,
+    charts: dict[str, Procedure],
+    kept: set[str],
+    title: str,
 ) -> None:
     import pandas as pd
 

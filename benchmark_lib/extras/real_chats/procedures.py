@@ -58,7 +58,7 @@ class Procedure(BaseModel):
         return found
 
     def reachable(self, passed: set[str]) -> set[str]:
-        """Return every act before which no step is missing, if the nodes `passed` are done or answered."""
+        """Return every act before which no step is missing once the nodes `passed` are done."""
         found, waiting = set[str](), list(self.start)
         while waiting:
             act = waiting.pop()
@@ -74,18 +74,26 @@ class Procedure(BaseModel):
         ways = [*self.next.values(), *self.branches.values()]
         return {*self.start, *self.next, *(act for acts in ways for act in acts)}
 
-    def usual(self, at: str) -> list[str]:
-        """Return the acts that the chart names next."""
-        return list(self.next.get(at, [])) if at else list(self.start)
+    def usual(self, at: str, answered: set[str]) -> list[str]:
+        """Return the acts that the chart names next, with answered questions passed over."""
+        found, waiting, seen = list[str](), list(self.next.get(at, []) if at else self.start), set[str]()
+        while waiting:
+            act = waiting.pop(0)
+            if act in answered and act not in seen and self.next.get(act):
+                waiting = [*self.next[act], *waiting]
+            elif act not in found:
+                found.append(act)
+            seen.add(act)
+        return found
 
-    def allowed(self, at: str, known: set[str]) -> set[str]:
-        """Return every act that may come next, if the answers to the questions `known` are there."""
-        allowed, waiting = set(self.branches.get(at, ())), self.usual(at)
+    def allowed(self, at: str, answered: set[str]) -> set[str]:
+        """Return every act that may come next, with branches and after optional acts."""
+        allowed, waiting = set(self.branches.get(at, ())), self.usual(at, answered)
         while waiting:
             act = waiting.pop()
             if act not in allowed:
                 allowed.add(act)
-                waiting += self.usual(act) if act in known or act in self.optional else []
+                waiting += self.usual(act, answered) if act in self.optional else []
         return allowed
 
 

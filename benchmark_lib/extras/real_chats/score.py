@@ -1,10 +1,11 @@
-"""Score of a decision: the agent's acts against the human's and against the written procedure."""
+"""Score of a decision: the agent's acts against the human's and the procedure's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from ...analysis.frames import SCORE_FIELDS
 from ...cases import Case
 from ...records import NOT_SCORED, Conversation, ToolCall
 from .chat import Did
@@ -34,7 +35,7 @@ def chat_score(c: Conversation, case: Case, store: ChatStore) -> dict[str, Any]:
     replies = [m for m in c.replies() if m.turn >= one.turn]
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
     unanswered = sum(t.result == NOT_ON_RECORD for t in live)
-    return {
+    return dict.fromkeys(SCORE_FIELDS) | {
         "bucket": case.bucket,
         "intent": case.intent,
         "scored": scored,
@@ -88,7 +89,7 @@ def decided(acts: list[Did], handed: bool, one: Decision) -> dict[str, Any]:
 
 
 def _values_agree(acts: list[Did], human: list[Did]) -> bool | None:
-    """Return whether each act that the human made, too, has its values; None without such an act."""
+    """Return whether the acts that both made have the same values; None without any."""
     both = [(a, [d for d in human if d.name == a.name and d.values]) for a in acts]
     compared = [(a, theirs) for a, theirs in both if theirs]
     return all(any(_same_values(a, d) for d in theirs) for a, theirs in compared) if compared else None

@@ -1,4 +1,4 @@
-"""Speakers of a decision: the chat up to the cut, then the live agent, and a customer that stops or goes on."""
+"""Speakers of a decision: the recorded chat up to the cut, and who goes on after it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTENT, UNSERVED = "[CONTENT]", "[NOT SERVED]"
 
 
 class Resumed(Insider):
-    """An agent that takes a chat over: the recorded exchanges before the cut, then the live agent."""
+    """An agent that takes a chat over: recorded exchanges first, then the live agent."""
 
     def __init__(self, live: Speaker, decision: Decision):
         super().__init__()

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
@@ -16,7 +15,7 @@ from ...errors import BadInput
 from ...project import slug
 from ...records import ToolCall, content_hash
 from ...store.desk import Desk
-from ...store.kinds import DeskKind
+from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_text, read_yaml, render
 from .chat import ChatLine, Did, RealChat
 from .decisions import Decision, answer_to, as_call, decisions, folded
@@ -99,26 +98,17 @@ def _same(asked: tuple[str, dict[str, Any]], call: ToolCall) -> bool:
     return name == call.name and given == {k: folded(v) for k, v in values.items() if folded(v)}
 
 
-class ChatStore:
+class ChatStore(ForeignStore):
     """A folder that ``deskbench import-chats`` wrote, with the interface of a store."""
 
+    graded = "by the acts of its own agents"
+
     def __init__(self, path: Path, foreign: Callable[[ChatStore], Any]):
-        self.path, self.folders = path, (path,)
         info = read_yaml(path / "store.yaml")
         if not isinstance(info, dict) or not {"name", "title", "version"} <= info.keys():
             raise BadInput(f"{path / 'store.yaml'} lacks name, title or version: import the chats again")
-        self.name, self.title, self.version = str(info["name"]), str(info["title"]), str(info["version"])
-        self.domain = self.name.removeprefix(PREFIX)
-        self.info: dict[str, Any] = {"name": self.name, "title": self.title, "traps": {}, "families": {}}
-        self.policy: dict[str, Any] = {}
-        self.tools: dict[str, Any] = {}
-        self.laid: frozenset[str] = frozenset()
-        self.phrases: dict[str, Any] = {}
-        self.articles: list[Any] = []
-        self.tables: dict[str, Any] = {}
-        self.rules: dict[str, Any] = {}
-        self.kind = DeskKind(name=KIND, tables={}, subject="", tools={}, look_up=("", ""))
-        self.search = SimpleNamespace(knowledge_base=lambda words: [])
+        super().__init__(str(info["name"]), str(info["title"]), str(info["version"]), path, KIND)
+        self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
         self.foreign = foreign(self)
 
     @cached_property
@@ -192,20 +182,6 @@ class ChatStore:
         parts = [f"### Procedure: {procedure.title}\n{procedure.text}"] if procedure and procedure.text else []
         parts += ["### Replies\n" + "\n".join(replies)] if replies else []
         return "\n\n".join(parts)
-
-    def provides(self, tool: Any) -> bool:
-        """Return False: it has no tools of ours."""
-        return False
-
-    def with_tools(self, own: dict[str, Any]) -> Self:
-        """Return the same store; refuse own tools, which the human agents did not have."""
-        if own:
-            raise BadInput(f"{self.name} is scored by the acts of its own agents: leave --tools out")
-        return self
-
-    def of(self, case: Any) -> Self:
-        """Return the store unchanged: no case lays anything over it."""
-        return self
 
     def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> ChatDesk:
         """Return the desk of a case."""

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from pydantic import BaseModel, TypeAdapter
@@ -14,7 +13,7 @@ from ...extension import offer
 from ...project import DATA
 from ...records import Fault, ToolCall, content_hash
 from ...store.desk import differing, flat
-from ...store.kinds import DeskKind
+from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_yaml
 from .package import Domain, domain, package_folder, package_version
 from .quick import KITS
@@ -81,23 +80,15 @@ class TauDesk:
         return True
 
 
-class TauStore:
+class TauStore(ForeignStore):
     """A tau2 domain with the interface of a store."""
 
+    graded = "with the tools of its package alone"
+
     def __init__(self, domain: str):
-        self.domain, self.name = domain, f"{PREFIX}{domain}"
-        self.title, self.version = f"tau2 {domain}", package_version()
-        self.info: dict[str, Any] = {"name": self.name, "title": self.title, "traps": {}, "families": {}}
-        self.policy: dict[str, Any] = {}
-        self.tools: dict[str, Any] = {}
-        self.laid: frozenset[str] = frozenset()
-        self.phrases: dict[str, Any] = {}
-        self.articles: list[Any] = []
-        self.tables: dict[str, Any] = {}
-        self.rules: dict[str, Any] = {}
-        self.path = Path(self.name)
-        self.kind = DeskKind(name="tau2", tables={}, subject="", tools={}, look_up=("", ""))
-        self.search = SimpleNamespace(knowledge_base=lambda words: [])
+        name = f"{PREFIX}{domain}"
+        super().__init__(name, f"tau2 {domain}", package_version(), Path(name), "tau2")
+        self.domain = domain
 
     @cached_property
     def foreign(self) -> Any:
@@ -118,24 +109,10 @@ class TauStore:
         """Return known data of the tasks: ``floor``, and ``defects`` by task id with sources."""
         return known_of(self.domain)
 
-    def provides(self, tool: Any) -> bool:
-        """Return False: it has no tools of ours."""
-        return False
-
-    def with_tools(self, own: dict[str, Any]) -> Self:
-        """Return the same store; refuse own tools, which tau2's evaluator does not know."""
-        if own:
-            raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
-        return self
-
     @property
     def folders(self) -> tuple[Path, ...]:
         """Return the folders with the package's tasks."""
         return (package_folder() / "data",)
-
-    def of(self, case: Any) -> Self:
-        """Return the store unchanged: no case lays anything over it."""
-        return self
 
     def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> TauDesk:
         """Return a fresh environment for a case."""

