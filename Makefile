@@ -10,7 +10,7 @@
 # make dictionary  docs/data-dictionary.md from the declarations of the columns
 # make calibration  data/calibration.yaml and docs/limits.md: repeats the simulation of the intervals, and writes what the numbers cannot tell you
 # make reader  retrains a store's readers on its labelled sentences, STORE=name or folder (needs the extra `train`)
-# make extras  installs optional parts: the local model, tau2, Inspect logs, Dask, training, the tests; `make test` does this, too
+# make extras  installs optional parts: the local model, tau2, Inspect logs, Dask, names in chats, training, the tests; `make test` does this, too
 # make lock    requirements.lock and requirements-extras.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
 # make system  the only step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
 #              LaTeX for the tests of tables and figures in a paper, sqlite3 for repairing a damaged run file
@@ -98,7 +98,7 @@ system:
 # Needs uv; leaves no index address behind.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --quiet
 lock:
-	$(LOCK) $(foreach name,local inspect tau test train dask,--extra $(name)) -o .all.lock
+	$(LOCK) $(foreach name,chats local inspect tau test train dask,--extra $(name)) -o .all.lock
 	$(LOCK) -c .all.lock -o requirements.lock
 	LC_ALL=C sort requirements.lock > .run.lock && LC_ALL=C sort .all.lock | LC_ALL=C comm -23 - .run.lock > requirements-extras.lock
 	rm .all.lock .run.lock

@@ -20,6 +20,7 @@ from benchmark_lib import (
     import_chats,
     load_results,
     load_store,
+    reports,
     tables,
 )
 from benchmark_lib.cli import main
@@ -406,6 +407,16 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         import_chats([EXAMPLE / "chats.jsonl"], "jsonl", tmp_path / "other")
 
 
+def test_the_same_command_again_keeps_the_chats_that_are_there(store, tmp_path):
+    out = tmp_path / "out"
+    first = import_chats([EXAMPLE / "chats.jsonl"], "jsonl", out, only=["ext-1"], **TEXTS)
+    before = (out / "chats.jsonl").read_text()
+    again = imported(out)
+    assert (first.chats, again.chats, again.decisions) == (1, 12, 19)
+    assert (out / "chats.jsonl").read_text().startswith(before)
+    assert again.counts.total() > first.counts.total() > 0
+
+
 def test_a_changed_chat_is_another_case(store, tmp_path):
     other = tmp_path / "store"
     imported(other)
@@ -428,7 +439,7 @@ def test_the_site_and_a_comparison_work(results, tmp_path, capsys):
     assert main(["site", *paths.values(), "--out", str(tmp_path / "site")]) == 0
     ids = {run.manifest["model"]: run.run_id for run in results.runs}
     pair = ((ids[f"scripted:{name}"], "dep_1_2", 1) for name in ("human", "no_op"))
-    page = reports.compare_trials(results, *pair).data
+    page = reports.compare_trials(results, *pair)._repr_html_()
     assert page.count("Agent of the recorded chat") == 2
     assert "First difference" in page
 

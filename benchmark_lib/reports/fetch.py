@@ -63,7 +63,7 @@ class Shelf:
         run = self.runs[run_id]
         conversation = run.record(case_id, trial)
         with closing(connect_to_read(run.path)) as db:
-            key = (case_id, trial)
+            key = (case_id, int(trial))
             digest = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
             score = db.execute("SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC", digest).fetchone()
             verdicts = "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id"

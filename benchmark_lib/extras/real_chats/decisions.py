@@ -129,10 +129,14 @@ class Decision:
 
     @cached_property
     def answered(self) -> set[str]:
-        """Return the questions whose answers the customer has given already."""
+        """Return the questions that the customer has answered with a value that an act accepted."""
         said = folded(" ".join(exchange.customer for exchange in self.before))
-        values = [(k, v) for e in exchanges(self.chat) for did in e.acts for k, v in did.values.items()]
-        given = {k for k, v in values if (value := folded(v).strip()) and value in said}
+        acts = [did for exchange in exchanges(self.chat) for did in exchange.acts]
+        valid = [
+            did for did in acts if did.name in self.known.acts and not self.known.acts[did.name].failed(did.result)
+        ]
+        values = [(k, folded(v).strip()) for did in valid for k, v in did.values.items()]
+        given = {k for k, value in values if value and f" {value} " in f" {said} "}
         return {name for name, fields in self.known.asks.items() if given & {*fields}}
 
     @property

@@ -21,7 +21,7 @@ from .decisions import decisions
 from .formats import FORMATS, read_chats
 from .procedures import Procedure, read_procedures
 from .scrub import Left, Scrubber
-from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name
+from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name, read_written
 from .vocabulary import SHIPPED, Vocabulary
 
 AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
@@ -31,6 +31,7 @@ DRAFTED, IN_REVIEW, TWICE = (
     "possible personal data, waits in review",
     "a second chat of this id",
 )
+NAMED = "its id holds a personal value, so give it another one"
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
@@ -88,7 +89,8 @@ def import_chats(
     format : str
         ``star``, ``abcd``, ``jsonl``, ``csv`` or ``log`` (a desk's own log, as for ``deskbench monitor``).
     out : path
-        The folder to write. Drafts in its ``acts.yaml`` that were accepted since, and its ``kept.txt``, are used.
+        The folder to write. Chats that it has stay as they are, so that runs on them can be resumed. Drafts in its
+        ``acts.yaml`` that were accepted since, and its ``kept.txt``, are used.
     title : str
         The company's name for the agent's prompt; by default the folder's name.
     acts, procedures : path, optional
@@ -114,10 +116,13 @@ def import_chats(
     kept = {*keep, *_lines(folder / KEPT)}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)
     done, wanted = ImportedChats(folder), set(only)
-    read = _read(done, files, format, known, wanted)
+    before = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
+    read = _read(done, files, format, known, wanted, {case_name(chat.id) for chat in before})
     known.complete([chat for chat in read.values() if _acts_listed(known, chat)])
     done.drafted = known.draft([*read.values()])
-    written = _scrubbed(done, read, known, charts, kept, ask)
+    written = before + _scrubbed(done, read, known, charts, kept, ask)
+    done.chats = len(written)
+    done.decisions = sum(len(decisions(chat, known, charts.get(chat.procedure))) for chat in written)
     if wanted and not written and not done.left_out:
         raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check their ids")
     _write(
@@ -138,13 +143,14 @@ def _acts_listed(known: Vocabulary, chat: RealChat) -> bool:
     return all(line.did.name in known.acts or line.did.suggested for line in chat.lines if line.did is not None)
 
 
-def _read(done: ImportedChats, files: Any, form: str, known: Vocabulary, wanted: set[str]) -> dict[str, RealChat]:
-    found: dict[str, RealChat] = {}
-    names: set[str] = set()
+def _read(
+    done: ImportedChats, files: Any, form: str, known: Vocabulary, wanted: set[str], before: set[str]
+) -> dict[str, RealChat]:
+    found, names = dict[str, RealChat](), set[str]()
     for place, chat in read_chats([in_project(file) for file in files], form, known):
         if isinstance(chat, str):
             done.left_out[place] = chat
-        elif wanted and chat.id not in wanted:
+        elif (wanted and chat.id not in wanted) or case_name(chat.id) in before:
             continue
         elif case_name(chat.id) in names or not case_name(chat.id):
             done.left_out[place] = TWICE
@@ -169,11 +175,13 @@ def _scrubbed(
         if known.gaps(chat):
             done.left_out[place] = DRAFTED
             continue
-        made = decisions(chat, known, charts.get(chat.procedure))
-        if not made:
+        if not decisions(chat, known, charts.get(chat.procedure)):
             done.left_out[place] = NO_DECISION
             continue
         clean = scrubber.chat(chat)
+        if clean.chat.id != chat.id:
+            done.left_out[place] = NAMED
+            continue
         while clean.left and ask is not None:
             left = clean.left[0]
             answer = ask(place, left)
@@ -186,9 +194,7 @@ def _scrubbed(
             done.left_out[place], done.review[place] = IN_REVIEW, clean.left
             continue
         done.counts += clean.counts
-        done.decisions += len(made)
         written.append(clean.chat)
-    done.chats = len(written)
     return written
 
 
@@ -222,6 +228,8 @@ def _write(
         lines = [orjson.dumps(as_plain(chat)) + b"\n" for chat in chats]
         (building / CHATS).write_bytes(b"".join(lines))
         (building / KEPT).write_text("".join(f"{word}\n" for word in sorted(kept)), encoding="utf-8")
+        if (done.out / AUDIT).is_file():
+            done.counts.update(dict(pd.read_csv(done.out / AUDIT).itertuples(index=False, name=None)))
         counts = pd.DataFrame(sorted(done.counts.items()), columns=["kind", "replaced"])
         write_csv(counts, building / AUDIT)
         write_csv(pd.DataFrame([*done.left_out.items()], columns=["chat", "why"]), building / LEFT_OUT)

@@ -35,7 +35,7 @@ def chat_score(c: Conversation, case: Case, store: ChatStore) -> dict[str, Any]:
     replies = [m for m in c.replies() if m.turn >= one.turn]
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
     unanswered = sum(t.result == NOT_ON_RECORD for t in live)
-    return dict.fromkeys(SCORE_FIELDS) | {
+    return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
         "bucket": case.bucket,
         "intent": case.intent,
         "scored": scored,

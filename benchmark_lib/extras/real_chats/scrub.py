@@ -117,6 +117,7 @@ class Scrubber:
                 line.did.text = self._replaced(line.did.text, values, quiet, "")
                 line.did.values = self._within(line.did.values, values, quiet)
                 line.did.result = self._within(line.did.result, values, quiet)
+        chat.id = self._replaced(chat.id, values, Scrubbed(None), "")
         chat.about = self._within(chat.about, values, Scrubbed(None))
         chat.record = {}
         return found

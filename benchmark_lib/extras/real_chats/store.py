@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -125,9 +125,7 @@ class ChatStore(ForeignStore):
     @cached_property
     def chats(self) -> dict[str, RealChat]:
         """Return the chats by id."""
-        lines = read_text(self.path / CHATS, 1_000_000_000).split("\n")
-        chats = [chat_from(orjson.loads(line), f"{self.path / CHATS}:{n}") for n, line in enumerate(lines, 1) if line]
-        return {chat.id: chat for chat in chats}
+        return {chat.id: chat for chat in read_written(self.path / CHATS)}
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
@@ -151,9 +149,11 @@ class ChatStore(ForeignStore):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """Return every decision as a case, and again as one in which the customer goes on."""
-        return tuple(self._case(name, one, on) for on in ("", ON) for name, one in self.decisions.items())
+        plain = {chat.id: as_plain(chat) for chat in self.chats.values()}
+        every = self.decisions.items()
+        return tuple(self._case(name, one, on, plain[one.chat.id]) for on in ("", ON) for name, one in every)
 
-    def _case(self, name: str, one: Decision, on: str) -> Case:
+    def _case(self, name: str, one: Decision, on: str, plain: dict[str, Any]) -> Case:
         none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
         empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name", "persona"), "")
         topic = one.chat.about.get("topic") or self.domain
@@ -169,15 +169,19 @@ class ChatStore(ForeignStore):
             outcomes=[],
             limit=one.turn + (MESSAGES_ON if on else 0),
             briefing=self._briefing(one),
-            world={"chat": as_plain(one.chat), "turn": one.turn, "weak": one.weak},
+            world={"chat": plain, "turn": one.turn, "weak": one.weak},
         )
+
+    @cached_property
+    def _acts_by_topic(self) -> dict[str | None, set[str]]:
+        found: dict[str | None, set[str]] = defaultdict(set)
+        for chat in self.chats.values():
+            found[chat.about.get("topic")] |= {line.did.name for line in chat.lines if line.did is not None}
+        return found
 
     def _briefing(self, one: Decision) -> str:
         known, procedure = one.known, one.procedure
-        nodes = (procedure.nodes if procedure else set()) | {d.name for e in one.before[:-1] for d in e.acts}
-        topic = one.chat.about.get("topic")
-        alike = (c for c in self.chats.values() if c.about.get("topic") == topic)
-        nodes |= {line.did.name for chat in alike for line in chat.lines if line.did}
+        nodes = (procedure.nodes if procedure else set()) | self._acts_by_topic[one.chat.about.get("topic")]
         replies = [f"- {name}: {' '.join(text.split())}" for name, text in known.replies.items() if name in nodes]
         parts = [f"### Procedure: {procedure.title}\n{procedure.text}"] if procedure and procedure.text else []
         parts += ["### Replies\n" + "\n".join(replies)] if replies else []
@@ -221,13 +225,18 @@ def as_plain(chat: RealChat) -> dict[str, Any]:
     return plain
 
 
-def chat_from(plain: Any, where: str) -> RealChat:
-    """Return the chat of a line of ``chats.jsonl``; raise `BadInput` for another form."""
-    try:
-        lines = [
-            ChatLine(line["side"], line["text"], Did(**line["did"]) if "did" in line else None)
-            for line in plain["lines"]
-        ]
-        return RealChat(**{**plain, "lines": lines})
-    except (TypeError, KeyError) as error:
-        raise BadInput(f"{where} is not a chat ({error}): import the chats again") from None
+def read_written(path: Path) -> list[RealChat]:
+    """Read the chats of a ``chats.jsonl`` that `as_plain` gave; raise `BadInput` for another form."""
+    chats = []
+    for number, line in enumerate(read_text(path, 1_000_000_000).split("\n"), 1):
+        try:
+            plain = orjson.loads(line) if line else None
+            if plain is not None:
+                lines = [
+                    ChatLine(one["side"], one["text"], Did(**one["did"]) if "did" in one else None)
+                    for one in plain["lines"]
+                ]
+                chats.append(RealChat(**{**plain, "lines": lines}))
+        except (TypeError, KeyError, orjson.JSONDecodeError) as error:
+            raise BadInput(f"{path}:{number} is not a chat ({error}): import the chats again") from None
+    return chats
