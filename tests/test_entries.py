@@ -477,7 +477,16 @@ TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all"
 
 
 def test_no_picture_is_forgotten_here():
-    apart = {*OF_TWO_OR_NONE, *OF_FIVE_OR_MORE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_FORKS, *OF_CHATS, *OF_LOGS, *TOOLS}
+    apart = {
+        *OF_TWO_OR_NONE,
+        *OF_FIVE_OR_MORE,
+        *OF_THE_HARD_SET,
+        *OF_OPERATOR_RULES,
+        *OF_FORKS,
+        *OF_CHATS,
+        *OF_LOGS,
+        *TOOLS,
+    }
     assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *apart}
 
 

@@ -172,9 +172,18 @@ def rules_turn_by_turn():
     return pd.DataFrame(rows, columns=names).assign(partial="486 of 972")
 
 
+def agreement_in_chats():
+    """Two models and the human agents, who have no agreement with themselves."""
+    names = ["human_acts", "human_acts_low", "human_acts_high", "procedure", "procedure_low", "procedure_high"]
+    shares = [[None] * 3 + [0.8, 0.6, 0.9], [0.5, 0.4, 0.6, 0.9, 0.8, 0.95], [0.3, 0.2, 0.4, 0.5, 0.4, 0.6]]
+    entries = ["the human agents", "acme-large with a name that is rather long", "acme-mini"]
+    return pd.DataFrame(shares, columns=names, dtype=float).assign(entry=entries, decisions=40, chats=12)
+
+
 DRAWN = {
     "along_turns": lambda t: partial(figures.along_turns, table=forks_turn_by_turn()),
     "fork_points": lambda t: partial(figures.fork_points, table=forks_turn_by_turn()),
+    "chat_truths": lambda t: partial(figures.chat_truths, table=agreement_in_chats()),
     "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
     "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
     "claim_by_tone": lambda t: partial(figures.claim_by_tone, table=t["claims"]),
@@ -220,6 +229,7 @@ DRAWN = {
 }
 ONE_SIZE = (
     "along_turns",
+    "chat_truths",
     "fork_points",
     "chance_to_know",
     "differences",
@@ -233,7 +243,15 @@ ONE_SIZE = (
     "weekly_rate",
 )
 """Pictures that do not grow with the number of models: of these one number is enough."""
-NO_RUNS = ("along_turns", "fork_points", "found_in_time", "power_curves", "textbook_decay", "weekly_rate")
+NO_RUNS = (
+    "along_turns",
+    "chat_truths",
+    "fork_points",
+    "found_in_time",
+    "power_curves",
+    "textbook_decay",
+    "weekly_rate",
+)
 """Pictures of no run."""
 SIZES = [(name, many) for name in DRAWN for many in ((1, 5, 24) if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}

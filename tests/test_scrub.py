@@ -16,7 +16,9 @@ RECORD = {"name": "Crystal Minh", "email": "cminh948@mail.test", "phone": "(656)
 
 
 def scrubbed(*texts, record=RECORD, **options):
-    return Scrubber(net="plain", **options).texts(list(texts), record)
+    scrubber = Scrubber(net="plain", **options)
+    scrubber._secret = b"the same in every run"
+    return scrubber.texts(list(texts), record)
 
 
 @pytest.mark.parametrize("chat", CORPUS, ids=[chat["id"] for chat in CORPUS])

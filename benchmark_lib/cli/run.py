@@ -10,7 +10,6 @@ ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes", "play_on")
 """Options of the command line that are not part of the run."""
 
-
 ARGUMENTS = {
     "MODEL?": "the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all",
     **ENDPOINT,

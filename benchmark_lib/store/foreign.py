@@ -1,4 +1,4 @@
-"""A store without rows and rules of ours: tasks of another package, or chats between people."""
+"""A store without rows of ours: tasks of another package, or chats between people."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -167,7 +167,7 @@ class Decision:
         return next((name for place in places for name in names if name in place), HAND_OVER)
 
     def _broken(self, acts: list[Did], strict: bool = False) -> list[Did]:
-        """Return the acts that have no place in the procedure from here on; `strict` forbids branches."""
+        """Return the acts that have no place in the procedure; `strict` forbids branches."""
         at, left, step = self.place, list(acts), None
         while self.procedure:
             ways = self.procedure.usual if strict else self.procedure.allowed

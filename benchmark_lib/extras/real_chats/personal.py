@@ -23,7 +23,7 @@ NAME = r"[^\W\d_][^\W\d_'’-]*"
 FORMS: dict[str, str] = {name: pattern.strip() for name, pattern in KNOWN["forms"].items()}
 
 
-class Value(NamedTuple):
+class Personal(NamedTuple):
     """A personal value with its kind, a key of ``keys`` in ``data/chats/personal.yaml``."""
 
     kind: str
@@ -49,7 +49,7 @@ def _not(key: str) -> bool:
     return bool(re.search(KNOWN["keys"]["not"], key)) and not re.search("(?i)mail|phone|address|name", key)
 
 
-def of_record(record: Any, key: str = "", depth: int = 0) -> list[Value]:
+def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
     """Return the personal values of a record, by the names of its fields at any depth."""
     if depth > DEEPEST:
         return []
@@ -58,41 +58,41 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Value]:
         parts = [
             str(one).strip() for name, one in record.items() if isinstance(one, str) and kind_of(str(name)) == "name"
         ]
-        return [*found, Value("name", " ".join(parts)[:LONGEST])] if len(parts) == 2 else found
+        return [*found, Personal("name", " ".join(parts)[:LONGEST])] if len(parts) == 2 else found
     if isinstance(record, list | tuple):
         return [value for one in record for value in of_record(one, key, depth + 1)]
     text = str(record).strip() if isinstance(record, str | int) and not isinstance(record, bool) else ""
     kind = kind_of(key)
-    return [Value(kind, text)] if kind and 2 <= len(text) <= LONGEST else []
+    return [Personal(kind, text)] if kind and 2 <= len(text) <= LONGEST else []
 
 
-def certain(text: str) -> Iterator[Value]:
+def certain(text: str) -> Iterator[Personal]:
     """Yield the values that are personal by their form, or by the words before them."""
     low = folded(text)
     for kind in ("email", "iban", "phone"):
-        yield from (Value(kind, m[0]) for m in re.finditer(FORMS[kind], low))
-    yield from (Value("card", m[0]) for m in re.finditer(FORMS["card"], low) if _luhn(m[0]))
-    yield from (Value("birth", m[1]) for m in re.finditer(FORMS["born"].format(date=FORMS["date"]), low))
-    yield from (Value("address", m[0]) for pattern in _streets() for m in pattern.finditer(low))
+        yield from (Personal(kind, m[0]) for m in re.finditer(FORMS[kind], low))
+    yield from (Personal("card", m[0]) for m in re.finditer(FORMS["card"], low) if _luhn(m[0]))
+    yield from (Personal("birth", m[1]) for m in re.finditer(FORMS["born"].format(date=FORMS["date"]), low))
+    yield from (Personal("address", m[0]) for pattern in _streets() for m in pattern.finditer(low))
     for kind, pattern in _said():
         for match in pattern.finditer(low):
             if value := _after(kind, text, low, match.end()):
                 yield value
 
 
-def _after(kind: str, text: str, low: str, at: int) -> Value | None:
+def _after(kind: str, text: str, low: str, at: int) -> Personal | None:
     """Return the value after words that announce one."""
     rest, shown = low[at : at + 80], text[at : at + 80]
     if kind == "number":
         found = re.match(r"(?=[a-z-]{0,8}[\d])[a-z0-9][a-z0-9-]{3,24}", rest)
-        return Value("number", found[0]) if found else None
+        return Personal("number", found[0]) if found else None
     if kind == "user":
         found = re.match(r"[\w.-]{3,30}", rest)
-        return Value("user", found[0].rstrip(".-")) if found and not is_word(found[0]) else None
+        return Personal("user", found[0].rstrip(".-")) if found and not is_word(found[0]) else None
     if kind == "secret":
         found = re.match(r"\w{3,20}", rest)
         good = found and (found[0].isdigit() or shown[: found.end()].istitle())
-        return Value("secret", found[0]) if found and good else None
+        return Personal("secret", found[0]) if found and good else None
     lead = re.match(rf"\W{{0,3}}(?:{TITLES})?", rest)
     begin = lead.end() if lead else 0
     names = list[str]()
@@ -107,7 +107,7 @@ def _after(kind: str, text: str, low: str, at: int) -> Value | None:
     usual = kind == "name" and len(names) == 1 and folded(names[0]) not in first_names() | {*KNOWN["usual"].split()}
     if not names or (usual and is_word(names[0])) or (kind != "titled" and all(map(is_word, names)) and len(names) > 1):
         return None
-    return Value("name", " ".join(names))
+    return Personal("name", " ".join(names))
 
 
 @cache
@@ -128,7 +128,7 @@ def _streets() -> list[re.Pattern[str]]:
 
 
 class Spelling(NamedTuple):
-    """One way to write a value: the kind of its stand-in, what the stand-in belongs to, and a pattern."""
+    """One way to write a value, with the kind of its stand-in and what that belongs to."""
 
     kind: str
     canonical: str
@@ -136,7 +136,7 @@ class Spelling(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def spellings(value: Value) -> tuple[Spelling, ...]:
+def spellings(value: Personal) -> tuple[Spelling, ...]:
     """Return the spellings of a value, as patterns over folded text."""
     kind, text = value.kind, folded(value.text).strip()
     makers = {"name": _name, "email": _mail, "birth": _dates, "address": _address}

@@ -20,7 +20,7 @@ from .chat import RealChat
 from .personal import (
     KNOWN,
     NAME,
-    Value,
+    Personal,
     certain,
     folded,
     is_meant,
@@ -76,7 +76,7 @@ class Scrubber:
 
     def __init__(self, kept: Iterable[str] = (), personal: Iterable[str] = (), net: str | None = None):
         self.kept = {*KNOWN["kept"], *map(folded, kept)}
-        self.personal = [Value("name" if _is_words(text) else "number", text) for text in personal]
+        self.personal = [Personal("name" if _is_words(text) else "number", text) for text in personal]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self._secret = secrets.token_bytes(16)
 
@@ -122,12 +122,12 @@ class Scrubber:
         chat.record = {}
         return found
 
-    def _values(self, texts: list[str], known: list[Value]) -> list[Value]:
+    def _values(self, texts: list[str], known: list[Personal]) -> list[Personal]:
         known = [*known, *self.personal]
         said = [value for text in texts for value in certain(text) if folded(value.text) not in self.kept]
         return list(dict.fromkeys([*known, *said]))
 
-    def _within(self, value: Any, values: list[Value], found: Scrubbed, depth: int = 0) -> Any:
+    def _within(self, value: Any, values: list[Personal], found: Scrubbed, depth: int = 0) -> Any:
         if isinstance(value, str):
             return self._replaced(value, values, found, "")
         if depth > DEEPEST:
@@ -142,7 +142,7 @@ class Scrubber:
             return value if text == str(value) else text
         return value
 
-    def _replaced(self, text: str, values: list[Value], found: Scrubbed, where: str) -> str:
+    def _replaced(self, text: str, values: list[Personal], found: Scrubbed, where: str) -> str:
         spans = sorted(self._spans(text, values), key=lambda span: (span[0], -span[1]))
         parts, at, made = [], 0, list[tuple[int, int]]()
         for start, end, kind, words in spans:
@@ -157,7 +157,7 @@ class Scrubber:
         found.left += self._left(clean, made, where) if where else []
         return clean
 
-    def _spans(self, text: str, values: list[Value]) -> Iterator[tuple[int, int, str, str]]:
+    def _spans(self, text: str, values: list[Personal]) -> Iterator[tuple[int, int, str, str]]:
         low = folded(text)
         for value in values:
             for spelling in spellings(value):

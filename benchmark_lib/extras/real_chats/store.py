@@ -226,7 +226,7 @@ def as_plain(chat: RealChat) -> dict[str, Any]:
 
 
 def read_written(path: Path) -> list[RealChat]:
-    """Read the chats of a ``chats.jsonl`` that `as_plain` gave; raise `BadInput` for another form."""
+    """Read the chats of a ``chats.jsonl``; raise `BadInput` for another form."""
     chats = []
     for number, line in enumerate(read_text(path, 1_000_000_000).split("\n"), 1):
         try:
