@@ -107,6 +107,10 @@ ELSEWHERE = {
     "sit": "test_sitting.py",
     "runs": "test_shelf.py",
     "monitor": "test_monitoring.py",
+    "import-chats": "test_real_chats.py",
+    "run MODEL --store data/stores/chats-": "test_real_chats.py",
+    "run MODEL --store FOLDER --play-on": "test_real_chats.py",
+    "--procedures": "test_real_chats.py",
     "run scripted:": "test_sly_agents.py and test_tau_domains.py",
 }
 """Commands whose model would be a person, or whose runs with one are tested in a file of their own."""

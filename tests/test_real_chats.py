@@ -253,6 +253,18 @@ def test_a_command_imports_plays_on_and_says_what_is_next(tmp_path, capsys, monk
     assert load_results(run_file).conversations["case_id"].str.endswith("_on").all()
 
 
+def test_the_commands_of_the_page_work(tmp_path, monkeypatch):
+    page = (DATA.parent / "docs" / "real-chats.md").read_text(encoding="utf-8").split("```")[1]
+    lines = page.replace("\\\n", " ").strip().splitlines()
+    monkeypatch.chdir(tmp_path)
+    for line in lines[:2]:
+        words = line.replace(" MODEL ", " scripted:human --trials 1 --out run.deskbench ").split('"')
+        given = [part for n, one in enumerate(words) for part in ([one] if n % 2 else one.split())][1:]
+        assert main(given) == 0, line
+    assert lines[2] == "deskbench notebook 26_real_chats"
+    assert len(tables.chat_decisions(load_results("run.deskbench"))) == 19
+
+
 def test_the_format_of_star(tmp_path):
     chart = tmp_path / "tasks" / "bank_balance.json"
     chart.parent.mkdir()
