@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import orjson
@@ -256,6 +257,7 @@ def test_a_command_imports_plays_on_and_says_what_is_next(tmp_path, capsys, monk
 def test_the_commands_of_the_page_work(tmp_path, monkeypatch):
     page = (DATA.parent / "docs" / "real-chats.md").read_text(encoding="utf-8").split("```")[1]
     lines = page.replace("\\\n", " ").strip().splitlines()
+    shutil.copytree(DATA / "chats", tmp_path / "data" / "chats")
     monkeypatch.chdir(tmp_path)
     for line in lines[:2]:
         words = line.replace(" MODEL ", " scripted:human --trials 1 --out run.deskbench ").split('"')
