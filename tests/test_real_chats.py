@@ -344,7 +344,9 @@ def test_a_chat_with_a_possible_name_waits_until_a_person_decides(tmp_path):
     assert asked.chats == 1
     assert "Ingrid" not in "".join(p.read_text() for p in (tmp_path / "out").iterdir())
     kept = import_chats([path], "jsonl", tmp_path / "kept", keep=["Ingrid Solberg"], **TEXTS)
-    assert kept.chats == 1
+    named = import_chats([path], "jsonl", tmp_path / "named", personal=["Ingrid Solberg"], **TEXTS)
+    assert (kept.chats, named.chats) == (1, 1)
+    assert "Ingrid" not in "".join(p.read_text() for p in (tmp_path / "named").iterdir())
 
 
 HOSTILE = {

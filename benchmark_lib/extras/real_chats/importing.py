@@ -77,6 +77,7 @@ def import_chats(
     acts: str | Path | None = None,
     procedures: str | Path | None = None,
     keep: Iterable[str] = (),
+    personal: Iterable[str] = (),
     only: Iterable[str] = (),
     ask: Asked | None = None,
 ) -> ImportedChats:
@@ -97,6 +98,8 @@ def import_chats(
         A vocabulary in place of the shipped one, and the written procedures; see ``docs/real-chats.md``.
     keep : iterable of str
         Words that are no personal data, such as brands; they are also written to ``kept.txt``.
+    personal : iterable of str
+        Values that are personal data; they are replaced, and written nowhere.
     only : iterable of str
         Ids of the chats to read; by default all.
     ask : callable, optional
@@ -120,7 +123,7 @@ def import_chats(
     read = _read(done, files, format, known, wanted, {case_name(chat.id) for chat in before})
     known.complete([chat for chat in read.values() if _acts_listed(known, chat)])
     done.drafted = known.draft([*read.values()])
-    written = before + _scrubbed(done, read, known, charts, kept, ask)
+    written = before + _scrubbed(done, read, known, charts, (kept, set(personal)), ask)
     done.chats = len(written)
     done.decisions = sum(len(decisions(chat, known, charts.get(chat.procedure))) for chat in written)
     if wanted and not written and not done.left_out:
@@ -165,11 +168,11 @@ def _scrubbed(
     read: dict[str, RealChat],
     known: Vocabulary,
     charts: dict[str, Procedure],
-    kept: set[str],
+    words: tuple[set[str], set[str]],
     ask: Any,
 ) -> list[RealChat]:
-    personal: set[str] = set()
-    scrubber, written = Scrubber(kept), list[RealChat]()
+    kept, personal = words
+    scrubber, written = Scrubber(kept, personal), list[RealChat]()
     done.net = scrubber.net
     for place, chat in read.items():
         if known.gaps(chat):

@@ -107,7 +107,7 @@ class Scrubber:
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
         values = self._values([line.text for line in chat.lines], known)
-        things = {folded(v) for did in acts for k, v in did.values.items() if k == "Name" or kind_of(k) is None}
+        things = {folded(v) for did in acts for v in _things([{**did.values}, did.result])}
         found = Scrubbed(chat)
         for number, line in enumerate(chat.lines, 1):
             line.text = self._replaced(line.text, values, found, f"line {number}")
@@ -220,7 +220,10 @@ class Scrubber:
         engine = recogniser() if self.net == "presidio" else None
         spans = [("name", *span) for span in possible_names(text, self.kept)]
         if engine is not None:
-            spans += [("name", r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
+            named = [(r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
+            spans += [
+                ("name", a, b) for a, b in named if " " in text[a:b] or text[:a].rstrip()[-1:] not in ("", *".!?")
+            ]
         left: list[Left] = []
         for kind, start, end in spans:
             replaced = any(a < end and start < b for a, b in made)
@@ -250,6 +253,16 @@ def recogniser() -> Any:
     except (ImportError, OSError, SystemExit):
         return None
     return lambda text: analyzer.analyze(text=text, language="en", entities=["PERSON"], score_threshold=0.8)
+
+
+def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the texts of values and results under fields that hold nothing personal, such as places."""
+    if isinstance(value, dict) and depth < DEEPEST:
+        yield from (text for name, one in value.items() for text in _things(one, str(name), depth + 1))
+    elif isinstance(value, list | tuple) and depth < DEEPEST:
+        yield from (text for one in value for text in _things(one, key, depth + 1))
+    elif isinstance(value, str) and (key == "Name" or kind_of(key) is None):
+        yield value
 
 
 def _is_words(text: str) -> bool:

@@ -64,10 +64,11 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per store and entry, the human agents first: chats, decisions, and of human_acts, human_values (of acts
-        that both made), procedure (where it names a next act) and handover: the share with its ends (``_low``,
-        ``_high``, see `clustered_rate`; chats are the clusters) and the number of decisions (``_n``); kappa with its
-        ends, see `beyond_chance`; not_on_record (lookups per decision that the human did not make); reason.
+        One row per store and entry, the human agents first: chats, decisions, weak (decisions of chats without acts),
+        and of human_acts, human_values (of acts that both made), procedure (where it names a next act) and handover
+        (handed over or not): the share with its ends (``_low``, ``_high``, see `clustered_rate`; chats are the
+        clusters) and the number of decisions (``_n``); kappa with its ends, see `beyond_chance`; not_on_record (lookups
+        per decision that the human did not make); reason.
     """
     made, rows = _made(results), list[dict[str, Any]]()
     for (store, entry), mine in made.groupby(["store", "entry"], sort=False):
@@ -75,13 +76,13 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
             rows.append(_humans(store, made[made["store"] == store]))
         row = {"store": store, "entry": entry, **_counts(mine)}
         for name in SHARES:
-            row |= _share(mine, name, mine["weak"].astype(bool) if name == "handover" else None)
+            row |= _share(mine, name)
         known = mine[~mine["weak"].astype(bool)]
         kappa = beyond_chance(known["acts"], known["human"], known["chat"])
         row |= interval(kappa, "kappa", "kappa_") | {"not_on_record": mine["not_on_record"].mean()}
         rows.append(row | {"reason": kappa.reason})
     ends = " ".join(f"{name} {name}_low {name}_high {name}_n" for name in SHARES)
-    return framed(rows, f"store entry chats decisions {ends} kappa kappa_low kappa_high not_on_record reason")
+    return framed(rows, f"store entry chats decisions weak {ends} kappa kappa_low kappa_high not_on_record reason")
 
 
 def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -174,11 +175,12 @@ def _made(results: Any) -> pd.DataFrame:
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, int]:
-    return {"chats": rows["chat"].nunique(), "decisions": rows["case_id"].nunique()}
+    cases = rows.drop_duplicates("case_id")
+    return {"chats": cases["chat"].nunique(), "decisions": len(cases), "weak": int(cases["weak"].sum())}
 
 
-def _share(rows: pd.DataFrame, name: str, which: Any = None) -> dict[str, Any]:
-    known = (rows if which is None else rows[which]).dropna(subset=[name])
+def _share(rows: pd.DataFrame, name: str) -> dict[str, Any]:
+    known = rows.dropna(subset=[name])
     known = (
         known.assign(value=known[name].astype(float))
         .groupby("case_id")
