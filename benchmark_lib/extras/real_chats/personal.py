@@ -69,7 +69,7 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
 def certain(text: str) -> Iterator[Personal]:
     """Yield the values that are personal by their form, or by the words before them."""
     low = folded(text)
-    for kind in ("email", "iban", "phone"):
+    for kind in ("email", "iban", "phone", "ssn"):
         yield from (Personal(kind, m[0]) for m in re.finditer(FORMS[kind], low))
     yield from (Personal("card", m[0]) for m in re.finditer(FORMS["card"], low) if _luhn(m[0]))
     yield from (Personal("birth", m[1]) for m in re.finditer(FORMS["born"].format(date=FORMS["date"]), low))
@@ -84,7 +84,7 @@ def _after(kind: str, text: str, low: str, at: int) -> Personal | None:
     """Return the value after words that announce one."""
     rest, shown = low[at : at + 80], text[at : at + 80]
     if kind == "number":
-        found = re.match(r"(?=[a-z-]{0,8}[\d])[a-z0-9][a-z0-9-]{3,24}", rest)
+        found = re.match(r"(?=[a-z-]{0,8}\d)[a-z0-9](?:[a-z0-9-]|(?<=\d) (?=\d)){3,24}", rest)
         return Personal("number", found[0]) if found else None
     if kind == "user":
         found = re.match(r"[\w.-]{3,30}", rest)
@@ -242,6 +242,9 @@ def _months() -> dict[str, int]:
 
 def _address(text: str) -> Iterator[Spelling]:
     words, inside = re.findall(r"[^\W_]+", text), KNOWN["street"]["inside"]
+    if len(words) > 2:
+        joined = r"[^\w]{1,4}".join(map(re.escape, words))
+        yield Spelling("place", text, re.compile(rf"(?<!\w){joined}(?!\w)"))
     for word in dict.fromkeys(w for w in words if w.isdigit() and len(w) >= 4):
         yield Spelling("number", word, _whole(word))
     core = [w for w in words if not w.isdigit() and w not in KNOWN["generic"] and len(w) > 3]
@@ -249,7 +252,7 @@ def _address(text: str) -> Iterator[Spelling]:
     for word, stem in zip(core, stems, strict=True):
         compound = re.compile(rf"(?<!\w){stem}(?=[ -]?{inside}(?!\w))")
         yield Spelling("street", stem, compound if stem != word else _near(word) if is_word(word) else _whole(word))
-    if number := next((w for w in words if w[:1].isdigit() and len(w) <= 5), None) if core else None:
+    for number in dict.fromkeys(w for w in words if w[:1].isdigit() and len(w) <= 5 and core):
         yield Spelling(f"house:{'|'.join(stems)}", number, _whole(number))
 
 
@@ -265,6 +268,8 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
     shown = low[start:end]
     if kind.startswith("house:"):
         return any(stem in low[max(start - 40, 0) : end + 40] for stem in kind[6:].split("|"))
+    if kind == "place":
+        return True
     if kind == "whole":
         return shown not in kept or not re.match(r" [^\W\d_]", low[end : end + 2])
     if any(_covers(one, low, start, end) for one in kept if shown in one):

@@ -169,6 +169,8 @@ class Scrubber:
     def _stand_in(self, kind: str, canonical: str, shown: str) -> str:
         if kind == "whole":
             return self._whole(canonical, shown)
+        if kind == "place":
+            return re.sub(r"[^\W_]+", self._place_part, shown)
         if kind in KINDS_OF_WORDS:
             return _in_case(self._word(kind, canonical), shown)
         if kind == "email":
@@ -183,6 +185,14 @@ class Scrubber:
         if len(match[0]) == 4:
             return str(1940 + number % 60)
         return f"{1 + number % 12:0{len(match[0])}d}"
+
+    def _place_part(self, match: re.Match[str]) -> str:
+        word = folded(match[0])
+        if any(c.isdigit() for c in word):
+            return self._shape(word, match[0])
+        stem = re.sub(rf"(?<=..){KNOWN['street']['inside']}$", "", word)
+        kept = word in KNOWN["generic"] or len(word) < 3
+        return match[0] if kept else _in_case(self._word("street", stem) + word[len(stem) :], match[0])
 
     def _whole(self, name: str, shown: str) -> str:
         """Return a whole name with each part, or its initial, replaced by that part's stand-in."""
