@@ -231,7 +231,7 @@ def test_own_stakes_are_read_from_a_small_file_and_named_with_the_answers(tmp_pa
         ("wrong: true", "wrong is True"),
         ("wrong: .inf", "wrong is inf"),
         ("", "names no stakes"),
-        ("- 5", "must hold a mapping"),
+        ("- 5", "must contain a mapping"),
         ("wrong: [", "is not valid YAML"),
     ],
 )

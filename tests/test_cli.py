@@ -115,7 +115,7 @@ def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, ar
     [
         ("", "contains no prompt"),
         ("---\nversion: 2\n---\n \n", "contains no prompt"),
-        ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', and would not reach the model"),
+        ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', which would not reach the model"),
     ],
 )
 def test_a_prompt_that_would_not_reach_the_model_whole_is_refused(folder, capsys, text, words):
@@ -193,7 +193,7 @@ def test_faults_of_the_endpoint_are_exit_3(line, folder, capsys):
         assert main([*command, "--trials", "1"]) == 0
         server.broken = Answer(error_body("it broke"), 500)
         assert main(command) == 3
-        assert "give the same command again" in capsys.readouterr().err.splitlines()[-1]
+        assert "rerun the same command" in capsys.readouterr().err.splitlines()[-1]
         server.broken = None
         assert main(command) == 0
 

@@ -164,7 +164,7 @@ def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(p
         (["--model", "right", "--trials", "0"], "trials must be"),
         (["--trials", "0"], "trials must be"),
         (["--cases", "trakcing"], "trakcing"),
-        (["--budget-usd", "1"], "is for a model"),
+        (["--budget-usd", "1"], "needs a model"),
     ],
 )
 def test_what_the_main_job_refuses_it_refuses_before_a_file_is_moved_or_an_agent_plays(

@@ -376,7 +376,7 @@ class TestTau2:
         ("content", "words"),
         [
             ({"domain": "retail", "metrics": {}}, "a summary that tau2 writes beside its results"),
-            ([entry(0, 0, 1.0)], "no results file of tau2"),
+            ([entry(0, 0, 1.0)], "not a tau2 results file"),
             (tau2(), "has no simulations"),
         ],
     )
@@ -512,7 +512,7 @@ class TestJsonLines:
                 b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
                 "success is 'magic': give true or false",
             ),
-            (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: use a number"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [{"side": "agent", "turn": "x"}, {"side": "agent"}]}',
                 "entry 1, turn",
@@ -583,7 +583,7 @@ class TestExport:
             )
             == 2
         )
-        assert "exists: give --out a new name" in capsys.readouterr().err
+        assert "exists: choose a new name for --out" in capsys.readouterr().err
 
 
 class TestTheBoardKeepsThemApart:

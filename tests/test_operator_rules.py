@@ -213,7 +213,7 @@ def test_a_file_of_rules_stands_beside_names(tmp_path):
         ("rules:\n- at_most_words: 5\n  never: [a]", "one of at_most_words"),
         ("rules:\n- at_most_words: 0", "whole number from 1 up"),
         ("rules:\n- at_most_words: true", "whole number from 1 up"),
-        ("rules:\n- never: [1]", "put it between quotation marks"),
+        ("rules:\n- never: [1]", "put it in quotation marks"),
         ("rules:\n- never: ['/(/']", "cannot be read"),
         ("rules:\n- never: ['/a{99999999999999999999}/']", "take too long"),
         ("rules:\n- never: ['/(a+)+$/']", "take too long"),

@@ -54,7 +54,7 @@ class Query:
             return text.but(**fields)
         rest = _TERM.sub("", text).strip()
         if rest:
-            raise BadInput(f"{rest[:60]!r} is no part of a query: {HOW}")
+            raise BadInput(f"{rest[:60]!r} is not part of a query: {HOW}")
         terms: dict[str, tuple[str, ...]] = {}
         for name, values in _TERM.findall(text):
             terms[name] = (*terms.get(name, ()), *map(_unquoted, re.findall(_VALUE, values)))

@@ -41,7 +41,7 @@ from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
-MEND = "fix it, then give the same command again"
+MEND = "fix it, then rerun the same command"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
@@ -249,7 +249,7 @@ def _check_scripted(model: str, store: Store) -> None:
     known = store.foreign.scripted if store.foreign else ()
     if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
         named = ", ".join(SCRIPTED + name for name in known)
-        raise BadInput(f"{model} plays our own cases only: on {store.name} name {named} or a model")
+        raise BadInput(f"{model} plays only our own cases: on {store.name}, name {named} or a model")
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
@@ -287,12 +287,12 @@ def run_path(options: Options, model: str) -> Path:
             is_folder = False
         except (OSError, ValueError) as error:
             raise BadInput(
-                f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out"
+                f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): choose another --out"
             ) from None
         if is_folder:
-            raise BadInput(f"{path} is a folder: give --out the name of a file in it")
+            raise BadInput(f"{path} is a folder: name a file in it with --out")
         if len(os.fsencode(path.name)) > LONGEST_NAME:
-            raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
+            raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: choose a shorter one")
         return path
     settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
     urls = [url and url.strip().rstrip("/") for url in (options.base_url, options.customer_base_url)]
@@ -341,10 +341,10 @@ def _check_numbers(options: Options) -> None:
 def _model_name(options: Options) -> str:
     model = options.model if options.model or options.agent is None else name_of(options.agent)
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
-        raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
+        raise BadInput(f"the model {model!r} is not a name: use the endpoint's name for a model, or scripted:oracle")
     if model.startswith(SCRIPTED):
         if options.agent is not None:
-            raise BadInput(f"{model} and --agent both name an agent: leave one of them out")
+            raise BadInput(f"{model} and --agent both name an agent: omit one of them")
         parse_spec(model)
     return model
 

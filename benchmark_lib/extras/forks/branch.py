@@ -49,13 +49,13 @@ class Branch:
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
         same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
         if not (same and asked.text.endswith(said.text)):
-            raise self.not_restored("its messages, calls or results come out otherwise today")
+            raise self.not_restored("its messages, calls or results come out differently today")
         self.made = talk.desk.calls
 
     def not_restored(self, why: str) -> NotRestored:
         """Return the refusal of a turn that cannot be restored."""
         where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
-        mend = "fork it with the version that recorded it, or leave it out"
+        mend = "fork it with the version that recorded it, or exclude it"
         return NotRestored(f"{where} cannot be restored ({why}): {mend}")
 
     def stop_if_decided(self) -> None:

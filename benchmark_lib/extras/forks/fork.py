@@ -44,7 +44,7 @@ from .points import (
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
-NOT_FORKED = {"imported": "was imported", "published": "has published figures alone", FORK: "is a file of forks"}
+NOT_FORKED = {"imported": "was imported", "published": "contains only published figures", FORK: "is a file of forks"}
 """Sources of files that cannot be forked, in words."""
 MOST = 9_999
 SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
@@ -102,7 +102,9 @@ class Fork(Experiment):
             raise BadInput(f"{what}, so it cannot be forked: name a run that was played here")
         if self.model is None and self.agent is None and begun["source"] not in ("model", "scripted"):
             who = f"{begun['model']} ({begun['source']})"
-            raise BadInput(f"{who} is no model that can go on: name one with --model, or your own agent with --agent")
+            raise BadInput(
+                f"{who} is not a model that can continue: name one with --model, or your own agent with --agent"
+            )
         self.model = self.model or (begun["model"] if self.agent is None else None)
         self.store = store_name(begun) if self.store is None else self.store
         for name in ("seed", "messages", "customer"):
@@ -142,7 +144,7 @@ class Fork(Experiment):
         if not isinstance(self.times, int) or not 1 <= self.times <= MOST:
             raise BadInput(f"times must be a whole number from 1 to {MOST:,}, not {self.times!r}: change --times")
         if self.executor is not None or self.players is not None:
-            raise BadInput("forks are played on this machine by a model or an agent: leave --executor and players out")
+            raise BadInput("forks are played on this machine by a model or an agent: omit --executor and players")
         shop = store_of(self.run_file.path, self.begun, self.store, self.tools, carried_out=True)
         self.change.prompt("", shop)  # refuses an article or a rule that does not exist
         points = self._points(same_cases(self.run_file.path, self.begun, shop, "fork it"))
@@ -176,8 +178,8 @@ class Fork(Experiment):
             unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
             self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
         if not kept:
-            mend = "name one with --at CASE:TRIAL:TURN, or take --at every"
-            raise BadInput(f"{self.run_file.path} has no turn to fork by these options: {mend}")
+            mend = "name one with --at CASE:TRIAL:TURN, or use --at every"
+            raise BadInput(f"{self.run_file.path} has no turn to fork with these options: {mend}")
         return kept
 
     def _check_inputs(self, plan: Plan) -> None:

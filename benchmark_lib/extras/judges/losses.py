@@ -37,7 +37,7 @@ CASE_OF_PLANTED = "planted loss"
 LONGEST_QUOTE = 600
 CHARACTERS_A_TOKEN, TOKENS_AN_ITEM = 4, 120
 """Of a forecast: characters that a judge reads as one token, and tokens that it writes on one item."""
-FORECAST = "{path}: {lost} lost by words and {planted} planted to read again: {calls}, about {tokens} tokens, {cost}"
+FORECAST = "{path}: {lost} lost through wording and {planted} planted to reread: {calls}, about {tokens} tokens, {cost}"
 NOT_SHOWN = "not shown"
 
 

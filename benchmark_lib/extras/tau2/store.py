@@ -125,7 +125,7 @@ class TauStore:
     def with_tools(self, own: dict[str, Any]) -> Self:
         """Return the same store; refuse own tools, which tau2's evaluator does not know."""
         if own:
-            raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
+            raise BadInput(f"{self.name} is graded only with its package's tools: omit --tools")
         return self
 
     @property

@@ -268,7 +268,7 @@ class ConversationList(anywidget.AnyWidget):
             source.write_text(asked["text"], encoding="utf-8", newline="")
             added = import_labels(self._file, source)
         self._read_labels()
-        return f"Imported: {counted(added, 'label')} new, or newer than on file."
+        return f"Imported: {counted(added, 'label')} new, or newer than those on file."
 
     def _agreement(self, _: dict[str, Any]) -> str:
         label_agreement_table = offer("tables", "label_agreement_table")
