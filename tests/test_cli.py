@@ -67,7 +67,7 @@ BAD = [
     (["run", "scripted:no_op", "--trails", "3"], "did you mean --trials?"),
     (["run", "scripted:no_op", "--case", "tracking_1", "--trails", "3"], "did you mean --cases and --trials?"),
     (["site", "--foo", "3"], "see `deskbench --help`"),
-    (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number from 1 up, not -3"),
+    (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number of at least 1, not -3"),
     (["run", "scripted:no_op", "--trials", "three"], "invalid int value: 'three'"),
     (["run", "scripted:no_op", "--timeout", "nan"], "timeout must be a number above 0"),
     (["run", "scripted:no_op", "--cases", "wismo_travle"], "did you mean wismo_travel"),

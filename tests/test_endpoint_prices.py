@@ -203,7 +203,7 @@ class TestSettings:
             ("agent: " + "{a: " * 60 + "1" + "}" * 60, "'a' is not a setting"),
             ('agent: {headers: {X-A: "b\\r\\nHost: x"}}', "headers, X-A: it contains a line break"),
             ('agent: {headers: {"X\\r\\nY": b}}', "is not a header name"),
-            ('agent: {headers: {X-A: "caf\u00e9"}}', "headers, X-A: it holds"),
+            ('agent: {headers: {X-A: "caf\u00e9"}}', "headers, X-A: it contains"),
             ("agent: {headers: {Content-Length: '5'}}", "is set by the request itself"),
             ("agent: {headers: {X-A: 5}}", "headers, X-A"),
             ("agent: {headers: {5: x}}", "headers, 5"),

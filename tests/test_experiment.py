@@ -406,7 +406,7 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"trials": 0}, "trials must be a whole number from 1 up, not 0"),
+        ({"trials": 0}, "trials must be a whole number of at least 1, not 0"),
         ({"trials": 2.5}, "not 2.5"),
         ({"messages": -1}, "messages must be"),
         ({"concurrency": 0}, "concurrency must be"),

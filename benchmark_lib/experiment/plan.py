@@ -319,11 +319,11 @@ def _check_numbers(options: Options) -> None:
     for name, largest in LARGEST.items():
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
+            raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}: change --{name}")
         if value > largest:
             raise BadInput(f"{name} must be at most {largest}, not {value:.6g}: change --{name}")
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
-        raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
+        raise BadInput(f"seed must be a whole number of at least 0, not {options.seed!r}: change --seed")
     if options.seed > LARGEST_SEED:
         raise BadInput(
             f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"

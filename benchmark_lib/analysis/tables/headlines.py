@@ -60,11 +60,6 @@ def metric_of(metric: str | Metric) -> Metric:
     ------
     BadInput
         If there is no such metric.
-
-    Raises
-    ------
-    BadInput
-        For an unknown one, with the nearest that is known.
     """
     if isinstance(metric, Metric):
         return metric
