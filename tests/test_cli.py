@@ -158,7 +158,7 @@ def test_a_full_disk_is_exit_3_and_the_same_command_goes_on(line, folder, capsys
             patch.setitem(runfile.PRAGMAS, "max_page_count", pages + 4)
             assert main(command) == 3
         said = capsys.readouterr().err.splitlines()[-1]
-        assert "full" in said and "same command again" in said
+        assert "full" in said and "rerun the same command" in said
         cut = RunFile("run.deskbench")
         cut.check()
         kept, bought = cut.counts()["calls"], server.count

@@ -81,7 +81,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     assert set(METRICS) - untested == set(PLANNED) == set(notebook[notebook["p"].notna()].index)
     outcome = outcome_in_words(notebook.reset_index().to_dict("records"))
     assert re.sub(r"\s+", " ", out).startswith(outcome) and outcome == made["outcomes"][f"{min(a, b)}-{max(a, b)}"]
-    assert "are not tested: of so many" in re.sub(r"\s+", " ", out)
+    assert "are not tested: among so many" in re.sub(r"\s+", " ", out)
     for metric in untested - set(notebook[notebook["difference"].isna()].index):
         difference = signed(METRICS[metric], sign * notebook["difference"][metric], points=False)
         row, page = notebook.loc[metric], pages[metric][f"{min(a, b)}-{max(a, b)}"]
@@ -148,7 +148,7 @@ def test_a_verdict_has_no_sign_every_interval_below_it_is_of_b_minus_a_and_an_en
         assert re.search(
             rf"x 3 trials; B-A for cases like these, 9\S+% interval: {ends} points; the interval", resolved
         )
-        assert "ends at the difference seen: no case that differs can move further that way" in resolved
+        assert "ends at the observed difference: no case that differs can move further that way" in resolved
     for pair in (two, two[::-1]):
         clear = " ".join(told(capsys, *pair)[1].partition("  Resolved ")[2].partition("\n\n")[0].split())
         sign = re.search(r"B-A ([+-])", clear)[1]

@@ -318,7 +318,7 @@ def test_a_scheduler_on_the_network_is_refused_without_tls(tmp_path, capsys, add
     line = ["run", "scripted:oracle", "--cases", "tracking_1", "--out", str(tmp_path / "r"), "--executor", "dask"]
     assert main([*line, "--scheduler", address]) == 2
     complained = capsys.readouterr().err
-    assert "is not encrypted" in complained and "give a tls:// address" in complained
+    assert "is not encrypted" in complained and "use a tls:// address" in complained
     with pytest.raises(BadInput, match="is not encrypted"):
         list(spread(len, ["one"], scheduler=address))
 

@@ -227,7 +227,7 @@ def test_a_result_of_a_form_that_a_detector_cannot_read_is_counted_and_never_fat
 def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     lines = [line(n, n % 4) for n in range(20)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
-    assert len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
+    assert len(seen.log.rows) == 20 and "left out because of a repeated id: 20" in seen.notes[0]
 
 
 def test_a_number_is_held_against_what_nine_of_ten_conversations_of_the_baseline_reach(tmp_path):

@@ -120,7 +120,7 @@ def test_workers_that_end_while_they_start_are_one_sentence(monkeypatch):
             raise RuntimeError("Nanny failed to start.")
 
     monkeypatch.setattr(distributed, "LocalCluster", Failing)
-    with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): give fewer --workers"):
+    with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): use fewer --workers"):
         list(spread(square, [1], workers=2))
 
 
