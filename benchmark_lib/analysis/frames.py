@@ -187,7 +187,7 @@ class Results:
         Raises
         ------
         BadInput
-            If the text is no query, or a field does not exist.
+            If the text is not a query, or a field does not exist.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]

@@ -46,7 +46,7 @@ class Query:
 
     @classmethod
     def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
-        """Return the query of a text or a query, with more fields; refuse text that is no query.
+        """Return the query of a text or a query, with more fields; refuse text that is not a query.
 
         A field takes a value or a list of values. True and False mean ``yes`` and ``no``; None leaves a field open.
         """

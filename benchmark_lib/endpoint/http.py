@@ -268,7 +268,7 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
     """Return the target of a redirect within the same origin, or (`to_https`) the host's TLS.
 
-    `UnusableAnswer` if the target is no address, or one that must not get the key.
+    `UnusableAnswer` if the target is not an address, or one that must not get the key.
     """
     place, target = answer.headers.get("Location", ""), ""
     with suppress(ValueError):

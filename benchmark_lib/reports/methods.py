@@ -35,7 +35,7 @@ ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 
 
 def bibtex(url: str | None = None) -> str:
-    """Return the entry for BibTeX, with the version and the source of this installation.
+    """Return the BibTeX entry, with the version and the source of this installation.
 
     `url` is where a reader finds this version, by default `repository-code` or `url` of CITATION.cff.
 

@@ -45,7 +45,7 @@ SETTINGS = tuple(
 )
 """Parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Exceptions raised by reading a file that is no notebook."""
+"""Exceptions raised by reading a file that is not a notebook."""
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)

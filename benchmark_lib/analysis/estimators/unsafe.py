@@ -112,7 +112,7 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
 
 
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:
-    """Return the headline of unsafe actions: median count of a trial, mean with its interval.
+    """Return the headline of unsafe actions: median count per trial, mean with its interval.
 
     Parameters
     ----------

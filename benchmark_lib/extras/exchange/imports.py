@@ -88,7 +88,7 @@ def import_results(
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in batch.rows).items() if times > 1]
     if twice:
         raise BadInput(
-            f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
+            f"{path} contains case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
         )
     if not batch.trials <= MOST_TRIALS:
         raise BadInput(
@@ -161,7 +161,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         raise BadInput(f"{path} has no records: there is nothing to import")
     if len(models) > 1 and model not in models:
         raise BadInput(
-            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model "
+            f"{path} contains records from {len(models)} models: pick one of them with --model, such as --model "
             f"{models[0] or 'NAME'}"
         )
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]

@@ -1,4 +1,4 @@
-"""Import of result files of tau-bench (an array of trajectories) and tau2 (simulations).
+"""Import of result files from tau-bench (an array of trajectories) and tau2 (simulations).
 
 The reward is the file's own and never recomputed; `reward_basis` records its basis.
 """
@@ -37,7 +37,7 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench, whose name has the customer and usually the model.
+    """Read a tau-bench trajectory file, whose name has the customer and usually the model.
 
     `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
     """
@@ -126,7 +126,7 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, also one with a file per simulation in a folder next to it.
+    """Read a tau2 results file, also one with a file per simulation in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """

@@ -1,4 +1,4 @@
-"""Restore a recorded conversation before one turn of the agent, and let it go on from there."""
+"""Restore a recorded conversation before one turn of the agent, and let it continue from there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...records import Conversation, as_dict
 
 
 class NotRestored(BadInput):
-    """A recorded conversation does not come out as recorded, so nothing is bought for its forks."""
+    """A recorded conversation does not replay as recorded, so nothing is bought for its forks."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Branch:
     made: list[Any] = field(default_factory=list)
 
     def check(self, talk: ConversationState, said: Reply) -> None:
-        """Compare messages, calls and results with the record; raise `NotRestored` for others."""
+        """Compare messages, calls and results with the record; raise `NotRestored` if they differ."""
         then = [m for m in self.record.messages if m.turn < self.turn]
         calls = [c for c in self.record.tool_calls if c.turn < self.turn]
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")

@@ -70,7 +70,7 @@ class Fork(Experiment):
     along : str, optional
         ``CASE:TRIAL``: fork every turn up to the last act of one conversation, in place of `at`.
     with_twins : bool
-        Fork also the same turns of the clean twins.
+        Also fork the same turns of the clean twins.
     shared : bool
         Let the model continue the conversation as one that another agent began, even if it was its own.
     stop_at_decision : bool
@@ -94,7 +94,7 @@ class Fork(Experiment):
     left_out: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take from the run what is not given."""
+        """Take options that are not given from the run."""
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
         begun = self.begun = self.run_file.manifest
         if begun["source"] in NOT_FORKED:

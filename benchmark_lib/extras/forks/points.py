@@ -48,7 +48,7 @@ def point_in(manifest: Mapping, case_id: str, trial: int) -> ForkPoint:
 
 
 def finished(records: Iterable[Conversation]) -> dict[tuple[str, int], Conversation]:
-    """Return the records by case and trial, without those that a fault of the world ended."""
+    """Return the records by case and trial, without those ended by an infrastructure fault."""
     return {(r.case_id, r.trial): r for r in records if r.ended_by not in NOT_SCORED}
 
 

@@ -58,7 +58,7 @@ KEPT = re.compile(
 
 
 class IsolatedAgent(BuiltIn):
-    """One conversation of an agent in a process of its own.
+    """One conversation of an agent in a separate process.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Have finished runs judged: no verdict is made twice, no call bought twice."""
+"""Have finished runs judged: no verdict is made twice, and no call is bought twice."""
 
 import asyncio
 import contextlib

@@ -43,7 +43,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     results : Results, optional
         The runs that were labelled: every labeller is then compared with the record and with judges.
     cut : float
-        Labels and scores from here up, on the judges' scale, count as a yes.
+        Labels and scores of at least this, on the judges' scale, count as a yes.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class ProbeFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class ProbedJudge:
-    """The probe of one judge, and what it took; `cost_usd` is None where no price is known."""
+    """The probe of one judge, and its cost; `cost_usd` is None if no price is known."""
 
     model: str
     calls: int

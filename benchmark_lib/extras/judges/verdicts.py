@@ -172,7 +172,7 @@ async def ask_judge(
     -------
     tuple
         What `read` gave of each request, or why nothing can be used; and the verdict's common part: case_id, trial,
-        ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
+        ``mended``, ``usage``, and ``addressed``: passages of the record that address a judge.
     """
     given, answers, used = list[T | str](), list[Any](), Usage()
     for names, messages in requests:

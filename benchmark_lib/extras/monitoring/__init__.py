@@ -88,8 +88,8 @@ def monitor(
 def read_tool_acts(path: str | Path) -> dict[str, str]:
     """Read the act of each tool of a log from a YAML file, as in ``issueRefund: refund``.
 
-    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
-    unknown acts.
+    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or not a mapping of texts; `monitor`
+    refuses unknown acts.
     """
     given = read_mapping(in_project(path))
     if not given:

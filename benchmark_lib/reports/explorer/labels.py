@@ -65,7 +65,7 @@ def save_label(
 ) -> None:
     """Write one label to a CSV file, which is always completely old or completely new.
 
-    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a label file.
     """
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: use a number from {LOW} to {HIGH}")
@@ -89,7 +89,7 @@ def save_label(
 def import_labels(path: str | Path, source: str | Path) -> int:
     """Add the labels of another file, the later of each key, and return how many are new.
 
-    Raise `BadInput` if either is not a file of labels or has an invalid row.
+    Raise `BadInput` if either is not a label file or has an invalid row.
     """
     source = Path(source)
     if not source.is_file():

@@ -231,7 +231,7 @@ class ConversationList(anywidget.AnyWidget):
         Raises
         ------
         BadInput
-            For text that is no query, and for a field that does not exist.
+            For text that is not a query, and for a field that does not exist.
         """
         asked = Query.of(query, **fields)
         _fields_of(asked).mask(self.talks.facets[:0])
@@ -324,7 +324,7 @@ def explore(
     Raises
     ------
     BadInput
-        For text that is no query, and for a field that does not exist.
+        For text that is not a query, and for a field that does not exist.
     """
     found = ConversationList(results, labels=labels, store=store, labeller=labeller)
     found.choose(where)

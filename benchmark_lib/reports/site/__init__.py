@@ -71,7 +71,7 @@ def build_site(
     Raises
     ------
     BadInput
-        If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
+        If there is no run, `out` holds anything other than a site, or `labels` is not a label file.
     """
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))

@@ -143,7 +143,7 @@ class ModelPage:
         Raises
         ------
         BadInput
-            For a name that is no part.
+            For a name that is not a part.
         """
         from ..explorer.links import LinkedPage
 
