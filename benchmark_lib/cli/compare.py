@@ -62,9 +62,7 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     results = load_results(*files.values(), *([] if files.keys() >= set(given) else [folder]))
     sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())
     if len(sets) > 1:
-        raise BadInput(
-            "hard and other runs are named together, and the two sets are never compared: name runs on one set"
-        )
+        raise BadInput("hard and other runs are never compared with each other: name runs on one set")
     results, names = results.hard if sets == {True} else results, []
     for text in given:
         meant = entry_meant(results, text)

@@ -80,9 +80,7 @@ class RunFile:
         key = (case_id, int(trial))  # a frame's own numbers are not those of SQLite
         row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", key), None)
         if row is None:
-            raise BadInput(
-                f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose one that it has"
-            )
+            raise BadInput(f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose another")
         return Conversation.from_json(row[0])
 
     def endings(self) -> dict[tuple[str, int], str]:

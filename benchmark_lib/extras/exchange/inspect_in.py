@@ -52,11 +52,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     if not isinstance(about, dict) or "dataset" not in about:
         raise BadInput(f"{path} is not an Inspect log: use an .eval or .json file from its log folder")
     if not samples:
-        why = (
-            "each was invalidated"
-            if log[1]
-            else "the evaluation stopped before the first, or was run with --no-log-samples"
-        )
+        why = "each was invalidated" if log[1] else "it stopped before the first, or was run with --no-log-samples"
         raise BadInput(f"{path} has no samples: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
@@ -98,9 +94,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
         with _zip_reader(data, path).ZipFile(BytesIO(data)) as log:
             names = log.namelist()
             if "header.json" not in names:
-                raise BadInput(
-                    f"{path} has no header: the evaluation is still running, or the file is not an Inspect log"
-                )
+                raise BadInput(f"{path} has no header: the evaluation is still running, or it is not an Inspect log")
             # Inspect adds an edited sample under the same name; the last one is valid
             own = dict.fromkeys(name for name in names if name.startswith("samples/"))
             header, *samples = _unpacked(log, ["header.json", *own], path)

@@ -1,4 +1,4 @@
-"""Restore a recorded conversation before one turn of the agent, and let it continue from there."""
+"""Restore a recorded conversation before one of the agent's turns, and continue it from there."""
 
 from __future__ import annotations
 

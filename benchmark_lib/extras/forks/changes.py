@@ -1,4 +1,4 @@
-"""What-ifs: one thing changed at a fork, compared with the same fork without the change."""
+"""What-ifs: one thing changed at a fork, compared with the same fork unchanged."""
 
 from __future__ import annotations
 

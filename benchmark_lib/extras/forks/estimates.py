@@ -33,9 +33,7 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
     """
     counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise BadInput(
-            "counts and sizes differ in length: pass for each prefix the forks with the outcome and all with a value"
-        )
+        raise BadInput("counts and sizes do not match: pass each prefix's forks with the outcome and with a value")
     counts, sizes = counts[sizes > 0], sizes[sizes > 0]
     if counts.size <= 1:
         found = proportion_interval(int(counts.sum()), int(sizes.sum()))

@@ -102,9 +102,7 @@ class Fork(Experiment):
             raise BadInput(f"{what}, so it cannot be forked: name a run that was played here")
         if self.model is None and self.agent is None and begun["source"] not in ("model", "scripted"):
             who = f"{begun['model']} ({begun['source']})"
-            raise BadInput(
-                f"{who} is not a model that can continue: name one with --model, or your own agent with --agent"
-            )
+            raise BadInput(f"{who} is not a model that can continue: name one with --model, or an agent with --agent")
         self.model = self.model or (begun["model"] if self.agent is None else None)
         self.store = store_name(begun) if self.store is None else self.store
         for name in ("seed", "messages", "customer"):

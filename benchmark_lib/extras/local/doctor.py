@@ -71,9 +71,7 @@ async def examine(
     accepts no connection; the price comes last.
     """
     if model.startswith("scripted:"):
-        raise BadInput(
-            f"{model} plays inside Deskbench and has no endpoint to examine: run it, or name a model that has one"
-        )
+        raise BadInput(f"{model} plays inside Deskbench and has no endpoint: run it, or name a model that has one")
     if timeout is not None and not 0 < timeout < math.inf:
         raise BadInput(f"--timeout {timeout:g} is not a time: use a number of seconds above 0")
     world = load_store(store, tools)
