@@ -1,4 +1,4 @@
-"""Restore a recorded conversation before one of the agent's turns, and continue it from there."""
+"""Restore a recorded conversation before one of the agent's turns, and continue it there."""
 
 from __future__ import annotations
 
