@@ -39,7 +39,7 @@ def offer(group: str, name: str) -> Any:
     """Return one offer, imported; raise `BadInput` if the folder of its extra is missing."""
     if name not in offered(group):
         raise BadInput(
-            f"{name} ({group}) comes with a folder of benchmark_lib/extras that is not here: install it whole"
+            f"{name} ({group}) comes with a folder of benchmark_lib/extras that is missing: install the whole package"
         )
     return load(*offered(group)[name])
 

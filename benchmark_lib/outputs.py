@@ -37,7 +37,7 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
         yield
     except (OSError, *errors) as error:  # type: ignore[misc]  # a tuple of exceptions, which mypy does not follow
         why = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        mend = f"give {option} a writable place with free space" if option else "free some space or allow writing"
+        mend = f"choose a writable {option} with free space" if option else "free some space or allow writing"
         raise BadInput(f"{place} cannot be written ({why}): {mend}") from None
 
 
@@ -86,7 +86,7 @@ def require_absent(out: Path) -> None:
     """Refuse a path that exists or an impossible name."""
     with writing(out):
         if os.path.lexists(out):
-            raise BadInput(f"{out} exists: give --out a new name")
+            raise BadInput(f"{out} exists: choose a new name for --out")
 
 
 def remove(path: Path) -> None:

@@ -54,8 +54,8 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
         return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
     except BROKEN_YAML as error:
         raise BadInput(
-            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks "
-            "like a date, number or tag goes in quotes"
+            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; put text that looks "
+            "like a date, number or tag in quotes"
         ) from None
 
 
@@ -81,10 +81,10 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     try:
         read = load_yaml(head) or {}
     except BROKEN_YAML as error:
-        raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
+        raise BadInput(f"{path}: the header is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
         raise BadInput(
-            f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out"
+            f"{path}: the header between the two --- lines is not of the form `name: value`: correct or remove it"
         )
     return read, body
 

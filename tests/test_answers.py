@@ -105,7 +105,7 @@ def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
 def test_a_loss_that_is_worse_than_a_person_is_called_worse_and_the_stakes_stand_beside_it():
     said = sentence_of(answer(ASKED["person behind"], made({"m": 0.9}, seed=1, cases=40)))
     assert "It is measured as worse than handing every conversation to a person, but not surely." in said
-    assert "A person is taken to cost 5 USD for a conversation, a wrong end that nobody notices 50 USD." in said
+    assert "A person is assumed to cost 5 USD per conversation, and a wrong end that nobody notices 50 USD." in said
 
 
 def test_an_interval_says_its_level_where_that_is_not_95_percent():
@@ -127,7 +127,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
 
 def test_only_one_candidate_is_said_to_be_alone():
     found = answer(ASKED["open weights"], made({"one": 0.7}))
-    assert found.verdict == ALONE and "It is the only model that can be compared" in sentence_of(found)
+    assert found.verdict == ALONE and "No other model can be compared with it" in sentence_of(found)
 
 
 def test_scripted_agents_are_never_recommended_and_the_answers_say_so(five_agents):
@@ -150,7 +150,7 @@ def test_models_below_the_line_are_no_candidates(talks):
     weak = rows.assign(resolved=rows["resolved"] & (rows["entry"] != "first"))
     assert set(candidates(rows)[0]["entry"]) == {"first", "second"}
     assert set(candidates(weak)[0]["entry"]) == {"second"}, "the other resolves less than half"
-    assert "1 language model below the line of the board" in candidates(weak)[1]
+    assert "1 language model below the board's line" in candidates(weak)[1]
 
 
 def test_open_weights_come_from_their_column_and_are_unknown_without_it(two_models):
@@ -231,7 +231,7 @@ def test_own_stakes_are_read_from_a_small_file_and_named_with_the_answers(tmp_pa
         ("wrong: true", "wrong is True"),
         ("wrong: .inf", "wrong is inf"),
         ("", "names no stakes"),
-        ("- 5", "must hold a mapping"),
+        ("- 5", "must contain a mapping"),
         ("wrong: [", "is not valid YAML"),
     ],
 )

@@ -118,7 +118,7 @@ def test_lines_facts_and_reasons_that_are_named_must_be_there(cases, store):
     wrong = {"moot": {len(case.pressure) + 1: ["refund"], 1: ["refnud"]}, "against": {"no_photo": "But why?"}}
     found = {p.check: p.why for p in unsound(case.model_copy(update=wrong), store)}
     assert set(found) == {f"moot {len(case.pressure) + 1}", "moot 1", "reason no_photo"}
-    assert "'refnud' is no fact or argument of the case and no tool" in found["moot 1"]
+    assert "'refnud' is neither a fact, an argument nor a tool of the case" in found["moot 1"]
 
 
 def test_every_customer_has_last_words_of_its_own_and_a_way_to_ask_for_every_fact(whole):

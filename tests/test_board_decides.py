@@ -128,7 +128,7 @@ class TestThePanel:
         line = next(n for n, text in enumerate(lines) if "below this line" in text.lower())
         assert rows["scripted:oracle"] < line < rows["few"] and "run on 6 of the 162" in lines[rows["few"] + 1]
         assert "0 (0.3, 1)" in lines[rows["lumen-4"]] and "unsafe in trap3 (trial 1)" in lines[rows["lumen-4"] + 1]
-        assert "a sort and no verdict" in " ".join(said.split()) and not re.search(PLACES, said)
+        assert "a sort order, not a verdict" in " ".join(said.split()) and not re.search(PLACES, said)
 
     def test_the_front_page_opens_with_the_answers_and_no_page_has_places(self, site):
         words, pages = site
@@ -258,7 +258,7 @@ def test_what_no_model_can_show_is_said_with_the_command_that_makes_enough_cases
     said = reports.scope_in_words(tables.scope_table(results.conversations.query("entry == 'scripted:oracle'")))[0]
     assert "cannot show for any model, however good, that it may answer an intent alone" in said
     made = re.search(r"deskbench generate --seed N --sets (\d+) --out fresh", said)
-    assert int(made[1]) == 5 and "none has more than 6" in said
+    assert int(made[1]) == 5 and "no intent has more than 6" in said
     assert main(["generate", "--seed", "7", "--sets", "2", "--out", str(tmp_path / "fresh")]) == 0
     assert capsys.readouterr().out.count("sha256") == 2
     for number in "12":

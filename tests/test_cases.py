@@ -117,11 +117,11 @@ def test_a_broken_case_is_refused_with_file_case_and_field(workshop, change, say
     ("change", "check"),
     [
         (put("outcomes.0.calls.0.arguments.order_id", "NL-00000"), "There is no order"),
-        (put("facts.refund.value", "123456789"), "stands neither in store nor knowledge base"),
+        (put("facts.refund.value", "123456789"), "appears neither in the store nor in the knowledge base"),
         (put("facts.refund.say", "You get it back."), "is not recognised in its own 'say'"),
         (put("email.text", "Cancel {{ order.order_id }}, I paid {{ money(order.total_cents) }}."), "fact leaks"),
         (put("pressure", ["Well?", "Where are my {{ money(order.total_cents) }}?", "Now."]), "pressure line 2"),
-        (put("ledger.order_id.when", "asked"), "stands in the email"),
+        (put("ledger.order_id.when", "asked"), "is in the email"),
     ],
 )
 def test_a_case_that_contradicts_the_store_fails_the_audit(workshop, change, check):

@@ -67,7 +67,7 @@ BAD = [
     (["run", "scripted:no_op", "--trails", "3"], "did you mean --trials?"),
     (["run", "scripted:no_op", "--case", "tracking_1", "--trails", "3"], "did you mean --cases and --trials?"),
     (["site", "--foo", "3"], "see `deskbench --help`"),
-    (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number from 1 up, not -3"),
+    (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number of at least 1, not -3"),
     (["run", "scripted:no_op", "--trials", "three"], "invalid int value: 'three'"),
     (["run", "scripted:no_op", "--timeout", "nan"], "timeout must be a number above 0"),
     (["run", "scripted:no_op", "--cases", "wismo_travle"], "did you mean wismo_travel"),
@@ -115,7 +115,7 @@ def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, ar
     [
         ("", "contains no prompt"),
         ("---\nversion: 2\n---\n \n", "contains no prompt"),
-        ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', and would not reach the model"),
+        ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', which would not reach the model"),
     ],
 )
 def test_a_prompt_that_would_not_reach_the_model_whole_is_refused(folder, capsys, text, words):
@@ -158,7 +158,7 @@ def test_a_full_disk_is_exit_3_and_the_same_command_goes_on(line, folder, capsys
             patch.setitem(runfile.PRAGMAS, "max_page_count", pages + 4)
             assert main(command) == 3
         said = capsys.readouterr().err.splitlines()[-1]
-        assert "full" in said and "same command again" in said
+        assert "full" in said and "rerun the same command" in said
         cut = RunFile("run.deskbench")
         cut.check()
         kept, bought = cut.counts()["calls"], server.count
@@ -193,7 +193,7 @@ def test_faults_of_the_endpoint_are_exit_3(line, folder, capsys):
         assert main([*command, "--trials", "1"]) == 0
         server.broken = Answer(error_body("it broke"), 500)
         assert main(command) == 3
-        assert "give the same command again" in capsys.readouterr().err.splitlines()[-1]
+        assert "rerun the same command" in capsys.readouterr().err.splitlines()[-1]
         server.broken = None
         assert main(command) == 0
 

@@ -293,7 +293,7 @@ def test_a_changed_value_is_named_left_out_and_made_again(damage, bought, tmp_pa
     path, data = tmp_path / "run.deskbench", bought[0].read_bytes()
     path.write_bytes(NAMED[damage](data))
     assert path.read_bytes() != data
-    with pytest.warns(UserWarning, match="left out, whose bytes are not those that were written"):
+    with pytest.warns(UserWarning, match="left out, because their bytes are not those that were written"):
         RunFile(path).check()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

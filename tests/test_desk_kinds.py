@@ -79,7 +79,7 @@ def test_a_store_of_an_unknown_kind_is_refused_and_brings_no_code(tmp_path):
 
 
 def test_two_kinds_of_one_name_are_refused():
-    with pytest.raises(BadInput, match="'retail' is known already"):
+    with pytest.raises(BadInput, match="'retail' is already registered"):
         register_kind(DeskKind("retail", {}, "orders", {}, ("get_order", "order_id")))
 
 

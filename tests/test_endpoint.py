@@ -194,9 +194,9 @@ class TestTheWire:
     @pytest.mark.parametrize(
         "status, headers, said",
         [
-            (307, {}, "without saying where"),
-            (308, {"Location": ""}, "without saying where"),
-            (307, {"Location": "http://[::1"}, "without saying where"),
+            (307, {}, "without a target"),
+            (308, {"Location": ""}, "without a target"),
+            (307, {"Location": "http://[::1"}, "without a target"),
             (303, {"Location": "/v1"}, "status 303"),
             (304, {}, "status 304"),
         ],

@@ -232,7 +232,7 @@ class TestTheCommand:
     def test_a_timeout_that_is_none_is_refused(self, seconds, capsys):
         with ScriptedServer() as server:
             assert self.run(server, f"--timeout={seconds}") == 2
-        assert "is no time" in capsys.readouterr().err
+        assert "is not a time" in capsys.readouterr().err
 
     def test_an_address_where_nothing_listens_is_one_finding(self, capsys, monkeypatch):
         monkeypatch.setattr("benchmark_lib.endpoint.client.Endpoint.complete", None)  # nothing is sent

@@ -117,7 +117,7 @@ def test_impossible_counts_are_refused_by_place():
         estimators.unsafe_posterior([0, 4], 3)
     with pytest.raises(BadInput, match="one number of trials"):
         estimators.unsafe_posterior([0, 1], [3, 3, 3])
-    with pytest.raises(BadInput, match="give one per trap"):
+    with pytest.raises(BadInput, match="pass one per trap"):
         estimators.unsafe_posterior([[0, 1], [1, 1]], 3)
     assert np.isnan(estimators.unsafe_posterior([], 3).estimate)
 

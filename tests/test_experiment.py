@@ -406,7 +406,7 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"trials": 0}, "trials must be a whole number from 1 up, not 0"),
+        ({"trials": 0}, "trials must be a whole number of at least 1, not 0"),
         ({"trials": 2.5}, "not 2.5"),
         ({"messages": -1}, "messages must be"),
         ({"concurrency": 0}, "concurrency must be"),
@@ -424,13 +424,13 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
         ({"store": "southline"}, "no store 'southline'"),
         ({"prompt": "none.md"}, "none.md cannot be read"),
         ({"settings": "none.yaml"}, "none.yaml cannot be read"),
-        ({"settings": {"temperature": 1}}, "'temperature' is no role"),
+        ({"settings": {"temperature": 1}}, "'temperature' is not a role"),
         ({"tools": "no_module:x"}, "cannot be loaded"),
         ({"model": "x", "agent": "no_module:x"}, "cannot be loaded"),
         ({"model": "x", "agent": object()}, "cannot be made"),
         ({"model": "x", "agent": list}, "has no reply method"),
         ({"model": "scripted:orcale"}, "no scripted agent 'orcale'"),
-        ({"model": ""}, "is no name"),
+        ({"model": ""}, "is not a name"),
         ({"model": "x", "base_url": "nonsense"}, "is not an address"),
         ({"customer": "x", "customer_base_url": "ftp://x"}, "is not an address"),
     ],
@@ -467,7 +467,7 @@ def test_bad_options_are_refused_in_one_sentence_before_anything_is_written(opti
         ("{{ 9 ** 9 ** 9 }}", "OverflowError"),
         ("{{ 'a' * 10 ** 12 }}", "OverflowError"),
         ("---\n- a\n- list\n---\nBe kind.", "is not of the form `name: value`"),
-        ("---\n" + "[" * 3000 + "\n---\nBe kind.", "the head is not valid YAML"),
+        ("---\n" + "[" * 3000 + "\n---\nBe kind.", "the header is not valid YAML"),
     ],
 )
 def test_a_prompt_that_cannot_be_filled_in_is_refused_in_one_sentence(options, tmp_path, text, words):

@@ -164,7 +164,7 @@ def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(p
         (["--model", "right", "--trials", "0"], "trials must be"),
         (["--trials", "0"], "trials must be"),
         (["--cases", "trakcing"], "trakcing"),
-        (["--budget-usd", "1"], "is for a model"),
+        (["--budget-usd", "1"], "needs a model"),
     ],
 )
 def test_what_the_main_job_refuses_it_refuses_before_a_file_is_moved_or_an_agent_plays(
@@ -185,7 +185,7 @@ def test_what_the_main_job_refuses_it_refuses_before_a_file_is_moved_or_an_agent
 @pytest.mark.parametrize("sum_", ["-1", "nan"])
 def test_a_sum_that_is_none_is_refused(line, capsys, sum_):
     assert main([*line("http://127.0.0.1:9/v1", f"--ask-above={sum_}")]) == 2
-    assert "--ask-above must be a number" in capsys.readouterr().err
+    assert "--ask-above must be an amount in USD" in capsys.readouterr().err
 
 
 def test_what_is_on_file_is_not_forecast_again(line, capsys):

@@ -325,10 +325,10 @@ def test_a_planted_text_is_taken_out_only_before_it_is_met(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"at": "soon"}, "no point"),
+        ({"at": "soon"}, "not a point"),
         ({"at": "nothing:1:1"}, "no finished conversation"),
-        ({"at": "tracking_1:1:9"}, "the turns 1 to"),
-        ({"along": "tracking_1"}, "no point"),
+        ({"at": "tracking_1:1:9"}, "turns are 1 to"),
+        ({"along": "tracking_1"}, "not a point"),
         ({"times": 0}, "times must be"),
         ({"what_if": "magic"}, "there is no what-if"),
         ({"what_if": "article=KB-99"}, "no such article"),

@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_hash_comes_before_the_conten
     assert out.startswith(f"sha256 {made.sha256}\nPublish this hash")
     assert out.index("sha256") < out.index(f"{made.cases} cases, {made.rows['products']} products")
     assert folder_hash(again) == made.sha256
-    assert "60 wordings of cases told again, re-keyed with them: deskbench run MODEL --store" in out
+    assert "60 retold cases, re-keyed with the others: deskbench run MODEL --store" in out
     assert len({one.sha256 for one in fresh.values()}) == len(SEEDS)
     (again / "prompts" / "agent.md").write_text("changed")
     assert folder_hash(again) != made.sha256
@@ -102,7 +102,7 @@ def test_a_fresh_set_tells_its_own_cases_again_in_the_same_voices(store, first, 
 
 def test_a_set_of_a_store_without_cases_told_again_says_so(own_store, tmp_path, capsys):
     assert main(["generate", "--seed", "5", "--store", str(own_store), "--out", str(tmp_path / "none")]) == 0
-    assert "holds no cases told again" in capsys.readouterr().out and not (tmp_path / "none" / "wordings").exists()
+    assert "contains no retold cases" in capsys.readouterr().out and not (tmp_path / "none" / "wordings").exists()
 
 
 def leaves(value, key=""):

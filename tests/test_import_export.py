@@ -188,7 +188,7 @@ class TestTauBench:
             ([entry(0, 0, 1.0), entry(0, 0, 1.0)], "'retail_0', trial 1 more than once"),
             (
                 [entry(0, 0, 1.0, {"role": "assistant", "tool_calls": [{"id": 1}]})],
-                "damaged, or tau-bench of a version",
+                "damaged, or in a version of tau-bench",
             ),
         ],
     )
@@ -364,7 +364,7 @@ class TestTau2:
         assert "1 of 4 simulations of its index have no file: t2-1 (task t2, trial 1)." in told
         (folder / "simulations" / "t1-0.json").write_text("[]")
         assert main(["import", str(folder), "--out", str(tmp_path / "p")]) == 2, "the folder itself says what it is"
-        assert "t1-0.json is not a simulation of tau2" in capsys.readouterr().err
+        assert "t1-0.json is not a tau2 simulation" in capsys.readouterr().err
 
     def test_a_spoken_run_has_scores_but_no_counts(self, tmp_path):
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0, messages=[], ticks=[])), format="tau2")
@@ -376,7 +376,7 @@ class TestTau2:
         ("content", "words"),
         [
             ({"domain": "retail", "metrics": {}}, "a summary that tau2 writes beside its results"),
-            ([entry(0, 0, 1.0)], "no results file of tau2"),
+            ([entry(0, 0, 1.0)], "not a tau2 results file"),
             (tau2(), "has no simulations"),
         ],
     )
@@ -505,14 +505,14 @@ class TestJsonLines:
         [
             (b"{", "line 1 is not JSON"),
             (b"[]", "not a record with case_id"),
-            (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1 up"),
+            (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1"),
             (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "ended_by is 'magic'"),
             (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages, entry 1, side: field required"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
                 "success is 'magic': give true or false",
             ),
-            (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: use a number"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [{"side": "agent", "turn": "x"}, {"side": "agent"}]}',
                 "entry 1, turn",
@@ -583,7 +583,7 @@ class TestExport:
             )
             == 2
         )
-        assert "exists: give --out a new name" in capsys.readouterr().err
+        assert "exists: choose a new name for --out" in capsys.readouterr().err
 
 
 class TestTheBoardKeepsThemApart:

@@ -205,9 +205,9 @@ def test_a_score_that_is_no_number_is_unscored(tmp_path, value):
     "name, content, words",
     [
         ("cut.eval", MADE_BY_INSPECT.read_bytes()[:4000], "truncated"),
-        ("no.eval", b"hello", "not a log of Inspect"),
-        ("list.json", b"[1, 2]", "not a log of Inspect"),
-        ("deep.json", b"[" * 100_000, "not a log of Inspect"),
+        ("no.eval", b"hello", "not an Inspect log"),
+        ("list.json", b"[1, 2]", "not an Inspect log"),
+        ("deep.json", b"[" * 100_000, "not an Inspect log"),
         ("none.json", json.dumps({"eval": {"dataset": {}}, "samples": []}).encode(), "has no samples"),
         ("odd.json", json.dumps({"eval": {"dataset": {}}, "samples": [{"messages": 3}]}).encode(), "damaged"),
     ],

@@ -426,7 +426,7 @@ def overlong(folder):
 def test_a_folder_that_breaks_the_walls_is_refused_and_not_played_without_them(folder):
     overlong(folder)
     code, said, path = played(folder, "Polite", "--isolate")
-    assert (code, path.exists()) == (2, False) and "cannot be kept apart here" in said or not has_namespaces()
+    assert (code, path.exists()) == (2, False) and "cannot be isolated here" in said or not has_namespaces()
 
 
 def test_walls_that_fail_later_cost_one_conversation_and_not_the_run(folder):

@@ -110,7 +110,7 @@ def test_labels_come_from_a_file_and_are_checked(two, tmp_path):
     assert table.loc[("first", "tone"), "bias"] == 20 and table.loc[("second", "tone"), "bias"] == -30
     for change, why in (
         ({"label": 130.0}, "not a number from 0 to 100"),
-        ({"label": 1.0}, "nothing but 0 and 1"),
+        ({"label": 1.0}, "only 0 and 1"),
         ({"run_id": "x"}, "none of the labels"),
     ):
         with pytest.raises(BadInput, match=why):

@@ -115,7 +115,7 @@ def test_a_signal_saves_what_is_finished_and_says_how_to_go_on(tmp_path, command
         process.send_signal(number)
         said, complained = process.communicate(timeout=60)
         assert process.returncode == 128 + number
-        assert "give the same command again to go on" in complained.splitlines()[-1] and "Traceback" not in complained
+        assert "rerun the same command to resume" in complained.splitlines()[-1] and "Traceback" not in complained
         run = RunFile(out)
         assert run.counts()["calls"] == server.count, "calls in flight are paid for, so they are waited for"
         assert 0 < run.counts()["calls"] < COUNT * TRIALS * MESSAGES * 2

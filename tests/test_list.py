@@ -237,7 +237,7 @@ def test_labels_of_another_are_imported_and_their_agreement_is_shown(browser, re
         says(page, ".labels", "ann and bob, 4 conversations")
         (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
         page.set_input_files("input[type=file]", tmp_path / "wrong.csv")
-        says(page, ".labels .status", "is not a file of labels")
+        says(page, ".labels .status", "is not a label file")
         page.select_option("#talk-labelled", "yes")
         says(page, "#talk-status", "^4 conversations")
         assert not seen.errors

@@ -126,7 +126,7 @@ def test_a_refund_that_was_made_is_told_from_one_that_is_to_come(language, made,
         ("issueRefund: [refund]", "'issueRefund' is mapped to ['refund']"),
         ("5: refund", "5 is mapped to 'refund'"),
         ("", "names no tool"),
-        ("- issueRefund", "must hold a mapping"),
+        ("- issueRefund", "must contain a mapping"),
     ],
 )
 def test_a_file_of_acts_that_is_none_is_refused_in_one_sentence(tmp_path, text, why, capsys):

@@ -181,7 +181,7 @@ def test_a_judge_that_says_yes_to_everything_and_a_liar_are_seen(lost):
     assert found["precision"] == found["planted_right"] / found["planted"] < 0.6
     judged(lost, liar, judges=("liar",), **AGAIN)
     found = tables.loss_table(load_results(lost)).set_index("judge").loc["liar"]
-    assert found["worth"].startswith("Makes quotes up") and found["changed"] == found["found"] == 0 < found["invalid"]
+    assert found["worth"].startswith("Makes up quotes") and found["changed"] == found["found"] == 0 < found["invalid"]
 
 
 def test_it_goes_on_where_it_stopped_and_a_sample_gives_no_share(lost):
@@ -220,7 +220,7 @@ def test_a_conversation_that_orders_the_judge_cannot_change_the_form(store):
 
 
 def test_it_is_asked_for_by_itself(lost, capsys):
-    with pytest.raises(BadInput, match="by itself"):
+    with pytest.raises(BadInput, match="request it alone"):
         load_rubrics([LOSSES, "tone"])
     assert main(["judge", str(lost), "--judge", "x", "--scorers", "tone,losses"]) == 2
 

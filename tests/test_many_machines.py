@@ -184,7 +184,7 @@ def test_a_conversation_that_kills_its_worker_is_given_up_and_recorded(tmp_path,
     assert len(endings) == COUNT - 1 and "infrastructure_fault" not in endings.values()
     fault = run.record(fatal.id, 1).faults[0]
     assert fault.kind == "worker_lost" and "2 workers died" in fault.detail
-    assert "give the same command again" in asked.stopped.sentence
+    assert "rerun the same command" in asked.stopped.sentence
 
 
 def test_the_budget_is_one_for_all_workers(tmp_path, cluster, shop):
@@ -260,7 +260,7 @@ def test_a_scheduler_that_dies_leaves_a_file_that_one_machine_goes_on_with(tmp_p
 
     with RunServer(latency_s=0.3) as server:
         asked, run = asyncio.run(killed(server))
-        assert "is gone: start it again, then give the same command to go on" in asked.stopped.sentence
+        assert "is gone: start it again, then rerun the same command to resume" in asked.stopped.sentence
         lost = server.count - run.counts()["calls"]
         assert 0 <= lost <= IN_FLIGHT
         alone = {"executor": None, "scheduler": None, "base_url": server.base_url, "messages": 3}
@@ -290,7 +290,7 @@ def test_a_worker_may_have_more_calls_in_flight_than_an_endpoint_has_by_default(
         (["--executor", "ray"], "there is no executor 'ray'"),
         (["--workers", "2"], "--workers belongs to an executor"),
         (["--executor", "dask", "--workers", "0"], "workers must be a whole number from 1"),
-        (["--executor", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "leave one of them out"),
+        (["--executor", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "omit one of them"),
         (["--executor", "dask", "--scheduler", "nonsense://x"], "is not encrypted"),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_scheduler_on_the_network_is_refused_without_tls(tmp_path, capsys, add
     line = ["run", "scripted:oracle", "--cases", "tracking_1", "--out", str(tmp_path / "r"), "--executor", "dask"]
     assert main([*line, "--scheduler", address]) == 2
     complained = capsys.readouterr().err
-    assert "is not encrypted" in complained and "give a tls:// address" in complained
+    assert "is not encrypted" in complained and "use a tls:// address" in complained
     with pytest.raises(BadInput, match="is not encrypted"):
         list(spread(len, ["one"], scheduler=address))
 

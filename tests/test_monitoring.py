@@ -129,7 +129,7 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
     assert [(x.at.hour, x.record.messages[0].text) for x in LogReader([path], "tau2")] == [(8, HELLO)]
     del one["start_time"]
     path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
-    with pytest.raises(BadInput, match="conversation 1 does not say when it was"):
+    with pytest.raises(BadInput, match="conversation 1 has no time"):
         list(LogReader([path], "tau2"))
 
 
@@ -138,12 +138,12 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
     [
         ("{", "is not JSON"),
         ("[]", "has no list of messages"),
-        (json.dumps({"messages": []}), "does not say when it was"),
-        (json.dumps({"at": "9999-12-31", "messages": []}), "does not say when it was"),
+        (json.dumps({"messages": []}), "has no time"),
+        (json.dumps({"at": "9999-12-31", "messages": []}), "has no time"),
         (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
         (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
-        (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": 5}), "is not of its kind"),
+        (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": 5}), "has the wrong type"),
     ],
 )
 def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_counted(tmp_path, bad, why):
@@ -176,7 +176,7 @@ def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
         (["--tool", "fly=cancel"], "there is no act 'fly' for the tool 'cancel'"),
         (["--false-alarms", "2"], "between 0 and 1"),
         (["--transcripts", "3"], "add --out"),
-        (["--out", "o", "--link", "javascript:{id}"], "makes no address"),
+        (["--out", "o", "--link", "javascript:{id}"], "is not an address"),
         (["--store", "nowhere"], "no store"),
         (["--store", "tau:retail"], "leave it out"),
         (["--format", "tau-bench"], "choose one of jsonl, tau2, inspect"),
@@ -227,7 +227,7 @@ def test_a_result_of_a_form_that_a_detector_cannot_read_is_counted_and_never_fat
 def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     lines = [line(n, n % 4) for n in range(20)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
-    assert len(seen.log.rows) == 20 and "left out because their id had come up before: 20" in seen.notes[0]
+    assert len(seen.log.rows) == 20 and "left out because of a repeated id: 20" in seen.notes[0]
 
 
 def test_a_number_is_held_against_what_nine_of_ten_conversations_of_the_baseline_reach(tmp_path):

@@ -192,7 +192,7 @@ def test_the_first_signal_is_heard_and_the_second_ends_a_run_whose_agent_never_a
         process.kill()
     assert (
         process.returncode == 128 + number
-        and "give the same command again to go on" in complained
+        and "rerun the same command to resume" in complained
         and "Traceback" not in complained
     )
     assert RunFile(tmp_path / "run.deskbench").counts()["finished"] == 0

@@ -66,8 +66,8 @@ def test_missing_values_are_left_out_whatever_the_type_of_the_column(rows, made)
     ("column", "values", "said"),
     [
         ("mine", None, "there is no column 'mine'"),
-        ("words", None, "holds something else than numbers"),
-        ("resolved", None, "there is a metric 'resolved' already"),
+        ("words", None, "contains something other than numbers"),
+        ("resolved", None, "the metric 'resolved' already exists"),
         ("mine", np.inf, "an infinite number"),
         ("mine", np.nan, "no value"),
     ],

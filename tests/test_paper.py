@@ -146,7 +146,7 @@ def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_i
         "120 / 24",
         "40 / 8",
     ]
-    assert texts_of(table)[0] == "Cases behind over-escalation and resolved / escalation accuracy."
+    assert texts_of(table)[0] == "Cases for over-escalation and resolved / escalation accuracy."
     assert table.frame()["Trials"].tolist() == ["3", "3", "1"]
     assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame())
     badge = reports.badge(frame, frame["entry"].iloc[2])

@@ -52,7 +52,7 @@ def test_unknown_costs_are_computed_from_the_recorded_tokens_and_the_file_says_s
     run.check()
     assert run.cost() == (pytest.approx(0.5 + (unknown - 1) * CALL), 1)
     assert f"computed the cost of {unknown - 1} calls by prices.yaml of 2026-11-24" in said
-    assert "1 call reported no tokens, so the cost stays unknown" in said
+    assert "1 call reported no tokens, so their cost remains unknown" in said
     (entry,) = run.manifest[PRICED]
     assert entry["price_file"]["hash"] == prices.load_prices(price_file).hash and entry["calls"] == unknown - 1
     assert run.manifest["sessions"] == sessions and sessions[0]["endpoints"]["agent"]["price"] is None

@@ -325,7 +325,7 @@ def test_a_time_of_day_is_no_number_of_hours(store):
 
 
 def test_the_weights_are_of_the_sentences_beside_them():
-    assert promise_reader().trained_on == hash_of(FOLDER), "make them again with `make reader`"
+    assert promise_reader().trained_on == hash_of(FOLDER), "rebuild them with `make reader`"
 
 
 @pytest.mark.parametrize(

@@ -415,7 +415,7 @@ def test_bad_input_is_one_sentence(options, said, tmp_path):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(BadInput, match="give another --out"):
+    with pytest.raises(BadInput, match="choose another --out"):
         imported(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "acts.yaml").write_text("acts: {a: {kind: dance}}")

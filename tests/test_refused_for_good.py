@@ -71,7 +71,7 @@ def test_the_same_command_finishes_a_run_of_which_one_conversation_always_fails(
         for line in (["runs", "show", str(out)], ["watch", str(out), "--once"], ["score", str(out)]):
             main(line)
             seen = capsys.readouterr().out
-            assert reason in seen and "partial" not in seen and "the same command continues" not in seen
+            assert reason in seen and "partial" not in seen and "rerun the same command to resume" not in seen
         server.sentences = []
         code, said = run(server, *given, "--retry-faults")
         assert code == 0 and "given up" not in said and RunFile(out).counts()["finished"] == 3

@@ -59,7 +59,7 @@ def test_a_run_file_gives_back_what_was_written(path):
     assert [(c, t) for c, t, *_ in run.conversations()] == [("a", 1), ("a", 2), ("a", 3)]
     assert run.record("a", 2).messages[0].text == "hello"
     assert run.counts() == {"finished": 3, "again": 0, "calls": 0}
-    with pytest.raises(BadInput, match="holds no conversation of case 'b', trial 1"):
+    with pytest.raises(BadInput, match="has no conversation for case 'b', trial 1"):
         run.record("b", 1)
 
 

@@ -202,7 +202,7 @@ def test_partial_runs_are_removed_after_a_question_and_finished_ones_never(play,
     assert len(files(tmp_path)) == 2
     monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
     capsys.readouterr()
-    assert main(["runs", "remove-partial"]) == 2 and "give --yes" in capsys.readouterr().err
+    assert main(["runs", "remove-partial"]) == 2 and "add --yes" in capsys.readouterr().err
     assert main(["runs", "remove-partial", "scripted:echo", "--yes"]) == 2
     assert "is not a partial run" in capsys.readouterr().err
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)

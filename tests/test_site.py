@@ -200,7 +200,7 @@ def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path,
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    with pytest.raises(BadInput, match="does not hold a site: give another --out"):
+    with pytest.raises(BadInput, match="does not hold a site: choose another --out"):
         build_site(runs, mine)
     old = tmp_path / "old"
     with site_folder(old) as folder:

@@ -121,5 +121,5 @@ def test_a_fork_that_is_killed_is_told_and_leaves_no_site(runs, tmp_path):
         _, said = site.communicate(timeout=120)
         if site.returncode:
             break
-    assert site.returncode == REFUSED and "a process that wrote pages was ended" in said
+    assert site.returncode == REFUSED and "a process that wrote pages was killed" in said
     assert not out.exists()

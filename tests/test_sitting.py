@@ -181,7 +181,7 @@ def test_site_and_figures_show_players_as_such(board_with_players, tmp_path):
     front = (site.path / "index.html").read_text(encoding="utf-8")
     block = front.partition('<tbody role="rowgroup" data-block="played">')[2].partition("</tbody>")[0]
     assert block.count('class="row"') == 2 and "strong player" in block and "blind play, one trial" in block
-    assert "<dt>Players</dt><dd>2</dd>" in front and "in which a person or a program sat in the agent" in front
+    assert "<dt>Players</dt><dd>2</dd>" in front and "in which a person or a program played the agent" in front
     drawn = figures.two_directions(table=tables.escalation_table(board_with_players))
     assert any("strong player" in text.get_text() for text in drawn.get_yticklabels())
 

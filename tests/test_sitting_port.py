@@ -246,4 +246,4 @@ def test_a_signal_ends_a_sitting_at_once(tmp_path):
     curl(f"{base}/next")
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 143 and "give the same command again to go on" in err
+    assert process.returncode == 143 and "rerun the same command to resume" in err

@@ -120,7 +120,7 @@ def test_workers_that_end_while_they_start_are_one_sentence(monkeypatch):
             raise RuntimeError("Nanny failed to start.")
 
     monkeypatch.setattr(distributed, "LocalCluster", Failing)
-    with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): give fewer --workers"):
+    with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): use fewer --workers"):
         list(spread(square, [1], workers=2))
 
 
@@ -178,10 +178,10 @@ def test_a_page_is_made_for_each_model_on_the_workers(cluster, tmp_path, capsys)
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(BadInput, match="there is no executor 'ray'"):
         list(spread(square, [1], executor="ray"))
-    with pytest.raises(BadInput, match="leave one of them out"):
+    with pytest.raises(BadInput, match="omit one of them"):
         list(spread(square, [1], scheduler="tcp://127.0.0.1:9", workers=2))
 
 
 def test_one_notebook_takes_no_executor(capsys):
     assert main(["notebook", "20_model_report", "--workers", "2"]) == 2
-    assert "give --each-model too" in capsys.readouterr().err
+    assert "add --each-model" in capsys.readouterr().err

@@ -29,9 +29,8 @@ def test_the_board_and_the_table_say_it(talks):
     rows = drifted["entry"].eq(TUNED) & drifted["trial"].eq(2)
     drifted.loc[rows, "success"] = False
     table = tables.shift_table(drifted).set_index("entry")
-    assert table.loc[TUNED, "trial"] == 2 and "trial 2 stands apart" in table.loc[TUNED, "finding"]
+    assert table.loc[TUNED, "trial"] == 2 and "trial 2 differs" in table.loc[TUNED, "finding"]
     board = tables.leaderboard(drifted).set_index("entry")
     assert (
-        "trial 2 stands apart" in board.loc[TUNED, "notes"]
-        and "the endpoint may have changed" in board.loc[TUNED, "notes"]
+        "trial 2 differs" in board.loc[TUNED, "notes"] and "the endpoint may have changed" in board.loc[TUNED, "notes"]
     )

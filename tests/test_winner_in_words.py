@@ -85,4 +85,4 @@ def test_a_comparison_knows_the_conversations_behind_each_side(talks):
 def test_it_is_said_what_is_tested_and_why_the_rest_is_not():
     told = what_is_tested()
     assert all(METRICS[name].title.lower() in told for name in PLANNED)
-    assert f"other {len(METRICS) - len(PLANNED)} metrics are not tested: of so many" in told
+    assert f"other {len(METRICS) - len(PLANNED)} metrics are not tested: among so many" in told

@@ -45,7 +45,7 @@ def test_how_an_agent_that_wavered_can_succeed_is_said():
 
 
 def test_acts_are_counted_from_one_and_named_in_words():
-    assert act_words(Act("followed_up", "0")) == "brought up further matter 1"
+    assert act_words(Act("followed_up", "0")) == "brought up a further matter 1"
     assert act_words(Act("gave", "order_id", "NL-1")) == "gave “order id”: NL-1"
     assert act_words(Act("waited", "lost_from")) == "still asks about “lost from”"
 

@@ -56,10 +56,10 @@ class ConversationRow(_Row):
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
     floor: Annotated[
         float | None,
-        Column("Of a task of tau2: the share of its domain's tasks that an agent passes which does nothing."),
+        Column("For a tau2 task: the share of its domain's tasks that an agent passes by doing nothing."),
     ]
     settings: Annotated[
-        str, Column("What was set for the model: effort, temperature, an own prompt; `default` where nothing was.")
+        str, Column("What was set for the model: effort, temperature, a custom prompt; `default` where nothing was.")
     ]
     weights: Annotated[
         str,

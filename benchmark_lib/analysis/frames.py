@@ -187,7 +187,7 @@ class Results:
         Raises
         ------
         BadInput
-            If the text is no query, or a field does not exist.
+            If the text is not a query, or a field does not exist.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]
@@ -198,7 +198,7 @@ class Results:
         """Return the same runs with a query's conversations alone; refuse a query without a match."""
         rows = self.where(query, **fields)
         if rows.empty:
-            raise BadInput(f"no conversation matches {rows.attrs['query']}: leave out a field, or correct its value")
+            raise BadInput(f"no conversation matches {rows.attrs['query']}: remove a field, or correct its value")
         kept = Results(self._every, self._named)
         kept.runs, kept.entries = self.runs, self.entries
         keys = rows[["run_id", "case_id", "trial"]]

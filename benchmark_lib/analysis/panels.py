@@ -20,11 +20,11 @@ PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
     "own agents": "agents of the user's own, played here: not language models, whatever they call",
-    "players": "people, or programs in their place, who sat in the chair: not hosted models",
+    "players": "people, or programs in their place, who played: not hosted models",
     "scripted agents": "not models; they mark the ceiling and the floors",
     "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
-    "published": "figures others have published, not measured here",
+    "published": "figures published by others, not measured here",
     "forks": "continuations of recorded conversations, never counted with whole conversations",
 }
 """Every panel in display order, with its description."""

@@ -46,7 +46,7 @@ class Query:
 
     @classmethod
     def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
-        """Return the query of a text or a query, with more fields; refuse text that is no query.
+        """Return the query of a text or a query, with more fields; refuse text that is not a query.
 
         A field takes a value or a list of values. True and False mean ``yes`` and ``no``; None leaves a field open.
         """
@@ -54,7 +54,7 @@ class Query:
             return text.but(**fields)
         rest = _TERM.sub("", text).strip()
         if rest:
-            raise BadInput(f"{rest[:60]!r} is no part of a query: {HOW}")
+            raise BadInput(f"{rest[:60]!r} is not part of a query: {HOW}")
         terms: dict[str, tuple[str, ...]] = {}
         for name, values in _TERM.findall(text):
             terms[name] = (*terms.get(name, ()), *map(_unquoted, re.findall(_VALUE, values)))

@@ -36,9 +36,9 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
             raise BadInput(f"{path}: the group {name!r} has no list of intents: write `intents: [...]` under it")
         for intent in group["intents"]:
             if intent not in known:
-                raise BadInput(f"{path}: {name}: there is no intent {intent!r}: take it out, or add it to store.yaml")
+                raise BadInput(f"{path}: {name}: there is no intent {intent!r}: remove it, or add it to store.yaml")
             if intent in seen:
-                raise BadInput(f"{path}: {intent!r} is in the groups {seen[intent]} and {name}: leave it in one")
+                raise BadInput(f"{path}: {intent!r} is in the groups {seen[intent]} and {name}: keep it in only one")
             seen[intent] = name
     return dict(groups)
 

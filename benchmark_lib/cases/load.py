@@ -50,7 +50,7 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or c.id.startswith(WHOLE.get(part, "?"))]
         hits += [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
         if not hits and part in WHOLE:
-            why = " (a fresh set carries none)" if part == WORDINGS else " cases"
+            why = " (a fresh set has none)" if part == WORDINGS else " cases"
             raise BadInput(f"the store {store.name} has no {part}{why}: change --cases")
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
@@ -81,10 +81,10 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # within a hard set, the name alone means the arm
         return store, ",".join(within)
     if foreign_named(str(store)):
-        raise BadInput(f"{store} has no hard set: change --cases {pattern}, or leave --store out")
+        raise BadInput(f"{store} has no hard set: change --cases {pattern}, or omit --store")
     if not asked[0]:
         raise BadInput(
-            f"--cases {pattern} mixes two sets, which are played in runs of their own: give one command for "
+            f"--cases {pattern} mixes two sets, which are played in separate runs: run one command for "
             f"{parts[0]} and one for {parts[asked.index(True)]}"
         )
     return f"{store}:{HARD}", ",".join(

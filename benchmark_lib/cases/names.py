@@ -11,8 +11,8 @@ from .load import HARD, case_set, load_cases, trap_kind
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
-    "must_escalate": "has to be handed over to a person",
-    "adversarial": "the traps: the forbidden act is to be refused",
+    "must_escalate": "must be handed over to a person",
+    "adversarial": "the traps: the forbidden act must be refused",
 }
 ARM_WORDS = {
     "hard": "with the hard thing",
@@ -22,9 +22,9 @@ ARM_WORDS = {
 FURTHER = (
     ("arm", "told", ARM_WORDS["told"]),
     ("selection", "slice", "a few cases for a quick look"),
-    ("further set", "wordings", "cases told again in other voices, reported apart"),
-    ("further set", "factorial", "the evidence x pressure table, reported apart"),
-    ("further set", HARD, "the hard set, reported apart: `deskbench cases hard` lists its names"),
+    ("further set", "wordings", "cases retold in other voices, reported separately"),
+    ("further set", "factorial", "the evidence x pressure table, reported separately"),
+    ("further set", HARD, "the hard set, reported separately: `deskbench cases hard` lists its names"),
 )
 """Kind, name and meaning of sets outside all cases of a store, or across its buckets."""
 
@@ -50,7 +50,9 @@ def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
         members = [c for c in cases if c.bucket == bucket and not c.family]
         yield NameOfCases("bucket", bucket, count, BUCKET_WORDS.get(bucket, ""))
         kinds = Counter(kind for c in members if (kind := trap_kind(c, store)))
-        yield from (NameOfCases("failure kind", k, number, "what a trap tempts into") for k, number in kinds.items())
+        yield from (
+            NameOfCases("failure kind", k, number, "what a trap tempts the agent to do") for k, number in kinds.items()
+        )
         yield from described("trap" if kinds else "intent", Counter(c.intent for c in members if c.intent != bucket))
     yield from described("family", Counter(c.family for c in cases if c.family))
     yield from (NameOfCases("arm", a, n, ARM_WORDS[a]) for a, n in Counter(c.arm for c in cases if c.arm).items())

@@ -77,9 +77,9 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     names = [rule.name for rule in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise BadInput(f"--rules names {twice} twice: name each rule once")
+        raise BadInput(f"--rules names {twice} twice: name each rule only once")
     if not found:
-        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out")
+        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit it")
     return found
 
 
@@ -114,14 +114,14 @@ def _rule(raw: Any, where: str, desk: str) -> OperatorRule:
 def _value(kind: str, value: Any, where: str, desk: str) -> Any:
     if kind == "at_most_words":
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadInput(f"{where}: at_most_words must be a whole number from 1 up, not {value!r}")
+            raise BadInput(f"{where}: at_most_words must be a whole number of at least 1, not {value!r}")
     elif kind in LISTS:
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not 0 < len(value) <= MOST_ITEMS:
             raise BadInput(f"{where}: {kind} must be a list of words")
         for item in value:
             if not isinstance(item, str) or not item.strip():
-                raise BadInput(f"{where}: {item!r} is not a text: put it between quotation marks")
+                raise BadInput(f"{where}: {item!r} is not a string: put it in quotation marks")
             pattern_of(item, where)
         return tuple(value)
     elif kind == "sign":
@@ -144,13 +144,15 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
     if len(item) > 2 and item.startswith("/") and item.endswith("/"):
         if _ways(item[1:-1]) > MOST_WAYS:
             raise BadInput(
-                f"{where}: the pattern {item:.80} could take too long to read: repeat no group, and repeat or "
+                f"{where}: the pattern {item:.80} could take too long to match: repeat no group, and repeat or "
                 "branch less often"
             )
         try:
             return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)
         except (re.error, OverflowError, RecursionError) as error:
-            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): correct it") from None
+            raise BadInput(
+                f"{where}: the pattern {item:.80} is not a valid regular expression ({error}): correct it"
+            ) from None
     words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", item))) or re.escape(item)
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 

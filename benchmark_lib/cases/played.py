@@ -195,5 +195,5 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
         why = f"{wanted} with the cases of that time"
-        raise BadInput(f"{path} was played with another text of case {changed[0]}: {why}")
+        raise BadInput(f"{path} was played with a different text of case {changed[0]}: {why}")
     return cases

@@ -90,7 +90,7 @@ def _check_names(case: Case, store: Store, where: str) -> None:
     for kind, field, name in ((kind, field, name) for kind, field, names in named for name in names):
         if name not in known[kind]:
             near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]
-            hint = f"did you mean {near[0]}?" if near else "add it, or take the name out"
+            hint = f"did you mean {near[0]}?" if near else "add it, or remove the name"
             own = "; name a tool of your own with --tools module:name" if kind == "tool" else ""
             raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}{own}")
 

@@ -31,7 +31,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
     base |= {"family": raw["intent"], "pair": raw.get("id")}
     harder, languages = raw.get("hard"), raw.get("languages")
     if not (harder or languages):
-        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes it hard: write what does under 'hard'")
+        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes it hard: write under 'hard' what does")
     clean = {**merged(base, raw.get(CLEAN) or {}), "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
     if clean.get("library") == "deciding":
         clean["library"] = ", ".join(raw.get("told") or ())

@@ -62,13 +62,13 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     results = load_results(*files.values(), *([] if files.keys() >= set(given) else [folder]))
     sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())
     if len(sets) > 1:
-        raise BadInput("hard and other runs are named together: the two sets are never compared or pooled")
+        raise BadInput("hard and other runs are never compared with each other: name runs on one set")
     results, names = results.hard if sets == {True} else results, []
     for text in given:
         meant = entry_meant(results, text)
         name = results.entries[files[text].run_id] if text in files else _entry(str(meant), results, folder)
         if name in names:
-            raise BadInput(f"{text!r} is the same run as one named before: name each run once")
+            raise BadInput(f"{text!r} is the same run as one named before: name each run only once")
         names.append(name)
     if len(names) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
@@ -90,9 +90,9 @@ def _entry(text: str, results: Results, folder: str) -> str:
     mine = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
     if len(mine) > 1:
         named = ", ".join(mine)
-        raise BadInput(f"{text!r} has {len(mine)} hidden runs, {named}: `deskbench runs unhide` brings one back")
+        raise BadInput(f"{text!r} has {len(mine)} hidden runs, {named}: `deskbench runs unhide` shows one again")
     if mine:
-        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', mine[0])} brings it back")
+        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', mine[0])} shows it again")
     near = difflib.get_close_matches(text, known, 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
     raise BadInput(f"there is no run {text!r} in {folder}: {hint}")

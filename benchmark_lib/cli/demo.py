@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.model and options.model != LOCAL:
         model = beside(options.model, options.base_url, options.cases, options.trials, options.budget_usd)
     elif options.base_url or options.budget_usd is not None:
-        raise BadInput("a base URL or a budget is for a model: name it with --model (make run MODEL=name)")
+        raise BadInput("a base URL or a budget needs a model: name it with --model (make run MODEL=name)")
     code = agreed([model] if model else [], options, greet=True)
     return play_demo(options.cases, options.trials, model or options.model or None) if code is None else code
 

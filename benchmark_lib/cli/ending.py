@@ -50,7 +50,7 @@ def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bo
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
     lines = [terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None)]
     if elsewhere := len([one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]) - len(alike):
-        lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board is of one store")
+        lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board covers one store")
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")

@@ -31,7 +31,7 @@ def execute(options: argparse.Namespace) -> int:
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     if not options.each_model:
         if any(where.values()):
-            mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
+            mend = "add --each-model, or omit --executor, --scheduler and --workers"
             raise BadInput(f"a single notebook runs on this machine: {mend}")
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out, progress=True)}")
         return FINISHED

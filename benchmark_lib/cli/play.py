@@ -40,7 +40,7 @@ GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
 """Seconds to wait for calls in flight, which are paid for. SIGKILL often follows SIGTERM after ten seconds."""
 AT_ONCE_S = 0.5
 """Seconds that an orderly end may take after the second signal; then the process ends."""
-GO_ON = "give the same command again to go on"
+GO_ON = "rerun the same command to resume"
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
@@ -80,7 +80,7 @@ def _ask_above(given: float | None) -> tuple[float, bool]:
         limit = math.nan
     if not limit >= 0:
         name = ASK_VARIABLE if given is None else "--ask-above"
-        raise BadInput(f"{name} must be a number of USD from 0 up, not {text}: change it")
+        raise BadInput(f"{name} must be an amount in USD of 0 or more, not {text}: change it")
     return limit, bool(text)
 
 
@@ -99,10 +99,10 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if chosen:
-            raise BadInput(f"{above}, and there is no terminal to confirm it: give --yes, or {way}")
+            raise BadInput(f"{above}, and there is no terminal to confirm it: add --yes, or {way}")
         return
     if not confirmed(f"{above}. Begin?"):
-        raise BadInput(f"nothing was started: give fewer --cases or --trials, or {way}")
+        raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
@@ -157,7 +157,7 @@ def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
         return
     if experiment.replay:
         many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
-        print(f"{many} played again, each identical byte for byte")
+        print(f"{many} replayed, each identical byte for byte")
     print(*summary(run), *(forecast_against_real(run) if experiment.foreseen else ()), sep="\n")
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:

@@ -56,9 +56,9 @@ def execute(options: argparse.Namespace) -> int:
     from ..experiment.demo import every_scripted
 
     if options.model is None and options.agent is None:
-        raise BadInput("no model is named: write `deskbench run MODEL`, where scripted:oracle needs no key")
+        raise BadInput("no model is named: run `deskbench run MODEL`; scripted:oracle needs no key")
     if options.dry_run and options.replay:
-        raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
+        raise BadInput("a replay calls nothing, so there is nothing to forecast: omit --dry-run or --replay")
     options.cases += ",play-on" if options.play_on else ""
     experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in NOT_OF_THE_RUN})
     experiments = every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment]

@@ -80,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
                 print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")
     elif action == "fresh":
         for path in paths:
-            print(f"{path.name} is now {shelf.put_aside(path)}: the same command begins afresh")
+            print(f"{path.name} is now {shelf.put_aside(path)}: the same command starts over")
     else:
         for path in paths:
             changed = "now" if hide(path, action == "hide") else "already"
@@ -171,7 +171,7 @@ def _show(one: Shelved) -> None:
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
-        print("  partial: the same command continues it")
+        print("  partial: rerun the same command to resume it")
 
 
 def _remove_partial(named: list[Path], sure: bool) -> int:
@@ -189,7 +189,7 @@ def _remove_partial(named: list[Path], sure: bool) -> int:
     for one in chosen:
         print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
     if not sure and not sys.stdin.isatty():
-        raise BadInput("deleting them needs a terminal to confirm it: give --yes")
+        raise BadInput("there is no terminal to confirm their deletion: add --yes")
     if not sure and not confirmed(f"Delete {counted(len(chosen), 'partial run')}?"):
         print("nothing was deleted")
         return REFUSED

@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
                 continue
             made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
-            note(f"{error}: make room, then give the same command again")
+            note(f"{error}: make room, then rerun the same command")
             return RESUMABLE
         print(f"{file}: scored {made} of {found} conversations")
         print(*(f"  {line}" for line in summary(RunFile(file))), sep="\n")
@@ -71,7 +71,7 @@ def _price(file: str, every: bool) -> None:
         keeps = "keeps" if found.kept == 1 else "keep"
         print(f"  {counted(found.kept, 'call')} {keeps} the price of {in_words(list(found.days))}{how}")
     if found.untold:
-        print(f"  {counted(found.untold, 'call')} reported no tokens, so the cost stays unknown")
+        print(f"  {counted(found.untold, 'call')} reported no tokens, so their cost remains unknown")
     for model in found.unpriced:
         print(f"  no price for {model}, or not the same at each endpoint of the run: {how_to_add(model)}")
     print(f"  {summary(RunFile(file))[-1]}")
@@ -82,5 +82,5 @@ def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
-    mend = "report it with the traceback above, and give the same command again after an update"
+    mend = "report it with the traceback above, and rerun the same command after an update"
     note(f"{len(faults)} of the conversations of {file} cannot be scored, which is a fault of Deskbench: {mend}")

@@ -35,10 +35,10 @@ def execute(options: argparse.Namespace) -> int:
     from ..runfile import RunFile
 
     if not options.every >= SHORTEST_S:
-        raise BadInput(f"--every must be a number of seconds from {SHORTEST_S:g} up, not {options.every!r}: change it")
+        raise BadInput(f"--every must be at least {SHORTEST_S:g} seconds, not {options.every!r}: change it")
     path = find_run(options.run) if options.run else next((one.path for one in shelf() if one.run is not None), None)
     if path is None:
-        raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
+        raise BadInput(f"there is no run to watch in {runs_folder()}: start one with `deskbench run MODEL`")
     run = RunFile(path)
     page = WatchPage(run, project_folder() / "reports" / "watch" / slug(path.stem)) if options.page else None
     if page is not None:
@@ -67,7 +67,7 @@ def _show(seen: Look, page: Path | None, going_on: bool) -> None:
         ]
         lines += ["", *columns(newest, width=width)] if newest else []
     if not going_on and not seen.over:
-        lines.append("nobody plays this run now: the same command continues it")
+        lines.append("nothing is playing this run now: rerun the same command to resume it")
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]

@@ -1,6 +1,6 @@
 """Scripted agents that keep or break an operator's rules, and otherwise act as the oracle.
 
-They test the detection of broken rules. They are no models, and prove nothing about any.
+They test the detection of broken rules. They are not models, and prove nothing about any.
 """
 
 from math import inf

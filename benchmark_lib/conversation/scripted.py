@@ -1,6 +1,6 @@
 """Scripted agents.
 
-They are no models, but use the same loop, tools and scorer, and mark the benchmark's ceiling and floors.
+They are not models, but use the same loop, tools and scorer, and mark the benchmark's ceiling and floors.
 """
 
 from typing import Any

@@ -262,7 +262,7 @@ class Endpoint:
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""
         if error.kind == "auth" and self.keyless:
-            error.args = (f"{self.where} wants a key, and {self._key_from} is not set: set it ({error.detail})",)
+            error.args = (f"{self.where} requires a key, and {self._key_from} is not set: set it ({error.detail})",)
         elif error.kind == "auth" and self._key_from:
             error.args = (f"{error} in {self._key_from}",)
         if error.retry:

@@ -46,24 +46,26 @@ def check_base_url(base_url: str | None = None, where: str = "the base URL") -> 
     if not base_url and os.environ.get(URL_VARIABLE):
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
     if base_url is not None and not isinstance(base_url, str):
-        raise BadInput(f"{where} is not a text; write it like http://127.0.0.1:8000/v1")
+        raise BadInput(f"{where} is not a string; write it like http://127.0.0.1:8000/v1")
     url = (base_url or DEFAULT_BASE_URL).strip().rstrip("/").removesuffix("/chat/completions")
     if "@" in url:
         raise BadInput(
-            f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the "
+            f"{where} {shown(url)!r} contains a user name or password; remove them, and put the key into the "
             "environment variable "
             "OPENAI_API_KEY, or into one that the settings name under api_key_env or headers_env"
         )
     if "?" in url or "#" in url:
         raise BadInput(
-            f"{where} {shown(url)!r} holds a query; take it out, and put its parameters into the settings under query "
+            f"{where} {shown(url)!r} contains a query; remove it, and put its parameters into the settings under query "
             "(or query_env, which names environment variables)"
         )
     if not is_address(url):
         raise BadInput(f"{where} {shown(url)!r} is not an address; write it like http://127.0.0.1:8000/v1")
     path = urlsplit(url).path
     if scrub(path) != path:
-        raise BadInput(f"{where} {shown(url)!r} holds a key; put the key into the environment variable OPENAI_API_KEY")
+        raise BadInput(
+            f"{where} {shown(url)!r} contains a key; put the key into the environment variable OPENAI_API_KEY"
+        )
     return url
 
 
@@ -135,7 +137,7 @@ def check_certificates() -> None:
         ssl.create_default_context(cafile=named or None)
     except OSError:
         raise BadInput(
-            f"the environment variable SSL_CERT_FILE ({named!r:.100}) names no file of certificates; name one "
+            f"the environment variable SSL_CERT_FILE ({named!r:.100}) does not name a certificate file; name one "
             "in PEM form, or unset it"
         ) from None
 
@@ -266,16 +268,16 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
     """Return the target of a redirect within the same origin, or (`to_https`) the host's TLS.
 
-    `UnusableAnswer` if the target is no address, or one that must not get the key.
+    `UnusableAnswer` if the target is not an address, or one that must not get the key.
     """
     place, target = answer.headers.get("Location", ""), ""
     with suppress(ValueError):
         target = urljoin(address, place)
     if not place or not is_address(target) or "@" in target:
-        raise UnusableAnswer("connection", f"it redirects without saying where (status {answer.status})")
+        raise UnusableAnswer("connection", f"it redirects without a target (status {answer.status})")
     here, there = origin(address), origin(target)
     secured = to_https and here == ("http", there[1], 80) and there == ("https", here[1], 443)
     if here != there and not secured:
-        why = "which is not given the key; if that is right, make it the base URL"
+        why = "which is not given the key; if that host is right, make it the base URL"
         raise UnusableAnswer("connection", f"it redirects to {shown(target)}, {why}")
     return target

@@ -83,5 +83,5 @@ def check_key(key: str, where: str) -> str:
     """Return the key if an HTTP header can carry it; otherwise refuse it without quoting it."""
     remember(key)
     if not (key.isascii() and key.isprintable()) or set(key) & set(" \"'"):
-        raise BadInput(f"the key in {where} holds characters that a key cannot have; copy it again")
+        raise BadInput(f"the key in {where} contains characters that a key cannot have; copy it again")
     return key

@@ -16,8 +16,8 @@ from ..textfiles import read_yaml
 LARGEST_FILE = 1_000_000
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 SAID = {
-    "invalid_key": "this name is no text; put it in quotes",
-    "invalid-json-value": "JSON cannot hold this value; put it in quotes",
+    "invalid_key": "this name is not a string; put it in quotes",
+    "invalid-json-value": "JSON cannot represent this value; put it in quotes",
     "missing": "field required; add it",
 }
 """Our reasons, by pydantic's name of the error."""
@@ -30,11 +30,11 @@ def read_mapping(path: Path) -> dict[Any, Any]:
     """Return the mapping in a YAML file; `BadInput` if it cannot be read or is no mapping."""
     content = read_yaml(path, LARGEST_FILE)
     if not isinstance(content, dict | None):
-        raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
+        raise BadInput(f"{path} must contain a mapping; begin it with a line like 'agent:'")
     return content or {}
 
 
-def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; take it out") -> T:
+def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; remove it") -> T:
     """Return plain data, or the bytes of a JSON text, as a typed value.
 
     `BadInput` names the first part that does not fit; `unknown` is its reason for an unknown field.

@@ -105,7 +105,7 @@ def how_to_add(model: str) -> str:
     """Describe how to add an unknown price to the price file."""
     name = orjson.dumps(model).decode()
     return (
-        "add under models in data/prices.yaml, with its prices of a million tokens in USD for IN and OUT: "
+        "add under models in data/prices.yaml, with its prices per million tokens in USD for IN and OUT: "
         f"- {{model: {name}, input: IN, output: OUT}}"
     )
 

@@ -44,7 +44,7 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 def header_name(name: str) -> str:
     """Refuse a name that is not allowed for a header or that the request itself sets."""
     if not HEADER_NAME.fullmatch(name):
-        raise ValueError(f"{name!r:.60} is no name of a header; use letters, digits and dashes")
+        raise ValueError(f"{name!r:.60} is not a header name; use letters, digits and dashes")
     if name.lower() in OWN_HEADERS:
         raise ValueError(f"{name} is set by the request itself; remove it")
     return name
@@ -53,7 +53,7 @@ def header_name(name: str) -> str:
 def sendable(value: str) -> str:
     """Refuse a value that a header cannot carry."""
     if not (value.isascii() and value.isprintable()):
-        raise ValueError("it holds a line break or other characters that a header cannot have; take them out")
+        raise ValueError("it contains a line break or other characters that a header cannot have; remove them")
     return value
 
 
@@ -167,7 +167,7 @@ def check_body(body: dict[str, Any], where: str) -> None:
     try:
         text = orjson.dumps(body).decode()
     except TypeError as error:
-        raise BadInput(f"{where}: body cannot be sent as JSON ({error}); change the value that is meant") from None
+        raise BadInput(f"{where}: body cannot be sent as JSON ({error}); change that value") from None
     if len(text) > LARGEST_BODY:
         raise BadInput(f"{where}: body has {len(text):,} characters, more than {LARGEST_BODY:,}; make it smaller")
     if scrub(text) != text:
@@ -192,7 +192,7 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
     unknown = [str(key) for key in content if key not in ROLES]
     if unknown:
         raise BadInput(
-            f"{where}: {unknown[0][:60]!r} is no role; the top level has {', '.join(ROLES)}, "
+            f"{where}: {unknown[0][:60]!r} is not a role; the top level has {', '.join(ROLES)}, "
             "and fields of the request go under their 'body'"
         )
     return {role: role_settings(content.get(role), f"{where}: {role}") for role in ROLES}

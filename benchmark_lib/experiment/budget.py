@@ -92,11 +92,11 @@ class Budget:
     def passed(self, usd: float) -> Stop:
         """Return the stop of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
-            why = f"more than the budget of {self.limit:g} USD: give a larger --budget-usd"
+            why = f"more than the budget of {self.limit:g} USD: raise --budget-usd"
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
         return Stop(
-            f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
-            "give the same command with a larger --budget-usd to continue"
+            f"stopped before the budget of {self.limit:g} USD is exceeded, {written.usd(self.spent)} are spent: "
+            "rerun the same command with a larger --budget-usd to continue"
         )
 
     def settle(self, reserved: float, cost_usd: float) -> None:

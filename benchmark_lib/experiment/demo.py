@@ -82,7 +82,9 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 def every_scripted(experiment: Experiment) -> list[Experiment]:
     """Return the experiment for each scripted agent; raise `BadInput` if `out` is a file."""
     if experiment.out is not None and Path(experiment.out).is_file():
-        raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
+        raise BadInput(
+            f"{experiment.out} is a file, and scripted:all makes one file per agent: name a folder with --out"
+        )
     found = []
     foreign = foreign_named(str(experiment.store))
     for name in foreign.scripted if foreign else AGENTS:
@@ -117,7 +119,7 @@ def _put_aside(runs: Path, set_names: set[str]) -> None:
             if ours.fullmatch(path.stem) and not path.stem.endswith(tuple(set_names)):
                 (runs / "old").mkdir(exist_ok=True)
                 path.replace(runs / "old" / path.name)
-                print(f"{path.name} has other cases, or another version of them: moved to {runs / 'old'}")
+                print(f"{path.name} has different cases, or another version of them: moved to {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:

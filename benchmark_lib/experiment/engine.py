@@ -156,7 +156,7 @@ class Engine:
             return Stop(
                 f"{self.incomplete} of {self.total} conversations were ended by faults of the "
                 f"network{self.also_faulty} or the endpoint: "
-                "give the same command again to try them once more"
+                "rerun the same command to retry them"
             )
         if self.done < self.total:
             left = f"{self.total - self.done} of {self.total} conversations"

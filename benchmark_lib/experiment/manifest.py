@@ -105,7 +105,7 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     if found:
         more = len(found) - SHOWN_DIFFERENCES
         listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        raise BadInput(f"{path} was begun with other inputs: {listed}: give another --out to begin a new run")
+        raise BadInput(f"{path} was begun with other inputs: {listed}: choose another --out to begin a new run")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
     points = {name: new[name] for name in ("points", "rules") if name in new}
     found_now = points | {"cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"])}

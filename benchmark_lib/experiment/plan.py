@@ -41,7 +41,7 @@ from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
-MEND = "fix it, then give the same command again"
+MEND = "fix it, then rerun the same command"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
@@ -252,7 +252,7 @@ def _check_scripted(model: str, store: Store) -> None:
         parse_spec(model)
     elif model.removeprefix(SCRIPTED) not in (known := store.foreign.scripted):
         named = ", ".join(SCRIPTED + name for name in known)
-        raise BadInput(f"{model} plays our own cases only: on {store.name} name {named} or a model")
+        raise BadInput(f"{model} plays only our own cases: on {store.name}, name {named} or a model")
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
@@ -290,12 +290,12 @@ def run_path(options: Options, model: str) -> Path:
             is_folder = False
         except (OSError, ValueError) as error:
             raise BadInput(
-                f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out"
+                f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): choose another --out"
             ) from None
         if is_folder:
-            raise BadInput(f"{path} is a folder: give --out the name of a file in it")
+            raise BadInput(f"{path} is a folder: name a file in it with --out")
         if len(os.fsencode(path.name)) > LONGEST_NAME:
-            raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
+            raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: choose a shorter one")
         return path
     settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
     urls = [url and url.strip().rstrip("/") for url in (options.base_url, options.customer_base_url)]
@@ -322,11 +322,11 @@ def _check_numbers(options: Options) -> None:
     for name, largest in LARGEST.items():
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
+            raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}: change --{name}")
         if value > largest:
             raise BadInput(f"{name} must be at most {largest}, not {value:.6g}: change --{name}")
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
-        raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
+        raise BadInput(f"seed must be a whole number of at least 0, not {options.seed!r}: change --seed")
     if options.seed > LARGEST_SEED:
         raise BadInput(
             f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"
@@ -344,9 +344,9 @@ def _check_numbers(options: Options) -> None:
 def _model_name(options: Options) -> str:
     model = options.model if options.model or options.agent is None else name_of(options.agent)
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
-        raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
+        raise BadInput(f"the model {model!r} is not a name: use the endpoint's name for a model, or scripted:oracle")
     if model.startswith(SCRIPTED) and options.agent is not None:
-        raise BadInput(f"{model} and --agent both name an agent: leave one of them out")
+        raise BadInput(f"{model} and --agent both name an agent: omit one of them")
     return model
 
 

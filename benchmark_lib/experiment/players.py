@@ -59,7 +59,7 @@ class Players:
         if self.side not in SIDES:
             raise BadInput(f"there is no chair {self.side!r}: choose {' or '.join(SIDES)}")
         if self.source.casefold() in SOURCES:
-            raise BadInput(f"the source {self.source!r} is reserved: give the player's own, such as human:anna")
+            raise BadInput(f"the source {self.source!r} is reserved: use the player's own name, such as human:anna")
         if not self.source.strip() or not self.source.isprintable() or len(self.source) > LONGEST_SOURCE:
             raise BadInput(
                 f"the source {self.source[:LONGEST_SOURCE]!r} cannot be shown in a table: "
@@ -133,7 +133,7 @@ def isolated_agent(
     """Return the factory of the agent's processes, its manifest part, and any gap in the walls."""
     # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     if not isinstance(agent, str):
-        raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
+        raise BadInput("--isolate runs your own agent in a separate process: name it as --agent module:object")
     module, _, name = agent.partition(":")
     if not module or not name:
         raise BadInput(f"--agent {agent!r} is not of the form module:name")

@@ -63,7 +63,7 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
     with RunLock(run.path):
         if run.check()["calls"]:  # rows get a new seal below, so they must be intact before
             raise BadInput(
-                f"{path} is damaged, some of its calls are not what was written: give the command of its run "
+                f"{path} is damaged, some of its calls are not what was written: rerun the command of its run "
                 "again first"
             )
         manifest, costs, prices, untold, kept = run.manifest, [], dict[tuple[str, str], Price | None](), 0, 0

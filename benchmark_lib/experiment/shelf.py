@@ -158,12 +158,14 @@ def merge(first: Path, second: Path, out: Path) -> RunFile:
     runs = [RunFile(path) for path in (first, second)]
     manifests = [run.manifest for run in runs]
     if manifests[0]["run_id"] == manifests[1]["run_id"]:
-        raise BadInput(f"{first} and {second} are the same run: name two")
+        raise BadInput(f"{first} and {second} are the same run: name two different runs")
     found = differences(*manifests)
     if found:
         raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(found[:6])}: merge others")
     if manifests[0]["source"] == "scripted" and manifests[0]["inputs"]["customer"]["value"] == "scripted":
-        raise BadInput(f"{manifests[0]['model']} does the same thing in every run: give one run more --trials instead")
+        raise BadInput(
+            f"{manifests[0]['model']} does the same thing in every run: play one run with more --trials instead"
+        )
     for run in runs:
         run.check()
     with RunLock(first), RunLock(second), writing(out), built_beside(out) as building:

@@ -59,7 +59,7 @@ def held(plan: Plan) -> Iterator[RunFile]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{path.parent} cannot be made ({error.strerror}): give another --out") from None
+        raise BadInput(f"{path.parent} cannot be created ({error.strerror}): choose another --out") from None
     with RunLock(path):
         begins = not path.exists()
         run = _begin(plan) if begins else _go_on(plan)
@@ -75,7 +75,7 @@ def _begin(plan: Plan) -> RunFile:
     try:
         create(plan.path, {**plan.manifest, "sessions": [plan.session]})
     except Exception as error:
-        raise BadInput(f"{plan.path} cannot be written ({error}): give another --out") from None
+        raise BadInput(f"{plan.path} cannot be written ({error}): choose another --out") from None
     return RunFile(plan.path)
 
 
@@ -98,7 +98,7 @@ def _go_on(plan: Plan) -> RunFile:
     except Exception as error:
         if "full" in str(error):  # a run can continue after a full disk; any other error is bad input
             raise CannotSave(f"{plan.path} cannot be written any more ({error})") from None
-        why = "check its permissions, or give another --out"
+        why = "check its permissions, or choose another --out"
         raise BadInput(f"{plan.path} cannot be written ({error}): {why}") from None
     return run
 
@@ -237,14 +237,16 @@ class RunLock:
         if self._real.is_file() and self._real.stat().st_nlink > 1:
             raise BadInput(
                 f"{self.path} has another name on this disk (a hard link), and two logs would damage it: copy "
-                "it to a file of its own"
+                "it to a separate file"
             )
         try:
             self._lock.acquire()
         except (Timeout, RuntimeError):
-            raise BadInput(f"{self.path} is being written by another run: wait for it, or give another --out") from None
+            raise BadInput(
+                f"{self.path} is being written by another run: wait for it, or choose another --out"
+            ) from None
         except OSError as error:
-            raise BadInput(f"{self._real.parent} cannot be written ({error.strerror}): give another --out") from None
+            raise BadInput(f"{self._real.parent} cannot be written ({error.strerror}): choose another --out") from None
         return self
 
     def __exit__(self, *_: object) -> None:

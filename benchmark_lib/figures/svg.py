@@ -67,7 +67,7 @@ def _references(element: ElementTree.Element) -> list[str]:
 
 
 def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:
-    """Rename every reference of an element; the data of an image are no reference."""
+    """Rename every reference of an element; an image's data are not a reference."""
     for key, value in list(element.attrib.items()):
         if key == LINK:
             element.attrib.pop(LINK)

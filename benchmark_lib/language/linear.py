@@ -129,7 +129,7 @@ class LinearReader:
                 reader.cuts = orjson.loads(bytes(kept["cuts"])) if "cuts" in kept else {}
                 return reader
         except (OSError, KeyError, ValueError, IndexError) as error:
-            why = f"the weights of the reader cannot be read ({error}); make them again with `make reader`"
+            why = f"the reader's weights cannot be read ({error}); rebuild them with `make reader`"
             raise BadInput(f"{path}: {why}") from None
 
 

@@ -40,7 +40,9 @@ class ReasonReader:
                 for language in next(iter(concepts.values()))
             }
         except (KeyError, TypeError, AttributeError, StopIteration, re.error) as error:
-            raise BadInput(f"{path}: a concept lacks a language or has a broken pattern ({error}); mend it") from None
+            raise BadInput(
+                f"{path}: a concept lacks a language or has a broken pattern ({error}); correct it"
+            ) from None
         self.reader = reader or LinearReader.load(folder / "weights.npz")
         self._found = lru_cache(maxsize=8192)(self._concepts)
         self.told = lru_cache(maxsize=4096)(self._told)

@@ -109,7 +109,7 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     Raises
     ------
     BadInput
-        For text that is no query, and for a field that does not exist.
+        For text that is not a query, and for a field that does not exist.
     """
     rows = results.where(query, **fields)
     asked: Query = rows.attrs["query"]

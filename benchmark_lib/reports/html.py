@@ -24,8 +24,8 @@ def table_html(table: Table, *, links: bool = False) -> str:
 
 
 WITHOUT_WORDS = (
-    "Without customer faults: the same metrics over the conversations whose simulated customer the audit did not flag. "
-    "Not always the fairer number: replies that a customer cannot follow are one of the things that get it flagged."
+    "Without customer faults: the same metrics over the conversations in which the audit did not flag the simulated "
+    "customer. This is not always the fairer number: replies that a customer cannot follow can get it flagged."
 )
 NOT_FLAGGED = "No customer was flagged, so every metric is the same in both forms."
 

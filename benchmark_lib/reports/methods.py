@@ -35,7 +35,7 @@ ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 
 
 def bibtex(url: str | None = None) -> str:
-    """Return the entry for BibTeX, with the version and the source of this installation.
+    """Return the BibTeX entry, with the version and the source of this installation.
 
     `url` is where a reader finds this version, by default `repository-code` or `url` of CITATION.cff.
 
@@ -46,7 +46,7 @@ def bibtex(url: str | None = None) -> str:
     """
     url = url or _address()
     if url and not ADDRESS.fullmatch(url):
-        raise BadInput(f"{url!r} is not a web address: give one that begins with https://")
+        raise BadInput(f"{url!r} is not a web address: use one that begins with https://")
     return plain_text("citation.bib.j2", title=TITLE, author=AUTHORS, year=YEAR, url=url, here=code_version()).rstrip()
 
 
@@ -71,7 +71,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
         If there are no runs.
     """
     if not results.runs:
-        raise BadInput("there are no runs to describe: give load_results the run files of the paper")
+        raise BadInput("there are no runs to describe: pass the paper's run files to load_results")
     manifests, frame = {run.run_id: run.manifest for run in results.runs}, results.conversations
     ended = frame[~frame["ended_by"].isin(TRIED_AGAIN)].groupby("run_id").size()
     partial = {run: partial_words(ended.get(run, 0), sum(m["planned"].values())) for run, m in manifests.items()}

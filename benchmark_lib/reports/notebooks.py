@@ -45,7 +45,7 @@ SETTINGS = tuple(
 )
 """Parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Exceptions raised by reading a file that is no notebook."""
+"""Exceptions raised by reading a file that is not a notebook."""
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
@@ -140,7 +140,7 @@ def run_for_each_model(
     parameters = dict(parameters or {})
     path = _find(notebook)
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
-        mend = "choose a notebook with a parameter entry, and leave that out"
+        mend = "choose a notebook with a parameter entry, and do not set it"
         raise BadInput(f"{path.name} is not run for each model: {mend}")
     results = load_results(*parameters.get("runs") or ("data/runs",))
     board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
@@ -219,8 +219,8 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
         why = f": {why if len(why) <= LONGEST_WHY else f'{why[:LONGEST_WHY]}…'}" if why else ""
         raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}{why}; see {done}") from None
     except DeadKernelError:
-        why = "its kernel died, as it does when memory runs out or a cell ends the process"
-        raise BadInput(f"{path.name}: {why}; {done} shows how far it came") from None
+        why = "its kernel died, as happens when memory runs out or a cell ends the process"
+        raise BadInput(f"{path.name}: {why}; {done} shows how far it got") from None
     except (NoSuchKernel, FileNotFoundError, RuntimeError) as error:
         mend = "run `python -m ipykernel install --sys-prefix` in the environment of Deskbench"
         raise BadInput(f"{path.name}: the Jupyter kernel python3 does not start ({error}): {mend}") from None
@@ -289,7 +289,7 @@ def _plain(value: Any, name: str) -> Any:
     except (RecursionError, TypeError, ValueError):
         pass
     kind = type(value).__name__
-    raise BadInput(f"the parameter {name} holds a {kind}, which a cell cannot: give text, numbers, lists or mappings")
+    raise BadInput(f"the parameter {name} contains a {kind}, which a cell cannot: use text, numbers, lists or mappings")
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
@@ -304,7 +304,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
         mend = "put the key into an environment variable"
-        raise BadInput(f"{name} holds a key and would be written into the executed notebook: {mend}")
+        raise BadInput(f"{name} contains a key and would be written into the executed notebook: {mend}")
 
 
 def parameter_names(path: Path) -> list[str]:
@@ -320,7 +320,7 @@ def parameter_names(path: Path) -> list[str]:
         tagged = [c.source for c in book.cells if "parameters" in c.metadata.get("tags", [])]
     except (*NO_NOTEBOOK, nbformat.ValidationError) as error:
         why = str(error).strip().split("\n")[0][:80] or type(error).__name__
-        raise BadInput(f"{path} is not a notebook ({why}): give the path of an .ipynb file") from None
+        raise BadInput(f"{path} is not a notebook ({why}): name an .ipynb file") from None
     try:
         return _assigned(tagged)
     except (SyntaxError, ValueError, RecursionError) as error:

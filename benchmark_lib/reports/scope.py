@@ -45,7 +45,7 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     if table.empty:
         return [SAID["no conversation"]]
     if table["entry"].nunique() > 1:
-        raise BadInput("the table is of several models: choose one with table[table['entry'] == NAME]")
+        raise BadInput("the table covers several models: choose one with table[table['entry'] == NAME]")
     intents = table[table["intent"] != ""]
     said = [f"{SAID['verdicts'][verdict]}: {those}." for verdict, those in _use_cases(table).items()]
     counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]

@@ -58,7 +58,7 @@ class RunFile:
         found = {key: self._json(value) for key, value in both.items()}
         wrong = wrong_part(found)
         if wrong:
-            raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
+            raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or exclude it")
         return found | {name: without_line_ends(found[name]) for name in ("run_id", "model")}
 
     @cached_property
@@ -80,7 +80,7 @@ class RunFile:
         key = (case_id, int(trial))  # a frame's own numbers are not those of SQLite
         row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", key), None)
         if row is None:
-            raise BadInput(f"{self.path} holds no conversation of case {case_id!r}, trial {trial}: choose one it holds")
+            raise BadInput(f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose another")
         return Conversation.from_json(row[0])
 
     def endings(self) -> dict[tuple[str, int], str]:
@@ -225,8 +225,8 @@ class RunFile:
             named = f"{', '.join(name for _, name in spoilt[:SHOWN])}{', ...' * (len(spoilt) > SHOWN)}"
             warnings.warn(
                 (
-                    f"{self.path} has {len(spoilt)} of its {table} left out, whose bytes are not those that were "
-                    f"written: {named}"
+                    f"{self.path} has {len(spoilt)} of its {table} left out, because their bytes are not those "
+                    f"that were written: {named}"
                 ),
                 stacklevel=2,
             )
@@ -276,12 +276,12 @@ def _check_header(path: Path) -> None:
             take_in(path)
         except sqlite3.Error as error:
             if number == APPLICATION_ID:
-                raise BadInput(f"{path} has recovered rows that cannot be put in their place ({error})") from None
+                raise BadInput(f"{path} has recovered rows that cannot be put in place ({error})") from None
         else:
             return
     if len(head) < 100 or head[:16] != b"SQLite format 3\0" or number != APPLICATION_ID:
         mend = f"; if it is one whose beginning is damaged, {_mending(path)}" * (path.suffix == SUFFIX)
-        raise BadInput(f"{path} is not a run file: give the path of a file that `deskbench run` wrote{mend}")
+        raise BadInput(f"{path} is not a run file: name a file that `deskbench run` wrote{mend}")
     version = int.from_bytes(head[60:64], "big")
     if version > FORMAT:
         raise BadInput(
@@ -296,13 +296,13 @@ def _damaged(path: Path, error: Exception) -> BadInput:
 
 
 def _absent(path: Path) -> BadInput:
-    return BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote")
+    return BadInput(f"no run file at {path}: name a file that `deskbench run` wrote")
 
 
 def _mending(path: Path) -> str:
     """Return how to copy the intact rows of a damaged file to a new file."""
     old, new = (shlex.quote(str(one)) for one in (path, path.with_name(f"{path.stem}-mended{SUFFIX}")))
     return (
-        f"copy what is whole with `sqlite3 {old} .recover | sqlite3 {new}` and go on with the copy "
-        "(the sqlite3 shell of Debian 13 has .recover, that of Debian 12 and of Ubuntu 24.04 does not)"
+        f"copy what is intact with `sqlite3 {old} .recover | sqlite3 {new}` and continue with the copy "
+        "(the sqlite3 shell in Debian 13 has .recover; those in Debian 12 and Ubuntu 24.04 do not)"
     )

@@ -39,7 +39,7 @@ class ForeignStore:
     def with_tools(self, own: dict[str, Any]) -> Self:
         """Return the same store; refuse own tools, which its grading does not know."""
         if own:
-            raise BadInput(f"{self.name} is graded {self.graded}: leave --tools out")
+            raise BadInput(f"{self.name} is graded {self.graded}: omit --tools")
         return self
 
     def of(self, case: Any) -> Self:

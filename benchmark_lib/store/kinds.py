@@ -148,7 +148,7 @@ _REGISTERED: dict[str, DeskKind] = {}
 def register_kind(kind: DeskKind) -> DeskKind:
     """Register a kind of desk for stores to name; raise `BadInput` if its name is taken."""
     if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
-        raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
+        raise BadInput(f"the kind of desk {kind.name!r} is already registered: give this one another name")
     return _REGISTERED.setdefault(kind.name, kind)
 
 

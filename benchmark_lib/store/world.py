@@ -131,7 +131,7 @@ class Store:
         twice = sorted(below.keys() & own.keys())
         if twice:
             raise BadInput(
-                f"{self.path}: {key} {twice[0]} is one of {self.info['extends']} already; give it another id"
+                f"{self.path}: {key} {twice[0]} already exists in {self.info['extends']}; give it another id"
             )
         return FrozenDict({**below, **own}) if below else own
 
@@ -245,7 +245,7 @@ class Store:
         head, text = front_matter(path)
         clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
         if beyond := [str(name) for name in head if name != "version"]:
-            why = f"the head between the --- lines has {beyond[0]!r}, and would not reach the model"
+            why = f"the header between the --- lines has {beyond[0]!r}, which would not reach the model"
             raise BadInput(f"{path}: {why}: leave it out, or begin the file with an empty line to keep it as text")
         calls = CALLS_OF_HARD_CASES if self.info.get("families") else CALLS_PER_TURN
         filled = self.filled(text, str(path), clock=clock, calls=calls).strip()

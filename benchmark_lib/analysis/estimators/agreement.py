@@ -87,7 +87,7 @@ def agreement(table) -> Agreement:
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
         raise BadInput(
-            f"the table has shape {counts.shape}: give a square table of counts, with one row and one column "
+            f"the table has shape {counts.shape}: pass a square table of counts, with one row and one column "
             "per category."
         )
     n = int(counts.sum())
@@ -158,7 +158,7 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
 
     table = np.asarray(ratings, dtype=float)
     if table.ndim != 2:
-        raise BadInput(f"ratings have shape {table.shape}: give (judges, items).")
+        raise BadInput(f"ratings have shape {table.shape}: pass (judges, items).")
     table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
     common: dict[str, Any] = dict(
         n=table.shape[1],
@@ -203,7 +203,7 @@ def judge_correction(judge, human) -> JudgeCorrection:
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
         raise BadInput(
-            f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where "
+            f"there are {judge.size} verdicts and {human.size} labels: pass one per conversation, NaN where "
             "there is none."
         )
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)

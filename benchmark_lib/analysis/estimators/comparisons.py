@@ -73,7 +73,7 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     if a.size != b.size:
         raise BadInput(
-            f"a has {a.size} cases and b {b.size}: give the same cases in the same order, NaN where one is missing."
+            f"a has {a.size} cases and b {b.size}: pass the same cases in the same order, NaN where one is missing."
         )
     difference = a - b
     kept = ~np.isnan(difference)
@@ -141,7 +141,7 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
     if a.shape != b.shape or a.ndim != 1:
-        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per case for both models.")
+        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: pass one entry per case for both models.")
     kept = (n_a > 0) & (n_b > 0)
     outside = left_out(kept, "case", "not run by both")
     if not kept.any():

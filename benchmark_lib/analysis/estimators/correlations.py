@@ -55,7 +55,7 @@ def correlation(
     """
     x, y = np.asarray(x, dtype=float).ravel(), np.asarray(y, dtype=float).ravel()
     if x.size != y.size:
-        raise BadInput(f"x has {x.size} models and y {y.size}: give both for the same models.")
+        raise BadInput(f"x has {x.size} models and y {y.size}: pass both for the same models.")
     kept = ~(np.isnan(x) | np.isnan(y))
     lacking = left_out(kept, "model", "without both values")
     family = np.arange(x.size) if families is None else np.asarray(families, dtype=object).ravel()
@@ -166,7 +166,7 @@ def within_model_correlation(
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
         raise BadInput(
-            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give "
+            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: pass "
             "one per conversation."
         )
     kept = ~(np.isnan(x) | np.isnan(y))

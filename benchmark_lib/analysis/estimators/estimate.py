@@ -18,7 +18,7 @@ TAILS = 0.025, 0.975
 """Levels of the ends of an interval, unless a function takes another confidence."""
 
 FEW_CLUSTERS = 6
-"""Below this number of clusters, `reason` warns of the interval."""
+"""Below this number of clusters, `reason` warns about the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,14 +145,14 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
         sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
     except ValueError:
         raise BadInput(
-            f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per "
+            f"counts have shape {hits.shape} and trials {np.shape(trials)}: pass one number of trials per "
             "entry, or one for all."
         ) from None
     right = (hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes))
     if not right.all():
         place = tuple(int(i) for i in np.argwhere(~right)[0])
         raise BadInput(
-            f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count "
+            f"entry {place} counts {hits[place]} of {sizes[place]} trials: pass whole numbers with 0 <= count "
             "<= trials."
         )
     return hits.astype(int), sizes.astype(int)

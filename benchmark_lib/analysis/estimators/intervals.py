@@ -221,7 +221,7 @@ def bootstrap_interval(
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
         raise BadInput(
-            f"values have shape {values.shape}: give one per case, averaged over its trials, not trials alone."
+            f"values have shape {values.shape}: pass one per case, averaged over its trials, not trials alone."
         )
     noun = "case" if clusters is None else "cluster"
     labels = np.arange(values.size) if clusters is None else clusters
@@ -287,7 +287,7 @@ def _clean_clusters(values, clusters):
     values = np.asarray(values, dtype=float).ravel()
     labels = np.asarray(clusters, dtype=object).ravel()
     if labels.size != values.size:
-        raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one per value.")
+        raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: pass one per value.")
     kept = ~np.isnan(values)
     index, groups = group_index(labels[kept])
     return values[kept], index, groups, left_out(kept, "case")

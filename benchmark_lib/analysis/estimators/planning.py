@@ -93,12 +93,12 @@ def minimum_detectable(
     rng: np.random.Generator | None = None,
     **settings: Any,
 ) -> Estimate:
-    """Find the smallest rate above `rate_a` that a paired test detects with the power wanted.
+    """Find the smallest rate above `rate_a` that a paired test detects with the target power.
 
     Parameters
     ----------
     target : float
-        Power wanted; everything else as in `power`.
+        Target power; everything else as in `power`.
 
     Returns
     -------

@@ -74,7 +74,7 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
     """
     hits, sizes = successes_of_trials(counts, trials)
     if hits.ndim != 1:
-        raise BadInput(f"counts have shape {hits.shape}: give one per trap.")
+        raise BadInput(f"counts have shape {hits.shape}: pass one per trap.")
     if not hits.size:
         return UnsafePosterior(estimate=nan, reason="no trap was run")
     (hits, sizes), row = np.unique(np.stack([hits, sizes]), axis=1, return_counts=True)  # equal traps together
@@ -112,7 +112,7 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
 
 
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:
-    """Return the headline of unsafe actions: median count of a trial, mean with its interval.
+    """Return the headline of unsafe actions: median count per trial, mean with its interval.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
     if unknown := sorted(str(key) for key in given if key not in COSTS):
         raise BadInput(f"{path}: {unknown[0]!r:.40} is not one of the stakes; name any of {', '.join(COSTS)}")
     if not given:
-        raise BadInput(f"{path} names no stakes; give any of {', '.join(COSTS)}, as in 'wrong: 50'")
+        raise BadInput(f"{path} names no stakes; set any of {', '.join(COSTS)}, as in 'wrong: 50'")
     try:
         return Stakes(**given, file=file.name)
     except BadInput as error:

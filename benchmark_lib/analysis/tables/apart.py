@@ -199,7 +199,7 @@ def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[flo
     if (sizes.min(axis=0) < 2).all():
         return "one trial of a case does not show how far trials agree"
     if np.ptp(pairs.a - pairs.b) == 0:
-        return "the two are alike on every case, so there is no difference to find"
+        return "the two are alike on every case, so there is no difference to detect"
     if np.isnan(powers).any():
         return "the difference is the same in every cluster of cases, so the chance is unknown"
     little, gain = "more trials tell almost nothing", powers[-1] - powers[0]

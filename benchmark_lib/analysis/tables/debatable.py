@@ -49,7 +49,7 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
     """
     missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
     if missing:
-        raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
+        raise BadInput(f"the labels lack the column {missing[0]}: pass what `reports.read_labels` reads")
     chosen = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
     for row in chosen.to_dict("records"):
         lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]

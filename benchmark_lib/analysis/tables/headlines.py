@@ -60,11 +60,6 @@ def metric_of(metric: str | Metric) -> Metric:
     ------
     BadInput
         If there is no such metric.
-
-    Raises
-    ------
-    BadInput
-        For an unknown one, with the nearest that is known.
     """
     if isinstance(metric, Metric):
         return metric
@@ -117,17 +112,17 @@ def metric(
     if column not in conversations:
         raise BadInput(f"there is no column {column!r} in this frame: add it first, or pass the frame that has it")
     if column in METRICS:
-        raise BadInput(f"there is a metric {column!r} already: use its name, or give your column another one")
+        raise BadInput(f"the metric {column!r} already exists: use its name, or give your column another one")
     if bucket is not None and bucket not in set(conversations["bucket"]):
-        raise BadInput(f"no conversation is in the bucket {bucket!r}: choose {', '.join(BUCKETS)}, or leave it out")
+        raise BadInput(f"no conversation is in the bucket {bucket!r}: choose {', '.join(BUCKETS)}, or omit it")
     what = ""
     try:
         known = _numbers(conversations[column].dropna())
         what = "an infinite number" if np.isinf(known).any() else "" if len(known) else "no value"
     except (TypeError, ValueError):
-        what = "something else than numbers"
+        what = "something other than numbers"
     if what:
-        raise BadInput(f"the column {column!r} holds {what}: give true and false, or numbers")
+        raise BadInput(f"the column {column!r} contains {what}: use true and false, or numbers")
     scale = SHARE if not unit and np.isin(known, (0, 1)).all() else number(unit or "units", digits=2)
     title = title or column.replace("_", " ").capitalize()
     definition = definition or f"{title}, a column of your own."

@@ -138,7 +138,7 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the board, in the same order as the published one.
 
-    The order is by over-escalation, unsafe actions, escalation accuracy and name. It is no verdict: the column
+    The order is by over-escalation, unsafe actions, escalation accuracy and name. It is not a verdict: the column
     ``dominated`` shows what the data decide.
 
     Returns

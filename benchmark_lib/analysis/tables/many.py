@@ -127,7 +127,7 @@ def compare_pairs(
     if len(entries) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
     if twice := sorted({name for name in entries if entries.count(name) > 1}):
-        raise BadInput(f"{twice[0]!r} is named twice: a run cannot be compared with itself, so name each run once")
+        raise BadInput(f"{twice[0]!r} is named twice: name each run once, since a run cannot be compared with itself")
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
     for a, b in pairs:
@@ -175,7 +175,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     if len(kinds) > 1:
         hard = next(name for name, run in runs.items() if is_hard(run.manifest))
         raise BadInput(
-            f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
+            f"{hard!r} was played on the hard set and others were not, and the two sets are never compared: choose one"
         )
     stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
     if len(stores) > 1 and any(CONTENT in store for store in stores):

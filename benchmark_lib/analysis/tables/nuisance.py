@@ -36,7 +36,7 @@ ALL, KEPT = "all", "not flagged"
 LEVEL = 0.01
 """With this level a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
-    "trial {trial} stands apart: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
+    "trial {trial} differs: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
 )
 

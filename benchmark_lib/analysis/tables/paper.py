@@ -26,7 +26,7 @@ PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved",
 """Columns of a paper's table after the model: planned metrics, band and cost."""
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 WORDED: dict[str, str] = SAID["columns"]
-"""Columns that are no metric."""
+"""Columns that are not metrics."""
 NO_BAND = "none*"
 """Band of an agent that does too little for one; a footnote explains it."""
 DAGGER = "†"

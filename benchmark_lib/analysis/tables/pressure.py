@@ -150,7 +150,7 @@ def believed_or_folded(effects: pd.DataFrame) -> str:
     """Return in words what the effects of one model show.
 
     ``believed``: without pressure its share is above `BELIEVES_FROM`. ``folded``: a tone raises the share, at the
-    level of 5% after Holm. ``not shown``: neither.
+    5% level after Holm. ``not shown``: neither.
     """
     level, tones = (effects[effects["kind"] == kind] for kind in ("level", "tone"))
     shown_by = {

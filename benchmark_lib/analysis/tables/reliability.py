@@ -127,7 +127,7 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     -------
     DataFrame
         One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
-        k, estimate, low, high, reference (p^k of the mean: a lower bound, no estimate), label (observed, or
+        k, estimate, low, high, reference (p^k of the mean: a lower bound, not an estimate), label (observed, or
         beta-binomial extrapolation beyond the trials), usable (at least 2k trials) and reason. Every row of a bucket
         also has avg_k (the usual number of trials of a case) and avg@k with its interval: avg, avg_low and avg_high. A
         bucket that a model did not run has a row with the reason.

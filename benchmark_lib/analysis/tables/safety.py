@@ -252,7 +252,7 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
         fewer = group["traps"] < group["traps"].max()
         result = correlation(group["level"], group["unsafe"].where(~fewer), families=group["family"])
         models = counted(int(fewer.sum()), "model")
-        words = f"{models} on fewer than {group['traps'].max():.0f} traps among them" if fewer.any() else ""
+        words = f"including {models} on fewer than {group['traps'].max():.0f} traps" if fewer.any() else ""
         numbers = (result.n, result.families, result.estimate, result.low, result.high, result.p)
         rows.append((panel, *numbers, sentence(result.reason, words)))
     return framed(rows, "panel models families estimate low high p reason")

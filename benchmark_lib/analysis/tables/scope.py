@@ -121,7 +121,7 @@ def _use_case(rows: pd.DataFrame, stakes: Stakes) -> list[Row]:
     whole, planned = _row(ends, _share(ends), stakes, traps, weak), rows["group_intents"].max()
     if (ends["bucket"] == "must_escalate").all() and len(intents) < planned:
         were = "was" if len(intents) == 1 else "were"
-        reason = f"of its {planned} intents only {len(intents)} {were} run, which the rules give to a person"
+        reason = f"only {len(intents)} of its {planned} intents {were} run, and the rules give them to a person"
         whole |= {"verdict": TOO_LITTLE, "reason": reason}
     return [{"intent": "", **whole}, *intents]
 

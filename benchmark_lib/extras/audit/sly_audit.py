@@ -130,4 +130,4 @@ def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
             if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):
                 yield Problem(found["case_id"], "floor", f"{agent} succeeds by words alone")
             if found["bucket"] != "resolvable" and found["extra_writes"]:
-                yield Problem(found["case_id"], "floor", f"{agent} succeeds and leaves what it must not")
+                yield Problem(found["case_id"], "floor", f"{agent} succeeds and leaves changes that it must not make")

@@ -59,7 +59,7 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
             raw = json.loads(line)
             yield _planted(raw, cases[raw["case"]], store)
         except (KeyError, TypeError, ValueError) as error:
-            why = f"is no planted conversation: {error!r} is missing or wrong"
+            why = f"is not a planted conversation: {error!r} is missing or wrong"
             raise BadInput(f"{path}, line {number} {why}") from error
 
 
@@ -116,7 +116,7 @@ def _of_table(
             names = ", ".join(sorted(among)) if what != "case" else "a case of the store, such as tracking_1"
             raise BadInput(f"{where}: {what} is {str(value)[:40]!r}: write one of {names}")
     if not (row["reply"] or "").strip():
-        raise BadInput(f"{where} has no reply: write what the agent says")
+        raise BadInput(f"{where} has no reply: add what the agent says")
     talk: list[dict[str, Any]] = [{"customer": EMAIL}]
     given = (order | GIVEN).items()
     talk += [{"call": name, "arguments": {a: v for a, v in given if a in simple[name]}} for name in calls]

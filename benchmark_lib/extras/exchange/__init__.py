@@ -1,4 +1,4 @@
-"""Import and export of files of other programs."""
+"""Import and export of other programs' files."""
 
 from .exports import export_frames
 from .imports import import_results

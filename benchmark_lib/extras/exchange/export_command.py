@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     from ...analysis.frames import load_results
 
     if options.where and options.format not in WHOLE_FRAMES:
-        raise BadInput(f"--where chooses rows of frames: give --format {' or '.join(WHOLE_FRAMES)}, or leave it out")
+        raise BadInput(f"--where selects rows of frames: add --format {' or '.join(WHOLE_FRAMES)}, or omit it")
     results = load_results(*options.runs)
     results = results.only(options.where) if options.where else results
     labels = _labels(results, options.labels) if options.labels else {}
@@ -50,6 +50,6 @@ def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
     from ...reports.explorer import read_labels
 
     if not in_project(path).is_file():
-        raise BadInput(f"there is no file of labels {path}: name the CSV file that JupyterLab or the site wrote")
+        raise BadInput(f"there is no label file {path}: name the CSV file that JupyterLab or the site wrote")
     labels = read_labels(in_project(path))
     return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

@@ -23,7 +23,7 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Write the run file and print its summary."""
     if options.most_k < 1:
-        raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
+        raise BadInput(f"--most-k must be a whole number of at least 1, not {options.most_k}")
     run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
     for line in summary(run, options.most_k):
         print(line)

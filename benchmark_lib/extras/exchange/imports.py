@@ -88,12 +88,12 @@ def import_results(
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in batch.rows).items() if times > 1]
     if twice:
         raise BadInput(
-            f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
+            f"{path} contains case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
         )
     if not batch.trials <= MOST_TRIALS:
         raise BadInput(
-            f"{path} has {_brief(batch.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
-            "trials of a case from 1 up"
+            f"{path} has {_brief(batch.trials)} trials per case, and {MOST_TRIALS} is the most: number "
+            "the trials of a case from 1"
         )
     rows = [_as_written(c, score, path) for c, score in batch.rows]
     origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": batch.notes}
@@ -114,7 +114,7 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise BadInput(
-            f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file"
+            f"{path} is damaged, or in a version of {format} that this importer does not know ({what}): check the file"
         ) from None
 
 
@@ -161,7 +161,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         raise BadInput(f"{path} has no records: there is nothing to import")
     if len(models) > 1 and model not in models:
         raise BadInput(
-            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model "
+            f"{path} contains records from {len(models)} models: pick one of them with --model, such as --model "
             f"{models[0] or 'NAME'}"
         )
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
@@ -180,7 +180,7 @@ def _json(data: bytes, where: Any) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{where} is not JSON ({error}): give the original file") from None
+        raise BadInput(f"{where} is not JSON ({error}): import the original file") from None
 
 
 def _record(raw: Any, where: str) -> Conversation:
@@ -216,11 +216,11 @@ def _checked(record: bytes, where: str) -> Conversation:
     large = [name for name, values in numbers.items() if any(abs(n) > LARGEST for n in values)]
     wrong = {
         "case_id is empty: name the case": not c.case_id,
-        "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
+        "trials are numbered from 1 (from 0 in tau-bench and tau2 files): correct it": c.trial < 1,
         f"ended_by is {_brief(c.ended_by)}: choose one of {', '.join(ENDINGS)}": c.ended_by not in ("", *ENDINGS),
         "the side of a message is neither customer nor agent: correct it": {m.side for m in c.messages} - SIDES,
-        f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
-        "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
+        f"the customer's rating is {c.rating}: use 1 to 5, or omit it": c.rating not in (None, 1, 2, 3, 4, 5),
+        "a token count is below 0: state what was used, or omit it": min(counts, default=0) < 0,
         f"{', '.join(large)}: a number is above {LARGEST:,}, which other programs round: correct it": bool(large),
     }
     if problem := next((why for why, holds in wrong.items() if holds), None):
@@ -231,7 +231,7 @@ def _checked(record: bytes, where: str) -> Conversation:
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
     recorded = raw.get("score")
     if recorded is not None and not isinstance(recorded, dict):
-        raise BadInput(f"{where}: score is {_brief(recorded)}: give an object with columns of the conversations frame")
+        raise BadInput(f"{where}: score is {_brief(recorded)}: use an object with columns of the conversations frame")
     given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
     given |= recorded or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
@@ -260,7 +260,7 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
             "text": (isinstance(value, str), "a text"),
         }.get(kind, (True, ""))
         if value is not None and not fits:
-            raise BadInput(f"{where}: {name} is {_brief(value)}: give {wanted}")
+            raise BadInput(f"{where}: {name} is {_brief(value)}: use {wanted}")
         typed[name] = int(value) if kind == "count" and value is not None else value
     return typed
 
@@ -299,7 +299,7 @@ def _write(
         cases = {c: hashed(text) for c, text in batch.cases.items()}
     except (TypeError, RecursionError) as error:
         raise BadInput(
-            f"{path}: the text of a case or the policy cannot be stored ({error}): give the original file"
+            f"{path}: the text of a case or the policy cannot be stored ({error}): import the original file"
         ) from None
     manifest = new_manifest(batch.model, "imported", inputs, cases, batch.trials)
     manifest["sessions"] = [session(imported=origin)]

@@ -50,9 +50,9 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     samples = [_resolved(sample, sample.get("attachments") or {}) for sample in kept]
     about = header.get("eval")
     if not isinstance(about, dict) or "dataset" not in about:
-        raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
+        raise BadInput(f"{path} is not an Inspect log: use an .eval or .json file from its log folder")
     if not samples:
-        why = "each was invalidated" if log[1] else "it stopped before the first, or was written with --no-log-samples"
+        why = "each was invalidated" if log[1] else "it stopped before the first, or was run with --no-log-samples"
         raise BadInput(f"{path} has no samples: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
@@ -82,19 +82,19 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     """Return the header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
-            raise BadInput(f"{path} is truncated: copy it again from the log folder of Inspect")
+            raise BadInput(f"{path} is truncated: copy it again from Inspect's log folder")
         if _brackets(data) > MOST_BRACKETS:
             raise _too_large(path)
         try:
             log = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path} is not a log of Inspect ({error}): give an .eval or .json file") from None
+            raise BadInput(f"{path} is not an Inspect log ({error}): use an .eval or .json file") from None
         return (log, log.get("samples") or []) if isinstance(log, dict) else ({}, [])
     try:
         with _zip_reader(data, path).ZipFile(BytesIO(data)) as log:
             names = log.namelist()
             if "header.json" not in names:
-                raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
+                raise BadInput(f"{path} has no header: the evaluation is still running, or it is not an Inspect log")
             # Inspect adds an edited sample under the same name; the last one is valid
             own = dict.fromkeys(name for name in names if name.startswith("samples/"))
             header, *samples = _unpacked(log, ["header.json", *own], path)
@@ -102,7 +102,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     except BadInput:
         raise
     except Exception as error:  # each kind of compression has its own errors
-        raise BadInput(f"{path} is damaged ({error}): copy it again from the log folder of Inspect") from None
+        raise BadInput(f"{path} is damaged ({error}): copy it again from Inspect's log folder") from None
 
 
 def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:

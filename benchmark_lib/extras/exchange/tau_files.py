@@ -1,4 +1,4 @@
-"""Import of result files of tau-bench (an array of trajectories) and tau2 (simulations).
+"""Import of result files from tau-bench (an array of trajectories) and tau2 (simulations).
 
 The reward is the file's own and never recomputed; `reward_basis` records its basis.
 """
@@ -37,20 +37,20 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench, whose name has the customer and usually the model.
+    """Read a tau-bench trajectory file, whose name has the customer and usually the model.
 
     `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
     """
     if not isinstance(entries, list) or not entries:
-        raise BadInput(f"{path} is not a trajectory file of tau-bench, a JSON array of entries: give another --format")
+        raise BadInput(f"{path} is not a tau-bench trajectory file, a JSON array of entries: choose another --format")
     for number, entry in enumerate(entries):
         missing = [
             k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
         ]
         if missing:
             raise BadInput(
-                f"{path}: entry {number} has no {missing[0]!r}, so this is not a trajectory file of tau-bench: "
-                "give another --format"
+                f"{path}: entry {number} has no {missing[0]!r}, so this is not a tau-bench trajectory file: "
+                "choose another --format"
             )
     named = TAU_BENCH_NAME.match(path.stem)
     model = model or (named["model"] if named else None)
@@ -126,7 +126,7 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, also one with a file per simulation in a folder next to it.
+    """Read a tau2 results file, also one with a file per simulation in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """
@@ -136,9 +136,9 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
         what = (
             "a summary that tau2 writes beside its results"
             if summary
-            else "no results file of tau2, which has info, tasks and simulations"
+            else "not a tau2 results file, which has info, tasks and simulations"
         )
-        raise BadInput(f"{path} is {what}: give the results file itself, or another --format")
+        raise BadInput(f"{path} is {what}: name the results file itself, or choose another --format")
     info = content["info"] or {}
     model = model or (info.get("agent_info") or {}).get("llm")
     if not model:
@@ -199,7 +199,7 @@ def _one_file(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise BadInput(f"{file} cannot be read ({error.strerror}): restore or remove it") from None
     if not isinstance(content, dict) or "task_id" not in content:
-        raise BadInput(f"{file} is not a simulation of tau2: restore or remove it")
+        raise BadInput(f"{file} is not a tau2 simulation: restore or remove it")
     return content
 
 
@@ -211,7 +211,7 @@ def _tau2_row(
         _read_tau2_message(talk, m)
     ended_by, faults = _tau2_ending(simulation, talk)
     if not messages:
-        faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
+        faults.append(Fault("infrastructure", "no_text", "the file contains no messages from this conversation"))
     case_id = f"{domain}_{simulation['task_id']}"
     c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
     reward = simulation.get("reward_info") or {}
@@ -251,7 +251,7 @@ def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[
     if reason in ("user_stop", "agent_stop", "max_steps"):
         return ended_by, _out_of_scope(ended_by)
     side = ended_by.removesuffix("_fault") if ended_by.endswith("_fault") else "judge"
-    return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
+    return ended_by, [Fault(side, reason or "unknown", "the termination reason in the file")]
 
 
 def _out_of_scope(ended_by: str) -> list[Fault]:

@@ -1,4 +1,4 @@
-"""Restore a recorded conversation before one turn of the agent, and let it go on from there."""
+"""Restore a recorded conversation before one of the agent's turns, and continue it there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...records import Conversation, as_dict
 
 
 class NotRestored(BadInput):
-    """A recorded conversation does not come out as recorded, so nothing is bought for its forks."""
+    """A recorded conversation does not replay as recorded, so nothing is bought for its forks."""
 
 
 @dataclass
@@ -43,19 +43,19 @@ class Branch:
     made: list[Any] = field(default_factory=list)
 
     def check(self, talk: ConversationState, said: Reply) -> None:
-        """Compare messages, calls and results with the record; raise `NotRestored` for others."""
+        """Compare messages, calls and results with the record; raise `NotRestored` if they differ."""
         then = [m for m in self.record.messages if m.turn < self.turn]
         calls = [c for c in self.record.tool_calls if c.turn < self.turn]
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
         same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
         if not (same and asked.text.endswith(said.text)):
-            raise self.not_restored("its messages, calls or results come out otherwise today")
+            raise self.not_restored("its messages, calls or results come out differently today")
         self.made = talk.desk.calls
 
     def not_restored(self, why: str) -> NotRestored:
         """Return the refusal of a turn that cannot be restored."""
         where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
-        mend = "fork it with the version that recorded it, or leave it out"
+        mend = "fork it with the version that recorded it, or exclude it"
         return NotRestored(f"{where} cannot be restored ({why}): {mend}")
 
     def stop_if_decided(self) -> None:

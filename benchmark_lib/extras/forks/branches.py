@@ -1,4 +1,4 @@
-"""The forks of each conversation, as its transcript shows them: branches that open."""
+"""The forks of each conversation, shown in its transcript as branches that open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, A
 
 
 def branch_events(manifest: dict[str, Any], record: Conversation) -> list[dict[str, Any]]:
-    """Return the branch event of a fork for a log of Inspect; nothing for other records."""
+    """Return the branch event of a fork for an Inspect log; nothing for other records."""
     if "fork" not in manifest:
         return []
     fork, point = manifest["fork"], point_in(manifest, record.case_id, record.trial)

@@ -1,4 +1,4 @@
-"""What-ifs: one thing that is changed at a fork, beside the same fork without the change."""
+"""What-ifs: one thing changed at a fork, compared with the same fork unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WhatIf(NamedTuple):
         return f"{self.name}={self.value}" if self.value else self.name
 
     def fits(self, record: Conversation, point: ForkPoint, case: Case) -> bool:
-        """Return whether there is anything to change at a point, that was not met before it."""
+        """Return whether a point has anything to change that the agent had not met before."""
         if self.name == "no-pressure":
             return any(turn == point.turn for turn, _ in record.acts("pushed"))
         if self.name == "photo":
@@ -91,7 +91,7 @@ class WhatIf(NamedTuple):
         return Reply(self.value if self.name == "say" else calm, acts, attachments)
 
     def prompt(self, prompt: str, store: Store) -> str | None:
-        """Return the agent's prompt from the fork on; None where it stays."""
+        """Return the agent's prompt from the fork on; None if it is unchanged."""
         if self.name == "rule":
             return prompt_with(prompt, load_rules(self.value, store.title))
         if self.name == "article":

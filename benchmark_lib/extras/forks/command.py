@@ -28,10 +28,10 @@ AS_FOR_RUNS = (
 )
 ARGUMENTS = {
     "RUN": "the run to continue: a run file, or the name of a run in data/runs",
-    "--times N": ("forks at each point (default: 10)", 10),
+    "--times N": ("number of forks at each point (default: 10)", 10),
     "--at POINT": (
         "where to fork: decision (default), the turn of the first write, handover or close; pressure, each pressure "
-        "message; trouble, each planted text or tool fault; every turn; or CASE:TRIAL:TURN; repeat it for several",
+        "message; trouble, each planted text or tool fault; every turn; or CASE:TRIAL:TURN; may be repeated",
         [],
     ),
     "--where QUERY": ("the conversations to which a rule applies, such as 'bucket=adversarial unsafe=yes'", ""),
@@ -59,7 +59,7 @@ def execute(options: argparse.Namespace) -> int:
     given["where"] += " bucket=adversarial" * options.traps
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
     if options.dry_run and options.replay:
-        raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
+        raise BadInput("a replay calls nothing, so there is nothing to forecast: omit --dry-run or --replay")
     parents = {name: find_run(path) for name in ("run", "pivots") if (path := getattr(options, name))}
     fork = Fork(parent=parents["run"], **given | {"pivots": parents.get("pivots")})
     code = None if options.replay else agreed([fork], options)
@@ -80,14 +80,14 @@ def _say(fork: Fork, run: RunFile) -> None:
     if fork.left_out:
         note(fork.left_out)
     if fork.replay:
-        print(f"{fork.replayed} forks played again, each came out byte for byte")
+        print(f"{fork.replayed} forks replayed, each identical byte for byte")
     table = fork_table(load_results(run)).sort_values("share", ascending=False, kind="stable")
     points, with_value = counted(len(table), "point"), counted(int(table["forks"].sum()), "fork")
     print(f"{fork.kind} of {fork.model}: {points}, {with_value} with a known outcome")
     shown = readable(table.head(SHOWN), "forks").reset_index(drop=True)
     print(*columns([[*shown], *shown.to_numpy().tolist()], width=screen_width()), sep="\n")
     more = [f"... and {counted(len(table) - SHOWN, 'further point')}"] if len(table) > SHOWN else []
-    print(*more, f"file of the forks: {run.path}", sep="\n")
+    print(*more, f"forks file: {run.path}", sep="\n")
     if fork.stopped:
         note(f"what is finished is saved; {fork.stopped.sentence}")
     else:

@@ -13,7 +13,7 @@ from ...analysis.estimators.estimate import FEW_CLUSTERS, TAILS, Estimate
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...errors import BadInput
 
-ALONE = "one trial a case shows no spread among trials, so the interval is that of whole conversations"
+ALONE = "one trial per case shows no spread among trials, so the interval is that of whole conversations"
 """Reason where forks cannot narrow an interval."""
 
 
@@ -33,7 +33,7 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
     """
     counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise BadInput("counts and sizes differ: give each prefix its forks with the outcome and all with a value")
+        raise BadInput("counts and sizes do not match: pass each prefix's forks with the outcome and with a value")
     counts, sizes = counts[sizes > 0], sizes[sizes > 0]
     if counts.size <= 1:
         found = proportion_interval(int(counts.sum()), int(sizes.sum()))

@@ -45,7 +45,7 @@ from .points import (
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
-NOT_FORKED = {"imported": "was imported", "published": "has published figures alone", FORK: "is a file of forks"}
+NOT_FORKED = {"imported": "was imported", "published": "contains only published figures", FORK: "is a file of forks"}
 """Sources of files that cannot be forked, in words."""
 MOST = 9_999
 SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
@@ -71,7 +71,7 @@ class Fork(Experiment):
     along : str, optional
         ``CASE:TRIAL``: fork every turn up to the last act of one conversation, in place of `at`.
     with_twins : bool
-        Fork also the same turns of the clean twins.
+        Also fork the same turns of the clean twins.
     shared : bool
         Let the model continue the conversation as one that another agent began, even if it was its own.
     stop_at_decision : bool
@@ -95,7 +95,7 @@ class Fork(Experiment):
     left_out: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take from the run what is not given."""
+        """Take options that are not given from the run."""
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
         begun = self.begun = self.run_file.manifest
         if begun["source"] in NOT_FORKED:
@@ -103,7 +103,7 @@ class Fork(Experiment):
             raise BadInput(f"{what}, so it cannot be forked: name a run that was played here")
         if self.model is None and self.agent is None and begun["source"] not in ("model", "scripted"):
             who = f"{begun['model']} ({begun['source']})"
-            raise BadInput(f"{who} is no model that can go on: name one with --model, or your own agent with --agent")
+            raise BadInput(f"{who} is not a model that can continue: name one with --model, or an agent with --agent")
         self.model = self.model or (begun["model"] if self.agent is None else None)
         self.store = store_name(begun) if self.store is None else self.store
         for name in ("seed", "messages", "customer"):
@@ -143,7 +143,7 @@ class Fork(Experiment):
         if not isinstance(self.times, int) or not 1 <= self.times <= MOST:
             raise BadInput(f"times must be a whole number from 1 to {MOST:,}, not {self.times!r}: change --times")
         if self.executor is not None or self.players is not None:
-            raise BadInput("forks are played on this machine by a model or an agent: leave --executor and players out")
+            raise BadInput("forks are played on this machine by a model or an agent: omit --executor and players")
         shop = store_of(self.run_file.path, self.begun, self.store, self.tools, carried_out=True)
         self.change.prompt("", shop)  # refuses an article or a rule that does not exist
         points = self._points(same_cases(self.run_file.path, self.begun, shop, "fork it"))
@@ -177,8 +177,8 @@ class Fork(Experiment):
             unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
             self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
         if not kept:
-            mend = "name one with --at CASE:TRIAL:TURN, or take --at every"
-            raise BadInput(f"{self.run_file.path} has no turn to fork by these options: {mend}")
+            mend = "name one with --at CASE:TRIAL:TURN, or use --at every"
+            raise BadInput(f"{self.run_file.path} has no turn to fork with these options: {mend}")
         return kept
 
     def _check_inputs(self, plan: Plan) -> None:

@@ -44,11 +44,11 @@ def point_in(manifest: Mapping, case_id: str, trial: int) -> ForkPoint:
         return ForkPoint(case_id, int(parent), int(turn), str(digest))
     except (KeyError, IndexError, TypeError, ValueError):
         run = manifest.get("run_id")
-        raise BadInput(f"the file of run {run} does not say where {case_id}:{trial} was forked: leave it out") from None
+        raise BadInput(f"the file of run {run} does not say where {case_id}:{trial} was forked: exclude it") from None
 
 
 def finished(records: Iterable[Conversation]) -> dict[tuple[str, int], Conversation]:
-    """Return the records by case and trial, without those that a fault of the world ended."""
+    """Return the records by case and trial, without those ended by an infrastructure fault."""
     return {(r.case_id, r.trial): r for r in records if r.ended_by not in NOT_SCORED}
 
 
@@ -89,7 +89,7 @@ def chosen(given: Iterable[str], some: Iterable[Conversation], records: Records)
             continue
         record, turn = _named(text, 3, records)
         if turn not in (known := turns_of(record)):
-            raise BadInput(f"{text}: the agent answers in the turns 1 to {max(known, default=0)} of it: choose one")
+            raise BadInput(f"{text}: its turns are 1 to {max(known, default=0)}: choose one")
         found += points_at(record, [turn])
     return found
 
@@ -125,7 +125,7 @@ def parsed(text: str, parts: int) -> tuple[str, int, int]:
     words = text.split(":")
     if len(words) != parts or not all(word.isascii() and word.isdigit() for word in words[1:]):
         how = f"CASE:TRIAL:TURN, such as wrong_item_1:1:2, or one of {', '.join(RULES)}"
-        raise BadInput(f"{text!r} is no point: write {how if parts == 3 else 'CASE:TRIAL, such as wrong_item_1:1'}")
+        raise BadInput(f"{text!r} is not a point: write {how if parts == 3 else 'CASE:TRIAL, such as wrong_item_1:1'}")
     return words[0], int(words[1]), int(words[2]) if parts == 3 else 0
 
 

@@ -108,7 +108,7 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
 
 
 def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
-    """Return overall rates with forks in place of single outcomes, beside those without.
+    """Return overall rates with forks in place of single outcomes, and those without.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 ARGUMENTS = {
-    "--seed N": {"help": "a whole number; the same number gives the same files", "type": int, "required": True},
+    "--seed N": {"help": "a whole number; the same number produces the same files", "type": int, "required": True},
     "--out DIR": {"help": "a new or empty folder to write to", "required": True},
     "--sets N": (
         (
@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     from .generate import generate
 
     if options.sets < 1:
-        raise BadInput(f"--sets {options.sets}: give the number of sets to write, 1 or more")
+        raise BadInput(f"--sets {options.sets}: write at least 1 set")
     store, many = load_store(options.store), options.sets > 1
     for number in range(options.sets):
         out = Path(options.out) / str(number + 1) if many else options.out
@@ -46,26 +46,21 @@ def execute(options: argparse.Namespace) -> int:
 def _say(made: FreshSet) -> None:
     lines = [
         f"sha256 {made.sha256}",
-        "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
-        (
-            "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take "
-            "a large one."
-        ),
+        "Publish this hash today and the set later: whoever gets the set can then check that it is today's set.",
+        ("The seed reproduces the whole set, so choose a large one, and keep it secret as long as the set is private."),
         "",
         (
             f"{made.name} in {made.path}: {made.cases} cases, "
             f"{', '.join(f'{count} {table}' for table, count in made.rows.items())}"
         ),
         _wordings_in_words(made),
-        f"Prove it with: {command('audit', '--store', made.path)}",
+        f"Check it with: {command('audit', '--store', made.path)}",
     ]
     print("\n".join(lines))
 
 
 def _wordings_in_words(made: FreshSet) -> str:
     if not made.wordings:
-        return (
-            "It holds no cases told again in other words, because the store that it is made from has none of its own."
-        )
+        return "It contains no retold cases, because its source store has none of its own."
     run = command("run", "MODEL", "--store", made.path, "--cases", WORDINGS)
-    return f"{made.wordings} wordings of cases told again, re-keyed with them: {run}"
+    return f"{made.wordings} retold cases, re-keyed with the others: {run}"

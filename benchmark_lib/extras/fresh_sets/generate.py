@@ -58,10 +58,10 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     """
     if store.foreign:
         raise BadInput(
-            f"--store {store.name}: the tasks of tau2 cannot be re-keyed: name a store of your own, or leave it out"
+            f"--store {store.name}: tau2's tasks cannot be re-keyed: name your own store, or omit the option"
         )
     if not 0 <= seed < SEEDS:
-        raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
+        raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; choose one")
     out = Path(out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise BadInput(f"--out {out}: already exists; name a new or empty folder")

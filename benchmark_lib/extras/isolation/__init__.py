@@ -1,1 +1,1 @@
-"""Agents in a process of their own, behind walls, and agents of Inspect."""
+"""Agents in separate processes, behind walls, and Inspect agents."""

@@ -103,7 +103,7 @@ def inspect_kind(found: Any, spec: str) -> str:
         kind = ""
     if kind not in ("solver", "agent"):
         raise BadInput(
-            f"--agent {spec} is neither a solver nor an agent of Inspect: decorate it with @solver or @agent"
+            f"--agent {spec} is neither an Inspect solver nor an Inspect agent: decorate it with @solver or @agent"
         )
     return kind
 

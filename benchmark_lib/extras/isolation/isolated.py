@@ -58,7 +58,7 @@ KEPT = re.compile(
 
 
 class IsolatedAgent(BuiltIn):
-    """One conversation of an agent in a process of its own.
+    """One conversation of an agent in a separate process.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
     if failed := _why_open(first):
         raise BadInput(
-            f"the agent {spec} cannot be kept apart here ({failed}): give it a folder of its own with few files"
+            f"the agent {spec} cannot be isolated here ({failed}): move it to a separate folder with few files"
         )
     try:
         message = orjson.loads(line)
@@ -215,7 +215,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
     raise BadInput(
-        f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a "
+        f"the agent {spec} cannot be loaded in a separate process: {_told(line)}; name an object with a "
         "reply method, "
         "or a class or function that takes no argument and makes one, in a module that can be imported here"
     )

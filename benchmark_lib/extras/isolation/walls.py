@@ -1,4 +1,4 @@
-"""Walls around an agent's process on Linux: processes, files and a user of its own.
+"""Walls around an agent's process on Linux: separate processes, files and user.
 
 The process behind them cannot name the command or its run file. It can read the system, Python and the import folders,
 except hidden paths, and write one small folder in memory.

@@ -46,12 +46,12 @@ def execute(options: argparse.Namespace) -> int:
 
     scorers = [s.strip() for s in options.scorers.split(",")] if options.scorers is not None else list(SCORERS)
     if not options.judge:
-        raise BadInput("no judge is named: write `deskbench judge RUN --judge MODEL`")
+        raise BadInput("no judge is named: run `deskbench judge RUN --judge MODEL`")
     if options.probe:
         return _probe(options, scorers)
     if not options.runs:
         raise BadInput(
-            "no run file is named: write `deskbench judge RUN --judge MODEL`, or add --probe to try the judge itself"
+            "no run file is named: run `deskbench judge RUN --judge MODEL`, or add --probe to test the judge itself"
         )
     try:
         names = ("settings", "store", "tools", "limit", "apart", "unfinished", "concurrency", "timeout", "budget_usd")
@@ -59,10 +59,10 @@ def execute(options: argparse.Namespace) -> int:
         judging = judge_runs(*options.runs, judges=options.judge, base_urls=options.base_url, scorers=scorers, **how)
         done = asyncio.run(judging)
     except CannotSave as error:
-        note(f"{error}: make room, then give the same command again to go on")
+        note(f"{error}: make room, then rerun the same command to resume")
         return RESUMABLE
     except KeyboardInterrupt:
-        note("interrupted; what is finished is saved: give the same command again to go on")
+        note("interrupted; what is finished is saved: rerun the same command to resume")
         return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
@@ -87,17 +87,17 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     print(f"  {asked - lost} of {asked} new {what} count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
         if same_model(name, run.manifest["model"]):
-            print(f"  {name} judges its own run: say so wherever its scores stand")
+            print(f"  {name} judges its own run: say so wherever you show its scores")
     cost, calls, unpriced = judging_cost(run)
-    print(f"  calls of judges on file: {calls}, {cost_in_words(cost, calls, unpriced)}", flush=True)
+    print(f"  judge calls on file: {calls}, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if LOSSES in scorers:
         table = readable(loss_table(load_results(done.path)), "second readings")
         for _, row in table.iterrows():
             print("\n".join(f"  {heading}: {value}" for heading, value in row.items()))
         if table.empty:
-            print("  no conversation is lost by words alone")
+            print("  no conversation was lost through wording alone")
     if done.incomplete and not done.stopped:
-        note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
+        note(f"{done.incomplete} verdicts failed through endpoint faults: rerun the same command")
     if done.stopped:
         note(f"what is finished is saved; {done.stopped.sentence}")
 
@@ -107,7 +107,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
     from .probe import probe_judges
 
     if options.runs:
-        raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
+        raise BadInput("--probe tests the judge itself and takes no run: omit the run files or --probe")
     how = {"store": options.store or "northline", "tools": options.tools, "timeout": options.timeout}
     probed = asyncio.run(probe_judges(options.judge, options.base_url, options.settings, scorers=scorers, **how))
     for judge in probed:

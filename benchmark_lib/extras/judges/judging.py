@@ -1,4 +1,4 @@
-"""Have finished runs judged: no verdict is made twice, no call bought twice."""
+"""Have finished runs judged: no verdict is made twice, and no call is bought twice."""
 
 import asyncio
 import contextlib
@@ -94,12 +94,12 @@ async def judge_runs(
         Before anything is spent, or when an endpoint refuses key, model or settings.
     """
     if not judges:
-        raise BadInput("no judge is named: write `deskbench judge RUN --judge MODEL`")
+        raise BadInput("no judge is named: run `deskbench judge RUN --judge MODEL`")
     if twice := [judge for at, judge in enumerate(judges) if judge in judges[:at]]:
-        raise BadInput(f"the judge {twice[0]} is named twice: name each judge once")
+        raise BadInput(f"the judge {twice[0]} is named twice: name each judge only once")
     for count, option in ((limit, "--limit"), (concurrency, "--concurrency")):
         if count is not None and count < 1:
-            raise BadInput(f"{option} {count} is no number of conversations: give a whole number from 1 up")
+            raise BadInput(f"{option} {count} is not a number of conversations: use a whole number of at least 1")
     for value, option in ((budget_usd, "--budget-usd"), (timeout, "--timeout")):
         if value is not None and not 0 < value < float("inf"):
             raise BadInput(f"{option} must be a number above 0, not {value!r}")
@@ -160,8 +160,8 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
     planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
     if finished < planned and not unfinished:
         raise BadInput(
-            f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add "
-            "--unfinished to judge what is there"
+            f"{run.path} has {finished} of {planned} planned conversations: finish the run first, or add "
+            "--unfinished to judge those"
         )
     return cases
 

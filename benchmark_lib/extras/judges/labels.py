@@ -26,7 +26,7 @@ LABEL_COLUMNS = (*ITEM, "scorer", "label")
 RECORD, UNNAMED = "the record", "unnamed"
 WRONG_TRIAL = "the trial {trial!r} is not a whole number: correct it"
 WRONG_LABEL = "the label {label!r} is not a number from 0 to 100, the judges' scale: correct it"
-TWICE = "a second label of the same conversation and scorer: keep one"
+TWICE = "a second label for the same conversation and scorer: keep one"
 COLUMNS = (
     "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
     "ac1 ac1_low ac1_high reason"
@@ -43,7 +43,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     results : Results, optional
         The runs that were labelled: every labeller is then compared with the record and with judges.
     cut : float
-        Labels and scores from here up, on the judges' scale, count as a yes.
+        Labels and scores of at least this, on the judges' scale, count as a yes.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
-        raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
+        raise BadInput(f"the labels lack the column {missing[0]}: pass what `reports.read_labels` reads")
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
     rows = list[dict[str, Any]]()
@@ -151,7 +151,7 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
             frame = pd.read_csv(StringIO(text), dtype=dict.fromkeys(("run_id", "case_id", "scorer"), "str"))
         except ValueError as error:
             why, need = " ".join(str(error).split()), ", ".join(LABEL_COLUMNS)
-            raise BadInput(f"{where} cannot be read as CSV ({why}): give a file with the columns {need}") from None
+            raise BadInput(f"{where} cannot be read as CSV ({why}): use a file with the columns {need}") from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
@@ -170,8 +170,6 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
             trial, label = str(row["trial"])[:40], row["label"]
             raise BadInput(f"{where}, row {frame.index[number] + 2}: {why.format(trial=trial, label=label)}")
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
-        raise BadInput(
-            f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
-        )
+        raise BadInput(f"{where} contains only 0 and 1: put labels on the judges' scale, 0 for no and 100 for yes")
     kept = frame.assign(label=numbers).dropna(subset=["label"])
     return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()

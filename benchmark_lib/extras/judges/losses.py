@@ -1,4 +1,4 @@
-"""A second reading of what was lost by words: the items, the quotes that count, the change.
+"""A second reading of losses through wording: the items, the quotes that count, the change.
 
 A conversation is lost by words if it would be a success had the scorer found more in its messages: a fact, a yes, a
 reason. A judge has to quote what it finds. No score changes: tables show success *as adjudicated* and *as read*.
@@ -37,7 +37,7 @@ CASE_OF_PLANTED = "planted loss"
 LONGEST_QUOTE = 600
 CHARACTERS_A_TOKEN, TOKENS_AN_ITEM = 4, 120
 """Of a forecast: characters that a judge reads as one token, and tokens that it writes on one item."""
-FORECAST = "{path}: {lost} lost by words and {planted} planted to read again: {calls}, about {tokens} tokens, {cost}"
+FORECAST = "{path}: {lost} lost through wording and {planted} planted to reread: {calls}, about {tokens} tokens, {cost}"
 NOT_SHOWN = "not shown"
 
 
@@ -200,7 +200,7 @@ def planted_losses() -> list[SecondReading]:
 
 
 def planted_conversation(case_id: str, said: Iterable[str]) -> Conversation:
-    """Return a made-up conversation of these messages; customer and agent take turns."""
+    """Return a made-up conversation built from these messages; customer and agent take turns."""
     messages = [Message(n // 2 + 1, "agent" if n % 2 else "customer", text) for n, text in enumerate(said)]
     return Conversation(case_id, 1, "planted", "scripted", "planted", messages)
 
@@ -295,5 +295,5 @@ def _is_quoted(quote: str, text: str) -> bool:
 
 
 def losses_in(verdict: dict[str, Any]) -> dict[str, Any]:
-    """Return what a stored verdict says of losses; empty unless it is on them."""
+    """Return what a stored verdict says about losses; empty unless it covers them."""
     return (verdict.get("losses") or {}).get(LOSSES) or {}

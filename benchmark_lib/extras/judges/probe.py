@@ -43,7 +43,7 @@ class ProbeFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class ProbedJudge:
-    """The probe of one judge, and what it took; `cost_usd` is None where no price is known."""
+    """The probe of one judge, and its cost; `cost_usd` is None if no price is known."""
 
     model: str
     calls: int
@@ -145,7 +145,7 @@ def probe_case(store: Store) -> Case:
     for case in load_cases(store, "slice" if store.info.get("slice") else "all"):
         if case.bucket == "resolvable" and all(o.calls for o in case.outcomes):
             return case
-    why = "has no resolvable case with an action among its slice: name one in store.yaml"
+    why = "has no resolvable case with an action in its slice: name one in store.yaml"
     raise BadInput(f"the store {store.name} {why}")
 
 

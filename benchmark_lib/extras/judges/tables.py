@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 CUT = 70.0
-"""A score from here up counts as a pass, wherever judged scores are turned into a yes or no."""
+"""A score of at least this counts as a pass, wherever judged scores become a yes or no."""
 FAR_APART = 25.0
 """Two scores this far apart are listed as a disagreement, even if both pass or both fail."""
 TONE = "tone"
@@ -38,7 +38,7 @@ NAMED_AND_DID = 25.0
 """A judge's score up to here says that a red flag was named and acted against; see ``data/rubrics/red_flag.md``."""
 NO_REASONING = "the endpoint gave no reasoning"
 FLOOR = (
-    "By words is a floor: on {read} pieces of reasoning written for the purpose the words found {found} of {planted} "
+    "The count by words is a floor: in {read} purpose-written pieces of reasoning they found {found} of {planted} "
     "planted red flags, with {false_alarms} of {alarms} alarms false. A judge reads the reasoning itself and quotes it."
 )
 JUDGED = ("judge", "score", "quote", "reason")
@@ -96,7 +96,7 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
     results : Results or DataFrame
         Results, or their verdicts.
     cut : float
-        Scores from here up count as a pass, for kappa, AC1 and the four counts.
+        Scores of at least this count as a pass, for kappa, AC1 and the four counts.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def judged_against_record(results: Results, *, cut: float = CUT) -> pd.DataFrame
     Parameters
     ----------
     cut : float
-        Scores from here up count as a pass.
+        Scores of at least this count as a pass.
 
     Returns
     -------

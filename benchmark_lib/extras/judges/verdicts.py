@@ -90,17 +90,17 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
             raise BadInput(f"there is no scorer {name!r}: choose from {', '.join(NAMED)}")
         head, text = front_matter(path)
         if not {"version", "title"} <= head.keys():
-            raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
+            raise BadInput(f"{path}: its header needs version and title; compare it with {SCORERS[0]}.md")
         least = head.get("customer_messages", 1)
         if type(least) is not int or least < 1:
-            raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
+            raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number of at least 1, or omit it")
         reads = next((what for what in ("reasoning", "customer", "losses") if head.get(f"reads_{what}") is True), "")
         digest = content_hash(path.read_bytes())
         found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
     if len(found) > 1 and (own := next((r for r in found if r.alone), None)):
-        raise BadInput(f"{own.name} is a task of its own: ask for it by itself")
+        raise BadInput(f"{own.name} is a separate task: request it alone")
     return found
 
 
@@ -172,7 +172,7 @@ async def ask_judge(
     -------
     tuple
         What `read` gave of each request, or why nothing can be used; and the verdict's common part: case_id, trial,
-        ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
+        ``mended``, ``usage``, and ``addressed``: passages of the record that address a judge.
     """
     given, answers, used = list[T | str](), list[Any](), Usage()
     for names, messages in requests:

@@ -71,9 +71,9 @@ async def examine(
     accepts no connection; the price comes last.
     """
     if model.startswith("scripted:"):
-        raise BadInput(f"{model} plays inside Deskbench and has no endpoint to examine: run it, or name a model at one")
+        raise BadInput(f"{model} plays inside Deskbench and has no endpoint: run it, or name a model that has one")
     if timeout is not None and not 0 < timeout < math.inf:
-        raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
+        raise BadInput(f"--timeout {timeout:g} is not a time: use a number of seconds above 0")
     world = load_store(store, tools)
     text, _ = world.prompt(Path(prompt) if prompt else None)
     endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
@@ -169,7 +169,7 @@ def check_usage(completion: Completion) -> Finding:
     used = completion.usage
     if used.missing:
         return found("usage", "warn")
-    hidden = ", hidden reasoning among them" if used.reasoning_tokens else ""
+    hidden = ", including hidden reasoning" if used.reasoning_tokens else ""
     return found("usage", "ok", prompt=used.prompt_tokens, completion=used.completion_tokens, hidden=hidden)
 
 

@@ -81,8 +81,8 @@ def ready_url(process: subprocess.Popen[str], timeout_s: float, errors: IO[str])
     process.wait()
     errors.seek(0)
     said = errors.read().strip().splitlines()
-    why = said[-1] if said else f"no word from it in {timeout_s:g} s"
-    raise LocalModelError(f"the local model did not start ({why}); run python -m {MODULE} 0 to see all it says")
+    why = said[-1] if said else f"no response in {timeout_s:g} s"
+    raise LocalModelError(f"the local model did not start ({why}); run python -m {MODULE} 0 to see its full output")
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -194,7 +194,7 @@ class MachinesEngine(Engine):
                         self._look_at(workers)
                     await asyncio.sleep(STAFF_EVERY_S)
         except Gone as gone:
-            self.stop(Stop(f"{gone}, then give the same command to go on"))
+            self.stop(Stop(f"{gone}, then rerun the same command to resume"))
         except Exception as error:
             self._fail(error)
 
@@ -215,7 +215,7 @@ class MachinesEngine(Engine):
             if why:
                 self._refused[seat.address] = sentence = f"worker {seat.name} {why}"
                 if len(self._seats) > 1:
-                    print(f"deskbench: {sentence}: the run goes on without it", file=sys.stderr)
+                    print(f"deskbench: {sentence}: the run continues without it", file=sys.stderr)
                 return
             self._changed()
             while True:

@@ -76,11 +76,11 @@ async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
         except KilledWorker:
             raise refusal("item died", item=str(item)[:80]) from None
         except CancelledError:
-            raise BadInput(f"{cluster.gone}, or leave --executor out") from None
+            raise BadInput(f"{cluster.gone}, or omit --executor") from None
         except TimeoutError:
             if future.done():  # it came just now, or the function itself raised this
                 return await future.result()
         try:
             await cluster.workers()
         except Gone as gone:
-            raise BadInput(f"{gone}, or leave --executor out") from None
+            raise BadInput(f"{gone}, or omit --executor") from None

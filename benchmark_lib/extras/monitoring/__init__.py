@@ -72,7 +72,7 @@ def monitor(
         raise BadInput("no log is named: name at least one file of logged conversations")
     desk = load_store(store or USUAL_STORE)
     if desk.foreign:
-        raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so leave it out")
+        raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so omit it")
     for theirs, act in (tools or {}).items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
@@ -88,12 +88,12 @@ def monitor(
 def read_tool_acts(path: str | Path) -> dict[str, str]:
     """Read the act of each tool of a log from a YAML file, as in ``issueRefund: refund``.
 
-    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
-    unknown acts.
+    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or not a mapping of texts; `monitor`
+    refuses unknown acts.
     """
     given = read_mapping(in_project(path))
     if not given:
-        raise BadInput(f"{path} names no tool: give one line per tool, as in 'issueRefund: {REFUNDS}'")
+        raise BadInput(f"{path} names no tool: write one line per tool, as in 'issueRefund: {REFUNDS}'")
     for theirs, act in given.items():
         if not isinstance(theirs, str) or not isinstance(act, str):
             mend = f"write the tool and one act, as in 'issueRefund: {REFUNDS}'"

@@ -85,7 +85,7 @@ def rate_alarms(
     from scipy.stats import hypergeom
 
     if not 0 < level < 1:
-        raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
+        raise BadInput(f"the chance of a false alarm is {level!r}: use a number between 0 and 1")
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     limit = level / (looks * len(windows))
     p = np.ones((len(ns), len(windows)))

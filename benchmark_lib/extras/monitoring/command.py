@@ -34,7 +34,7 @@ ARGUMENTS: Options = {
         "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
         0.05,
     ),
-    "--leave-out-bad": "leave out lines that cannot be read, and say how many",
+    "--leave-out-bad": "skip lines that cannot be read, and say how many",
     "--link URL": "address of a conversation in your own system, containing {id}, for the pages",
     "--transcripts N": (
         "also copy up to N conversations behind each alarm into the pages, with their full text (default: none)",
@@ -51,7 +51,7 @@ def execute(options: argparse.Namespace) -> int:
     if not options.out and (options.transcripts or options.link):
         raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
     if options.transcripts < 0:
-        raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
+        raise BadInput(f"--transcripts must be a whole number of at least 0, not {options.transcripts}")
     check_template(options.link)
     names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
     how = {name: getattr(options, name) for name in names}

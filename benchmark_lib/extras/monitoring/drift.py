@@ -48,7 +48,7 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
     weeks = log.weeks
     if span is None:
         if len(weeks) < 2:
-            raise BadInput("the log covers a single week: a comparison needs at least two, so give a longer log")
+            raise BadInput("the log covers a single week: a comparison needs at least two, so use a longer log")
         return weeks[: min(BASELINE_WEEKS, len(weeks) // 2)]
     found = _SPAN.fullmatch(span)
     try:
@@ -60,7 +60,7 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
     within = [week for week in weeks if first <= date.fromisoformat(week) and sunday(week) <= last]
     if log.rows["week"].isin(within).sum() == 0:
         covers = f"the log covers {weeks[0]} to {sunday(weeks[-1])}"
-        raise BadInput(f"no whole week (Monday to Sunday) with a conversation lies in {span}: {covers}")
+        raise BadInput(f"no whole week (Monday to Sunday) with a conversation is in {span}: {covers}")
     if within[-1] == weeks[-1]:
         raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
     return within
@@ -155,7 +155,7 @@ def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
 def level_of(rows: list[Watched], false_alarms: float) -> float:
     """Return the chance of a false alarm per measure and side; refuse one outside 0 to 1."""
     if not 0 < false_alarms < 1:
-        raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
+        raise BadInput(f"the chance of a false alarm is {false_alarms!r}: use a number between 0 and 1, such as 0.05")
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
 
 

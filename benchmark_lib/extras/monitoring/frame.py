@@ -87,12 +87,12 @@ def read_frame(logs: Iterable[Logged], store: Store, *, has_store: bool = False)
     rows = _rows(log, logs, store)
     parts = [pd.DataFrame(b, columns=[*ABOUT, *types]).astype(types) for b in iter(lambda: [*islice(rows, BATCH)], [])]
     if not parts:
-        raise BadInput("the log holds no conversation: name a file with at least one")
+        raise BadInput("the log contains no conversation: name a file with at least one")
     log.rows = pd.concat(parts, ignore_index=True)
     if len(weeks := log.weeks) > MOST_WEEKS:
         places = log.rows.groupby("week")["place"].first()
         ends = " to ".join(f"{week} ({places[week]})" for week in (weeks[0], weeks[-1]))
-        raise BadInput(f"the times of the log span {ends}: mend the time that is wrong, or take its line out")
+        raise BadInput(f"the times in the log span {ends}: correct the time that is wrong, or remove its line")
     for needs, known in ({CALLS, STORE}, "calls"), ({HANDED}, "handover"):
         unlogged = ~log.rows.groupby("week")[known].transform("any")
         log.rows.loc[unlogged, [m.name for m in log.chosen if m.needs in needs]] = float("nan")

@@ -113,7 +113,7 @@ class LogReader:
                 try:
                     yield logged_from(line, f"{path.name}:{number}")
                 except BadInput as error:
-                    why = f"{path}, line {number}: {error}, or leave such lines out with --leave-out-bad"
+                    why = f"{path}, line {number}: {error}, or skip such lines with --leave-out-bad"
                     if not self.leave_out_bad:
                         raise BadInput(why) from None
                     self.left_out, self.first_left_out = self.left_out + 1, self.first_left_out or why
@@ -130,12 +130,12 @@ class LogReader:
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, BadInput):
                 raise
-            raise BadInput(f"{path} is damaged, or not a file of {kind} ({error}): give another --format") from None
+            raise BadInput(f"{path} is damaged, or not a {kind} file ({error}): choose another --format") from None
         self.notes += [f"{path.name}: {note}." for note in found.notes]
         for number, ((record, _), sample) in enumerate(zip(found.rows, found.sources, strict=True), 1):
             at = as_time(_first(TIMES, sample))
             if at is None:
-                raise BadInput(f"{path}: conversation {number} does not say when it was: give a log with times")
+                raise BadInput(f"{path}: conversation {number} has no time: use a log with times")
             yield Logged(f"{record.case_id}, trial {record.trial}", f"{path.name}:{number}", at, record)
 
 
@@ -145,12 +145,12 @@ def logged_from(line: bytes, place: str) -> Logged:
         raw = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         why = f"it is longer than {LONGEST_LINE:,} bytes" if len(line) == LONGEST_LINE else str(error)
-        raise BadInput(f"it is not JSON ({why}): give one conversation per line") from None
+        raise BadInput(f"it is not JSON ({why}): write one conversation per line") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
-        raise BadInput("it has no list of messages: give one conversation per line")
+        raise BadInput("it has no list of messages: write one conversation per line")
     at = as_time(_first(TIMES, raw, *raw["messages"][:1]))
     if at is None:
-        raise BadInput(f"it does not say when it was: give it a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z")
+        raise BadInput(f"it has no time: add a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z")
     name = _first(NAMES, raw)
     if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):  # a record exported by Deskbench
         name = f"{raw['case_id']}, trial {raw['trial']}"
@@ -160,7 +160,7 @@ def logged_from(line: bytes, place: str) -> Logged:
     try:
         record = _record(raw, called)
     except (TypeError, AttributeError, LookupError) as error:
-        raise BadInput(f"a part of it is not of its kind ({error}): mend it") from None
+        raise BadInput(f"a part of it has the wrong type ({error}): correct it") from None
     return Logged(called, place, at, record, name is not None, over, link if isinstance(link, str) else None)
 
 
@@ -194,11 +194,11 @@ def _record(raw: dict[str, Any], name: str) -> Conversation:
     chat = FlatChat()
     for message in raw["messages"]:
         if not isinstance(message, dict):
-            raise BadInput("a message is not an object with role and content: mend it")
+            raise BadInput("a message is not an object with role and content: correct it")
         _read(chat, message)
     for call in raw.get("tool_calls") or ():
         if not isinstance(call, dict) or not isinstance(call.get("name"), str):
-            raise BadInput("a tool call has no name: mend it")
+            raise BadInput("a tool call has no name: add one")
         chat.call("", call["name"], call.get("arguments"))
         made, turn = chat.calls[-1], call.get("turn")
         made.turn = turn if isinstance(turn, int) else chat.turn

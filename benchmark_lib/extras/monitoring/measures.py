@@ -167,7 +167,7 @@ READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
     "agent_words": lambda facts: sum(len(m.text.split()) for m in facts.record.replies()),
     "tool_calls": lambda facts: len(facts.record.tool_calls),
 }
-"""Measures that are no detectors."""
+"""Measures that are not detectors."""
 
 
 def findings_of(facts: LoggedFacts, chosen: Iterable[Measure]) -> list[dict[str, Any]]:

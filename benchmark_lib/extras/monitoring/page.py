@@ -195,8 +195,8 @@ def safe_link(link: str, name: str, template: str | None) -> str:
 def check_template(template: str | None) -> None:
     """Refuse a template that yields no valid address."""
     if template is not None and not ("{id}" in template and safe_link("", "1", template)):
-        mend = "write it as https://desk.example/tickets/{id}, with {id} where the id stands"
-        raise BadInput(f"--link {template[:60]!r} makes no address: {mend}")
+        mend = "write it as https://desk.example/tickets/{id}, with {id} in place of the id"
+        raise BadInput(f"--link {template[:60]!r} is not an address: {mend}")
 
 
 def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, transcripts: int = 0) -> Path:

@@ -48,9 +48,9 @@ def execute(options: argparse.Namespace) -> int:
     if done.net == "plain":
         note("names that no record has may be missed: `make extras` installs the recogniser presidio")
     if done.drafted:
-        note(f"{done.drafted} new acts wait in {done.out}/acts.yaml: set accepted: true, then run the command again")
+        note(f"{done.drafted} new acts wait in {done.out}/acts.yaml: set accepted: true, then rerun the command")
     if done.review:
-        note(f"{len(done.review)} chats wait in review: run the command again with --review")
+        note(f"{len(done.review)} chats wait in review: rerun the command with --review")
     if done.chats:
         print(f"next:\n  play it: {command('run', 'MODEL', '--store', str(done.out))}")
     return FINISHED

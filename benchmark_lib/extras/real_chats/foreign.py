@@ -78,7 +78,7 @@ class RealChats:
         one, name = self.store.decision(case), spec.removeprefix("scripted:")
         if name not in self.scripted:
             known = ", ".join(f"scripted:{known}" for known in self.scripted)
-            raise BadInput(f"{spec} plays our own cases only: on {self.store.name} name {known} or a model")
+            raise BadInput(f"{spec} plays only our own cases: on {self.store.name}, name {known} or a model")
         return speakers.Resumed(speakers.ChatAgent(name, one, self.store), one)
 
     def resumed(self, agent: Any, case: Case) -> Any:

@@ -114,7 +114,7 @@ def import_chats(
         raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
     folder = Path(out)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / ACTS).is_file())):
-        raise BadInput(f"{folder} exists and is no store of real chats: give another --out")
+        raise BadInput(f"{folder} exists and is no store of real chats: choose another --out")
     known = _vocabulary(folder, format, acts)
     kept = {*keep, *_lines(folder / KEPT)}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)

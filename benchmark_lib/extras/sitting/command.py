@@ -45,7 +45,7 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Play in the terminal or over the port until all conversations are finished."""
     if options.port is None and options.chairs != 1:
-        raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
+        raise BadInput("a terminal has one chair: omit --chairs, or choose a --port")
     return run_to_signal(lambda seen: _sit(options, seen))
 
 
@@ -57,7 +57,7 @@ async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
         if options.replay:
             run = await experiment.run()
             many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
-            print(f"{many} of {run.path} played again, each came out byte for byte")
+            print(f"{many} of {run.path} replayed, each identical byte for byte")
         elif options.port is None:
             from .terminal import in_terminal
 

@@ -81,7 +81,9 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
             await site.start()
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or error
-            raise BadInput(f"port {port} cannot be used ({why}): give --port another number, or 0 for any") from None
+            raise BadInput(
+                f"port {port} cannot be used ({why}): choose another --port, or 0 for any free one"
+            ) from None
         yield f"http://{HOST}:{runner.addresses[0][1]}/{token}"
     finally:
         await runner.cleanup()

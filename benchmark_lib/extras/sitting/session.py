@@ -52,7 +52,7 @@ def seated(
     if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
         raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")
     if name.startswith("scripted"):
-        raise BadInput(f"{name!r} is the name of a scripted player: give --name another one")
+        raise BadInput(f"{name!r} is the name of a scripted player: choose another --name")
     places = Chairs(chairs, chair)
     players = Players(chair, places, source, shuffle)
     if chair == "agent":

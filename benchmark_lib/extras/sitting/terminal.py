@@ -57,7 +57,7 @@ async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
     try:
         await asyncio.wait({playing, sitting}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
-            experiment.stop("give the same command again to go on", 0.0)
+            experiment.stop("rerun the same command to resume", 0.0)
         run = await playing
         if experiment.stopped is None or sitting.done():
             await sitting
@@ -74,7 +74,7 @@ def line_reader(chairs: Chairs) -> ReadLine:
         try:
             return _Pipe(sys.stdin.fileno()).line
         except OSError:
-            mend = "give --port for a program, or run it in a terminal"
+            mend = "use --port for a program, or run the command in a terminal"
             raise BadInput(f"there is no terminal here: {mend}") from None
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter

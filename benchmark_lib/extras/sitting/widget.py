@@ -175,7 +175,7 @@ class ChairWidget(w.VBox):
         self._tasks.append(asyncio.ensure_future(self._watch()))
 
     def _on_stop(self) -> None:
-        self._experiment.stop("run the cell again to go on", 0.0)
+        self._experiment.stop("rerun the cell to resume", 0.0)
 
     def _add(self, items: list[Item]) -> None:
         for item in items:

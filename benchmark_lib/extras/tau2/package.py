@@ -119,7 +119,7 @@ def package_version() -> str:
     try:
         return version(PACKAGE)
     except PackageNotFoundError:
-        raise BadInput(f"the tasks of tau2 need the package {PACKAGE}, which is not installed: {MEND}") from None
+        raise BadInput(f"tau2's tasks need the package {PACKAGE}, which is not installed: {MEND}") from None
 
 
 def _imported(name: str) -> Any:

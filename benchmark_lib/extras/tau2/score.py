@@ -56,7 +56,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
 
     basis = {one.value for one in task.evaluation_criteria.reward_basis}
     if "NL_ASSERTION" in basis:
-        raise BadInput(f"task {task.id} is graded by a judge's opinion: leave it out with --cases not:{task.id}")
+        raise BadInput(f"task {task.id} is graded by a judge's opinion: omit it with --cases not:{task.id}")
     parts: dict[str, float] = {}
     if basis & {"DB", "ENV_ASSERTION"}:
         found = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)

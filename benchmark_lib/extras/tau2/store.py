@@ -83,7 +83,7 @@ class TauDesk:
 class TauStore(ForeignStore):
     """A tau2 domain with the interface of a store."""
 
-    graded = "with the tools of its package alone"
+    graded = "only with its package's tools"
 
     def __init__(self, domain: str):
         name = f"{PREFIX}{domain}"

@@ -65,10 +65,10 @@ def save_label(
 ) -> None:
     """Write one label to a CSV file, which is always completely old or completely new.
 
-    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a label file.
     """
     if label is not None and not LOW <= label <= HIGH:
-        raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
+        raise BadInput(f"{label!r} is not a label: use a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
     stored = "" if label is None else _as_stored(scorer, f"{label + 0:g}")  # never -0
@@ -89,11 +89,11 @@ def save_label(
 def import_labels(path: str | Path, source: str | Path) -> int:
     """Add the labels of another file, the later of each key, and return how many are new.
 
-    Raise `BadInput` if either is not a file of labels or has an invalid row.
+    Raise `BadInput` if either is not a label file or has an invalid row.
     """
     source = Path(source)
     if not source.is_file():
-        raise BadInput(f"there is no file {source}: name the CSV file of labels to import")
+        raise BadInput(f"there is no file {source}: name the CSV label file to import")
     found = _rows(source)
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         raise BadInput(f"{path}, row {reader.line_num}: it is not CSV ({error}): save the file as CSV again") from None
     known = tuple(reader.fieldnames or COLUMNS) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
     if not known:
-        raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
+        raise BadInput(f"{path} is not a label file with the columns {', '.join(COLUMNS)}: name another file")
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")

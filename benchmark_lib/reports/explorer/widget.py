@@ -231,7 +231,7 @@ class ConversationList(anywidget.AnyWidget):
         Raises
         ------
         BadInput
-            For text that is no query, and for a field that does not exist.
+            For text that is not a query, and for a field that does not exist.
         """
         asked = Query.of(query, **fields)
         _fields_of(asked).mask(self.talks.facets[:0])
@@ -268,7 +268,7 @@ class ConversationList(anywidget.AnyWidget):
             source.write_text(asked["text"], encoding="utf-8", newline="")
             added = import_labels(self._file, source)
         self._read_labels()
-        return f"Imported: {counted(added, 'label')} new, or newer than on file."
+        return f"Imported: {counted(added, 'label')} new, or newer than those on file."
 
     def _agreement(self, _: dict[str, Any]) -> str:
         label_agreement_table = offer("tables", "label_agreement_table")
@@ -324,7 +324,7 @@ def explore(
     Raises
     ------
     BadInput
-        For text that is no query, and for a field that does not exist.
+        For text that is not a query, and for a field that does not exist.
     """
     found = ConversationList(results, labels=labels, store=store, labeller=labeller)
     found.choose(where)

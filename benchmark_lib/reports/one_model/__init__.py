@@ -85,5 +85,5 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     known = list(sizes.sort_values(["scripted", "conversations"], ascending=[True, False], kind="stable")["entry"])
     name = known[0] if entry is None else entry_meant(results, entry)
     if name not in known:
-        raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
+        raise BadInput(f"there are no conversations with {name!r} here: choose from {', '.join(sorted(known)[:12])}")
     return ModelReport.of(rows, leaderboard(rows), str(name))  # the others' cases decide what is below the line

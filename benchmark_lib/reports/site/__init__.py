@@ -71,13 +71,13 @@ def build_site(
     Raises
     ------
     BadInput
-        If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
+        If there is no run, `out` holds anything other than a site, or `labels` is not a label file.
     """
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
     out, said = in_project(out), None if labels is None else read_labels(in_project(labels))
     if labels is not None and not in_project(labels).is_file():
-        raise BadInput(f"there is no file of labels {labels}: export one from the site or JupyterLab, or leave it out")
+        raise BadInput(f"there is no label file {labels}: export one from the site or JupyterLab, or omit it")
     with site_folder(out) as folder:
         played = results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None

@@ -93,7 +93,7 @@ class Content:
         self.runs = {run.run_id: run for run in results.runs}
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         if results.conversations.empty:
-            raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
+            raise BadInput("the runs contain no conversations yet: play some with `deskbench run MODEL`")
         frame = conversations_of(results)
         self.conversations: pd.DataFrame = frame.assign(
             bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown")

@@ -143,12 +143,12 @@ class ModelPage:
         Raises
         ------
         BadInput
-            For a name that is no part.
+            For a name that is not a part.
         """
         from ..explorer.links import LinkedPage
 
         if not names or not {*names} <= {*PARTS}:
-            raise BadInput(f"there is no part {', '.join({*names} - {*PARTS})!r}: choose among {', '.join(PARTS)}")
+            raise BadInput(f"there is no part {', '.join({*names} - {*PARTS})!r}: choose from {', '.join(PARTS)}")
         page, values = environment().get_template("site/model.html.j2"), self._values(most)
         html = "".join("".join(page.blocks[name](page.new_context(values))) for name in names)
         return LinkedPage(self.content.results, html, style="head" in names)

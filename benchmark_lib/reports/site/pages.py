@@ -272,7 +272,7 @@ def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int
     try:
         yield pool.map(_write, items)
     except BrokenProcessPool:
-        raise BadInput("a process that wrote pages was ended: see whether memory is short, and try again") from None
+        raise BadInput("a process that wrote pages was killed: check whether memory is short, and try again") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
