@@ -21,7 +21,7 @@ LONGEST_FILE, LONGEST_BODY = 480, 72
 WIDEST = 46
 """Characters of a line on average: lines are not saved by making them longer."""
 BUDGETS = {
-    "analysis": 9_650,
+    "analysis": 9_640,
     "cases": 1_450,
     "cli": 1_520,
     "conversation": 3_220,
@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
-    "extras/real_chats": 2_690,
+    "extras/real_chats": 2_720,
     "extras/tau2": 1_050,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.

@@ -266,7 +266,7 @@ def recogniser() -> Any:
 
 
 def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the texts of values and results under fields that hold nothing personal, such as places."""
+    """Yield texts of values and results under fields that hold nothing personal."""
     if isinstance(value, dict) and depth < DEEPEST:
         yield from (text for name, one in value.items() for text in _things(one, str(name), depth + 1))
     elif isinstance(value, list | tuple) and depth < DEEPEST:
