@@ -510,7 +510,7 @@ class TestJsonLines:
             (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages, entry 1, side: field required"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
-                "success is 'magic': give true or false",
+                "success is 'magic': use true or false",
             ),
             (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: use a number"),
             (
