@@ -290,7 +290,7 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
 
 
 def foreign_named(name: str) -> Foreign | None:
-    """Return the other package whose tasks a store's name or folder means, such as ``tau:retail``.
+    """Return the other package behind a store's name or folder, such as ``tau:retail``.
 
     Return None for a store of ours. Raise `BadInput` if the package has no such tasks.
     """
