@@ -9,9 +9,6 @@ from ...cli.options import STORE, TOOLS
 from ...commands import command
 from ...errors import BadInput
 
-"""Prefix of stores with cases from a package."""
-
-
 ARGUMENTS = {
     **STORE,
     "--cases PATTERN": (
