@@ -78,7 +78,7 @@ BAD = [
     (["run", "scripted:no_op", "--tools", "nothing"], "is not of the form module:name"),
     (["run", "scripted:no_op", "--out", "notes.txt"], "notes.txt is not a run file"),
     (["run", "scripted:no_op", "--out", "."], "is a folder"),
-    (["run", "scripted:no_op", "--out", "notes.txt/a.deskbench"], "notes.txt cannot be made"),
+    (["run", "scripted:no_op", "--out", "notes.txt/a.deskbench"], "notes.txt cannot be created"),
     (["run", "scripted:no_op", "--out", "/proc/a.deskbench"], "/proc"),
     (["run", "scripted:no_op", "--out", "none.deskbench", "--replay"], "no run file at none.deskbench"),
     (["run", "scripted:no_op", "--agent", "json:dumps"], "both name an agent"),

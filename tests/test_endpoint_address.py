@@ -100,7 +100,7 @@ class TestWhatABaseUrlMayHold:
         assert is_loopback(f"http://{host}:8000/v1") == here
 
     def test_what_is_no_text_is_refused(self):
-        with pytest.raises(BadInput, match="is not a text"):
+        with pytest.raises(BadInput, match="is not a string"):
             check_base_url(5)
 
     @pytest.mark.parametrize("end", ["", "/", "/chat/completions", "/chat/completions/", "\r"])
@@ -109,7 +109,7 @@ class TestWhatABaseUrlMayHold:
 
     def test_a_key_with_the_quotes_of_its_file_is_refused(self, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", '"sk-of-a-dotenv-file"')
-        with pytest.raises(BadInput, match="OPENAI_API_KEY holds characters") as refused:
+        with pytest.raises(BadInput, match="OPENAI_API_KEY contains characters") as refused:
             Endpoint("m", "https://models.example/v1")
         assert "dotenv" not in str(refused.value)
 

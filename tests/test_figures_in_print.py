@@ -481,7 +481,9 @@ def test_captions_of_published_and_simulated_figures_say_source_difference_and_l
         assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
     assert "list for customer support" in figures.caption(ranking)
     plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
-    assert "tells 10.0% from 20.0% of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
+    assert "distinguishes 10.0% from 20.0% of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(
+        plan
+    )
 
 
 def test_a_model_of_unknown_price_has_a_column_beside_the_tiers(tables_of):

@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
-    "extras/real_chats": 2_720,
+    "extras/real_chats": 2_780,
     "extras/tau2": 1_050,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.

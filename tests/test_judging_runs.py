@@ -109,7 +109,7 @@ def test_only_finished_runs_are_judged_unless_asked_for(tmp_path):
     path = tmp_path / "half.deskbench"
     asyncio.run(Experiment("scripted:no_op", cases="tracking_1", trials=2, messages=2, out=path, progress=False).run())
     change_rows(path, "DELETE FROM conversations WHERE trial = 2")
-    with pytest.raises(BadInput, match="holds 1 of 2 planned conversations: finish the run first"):
+    with pytest.raises(BadInput, match="has 1 of 2 planned conversations: finish the run first"):
         judged(path)
     assert len(judged(path, unfinished=True)[0]) == 1
 
@@ -117,7 +117,7 @@ def test_only_finished_runs_are_judged_unless_asked_for(tmp_path):
 def test_a_run_on_another_store_or_case_is_refused(run_to_judge):
     manifest = RunFile(run_to_judge).manifest
     for key, value, why in (
-        ("cases", {**manifest["cases"], "tracking_1": "0" * 16}, "another text of case tracking_1"),
+        ("cases", {**manifest["cases"], "tracking_1": "0" * 16}, "a different text of case tracking_1"),
         ("inputs", {**manifest["inputs"], "store": {"value": "x", "hash": "0"}}, "another store"),
     ):
         change_manifest(run_to_judge, **{key: value})

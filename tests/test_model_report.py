@@ -78,7 +78,7 @@ def test_an_unknown_model_is_refused_with_those_that_are_there(talks):
 
 def test_an_unknown_part_is_refused_with_those_that_are_there(page_of):
     for names in (("traps", "prices"), ()):
-        with pytest.raises(BadInput, match="choose among head, words"):
+        with pytest.raises(BadInput, match="choose from head, words"):
             page_of("oracle").part(*names)
 
 

@@ -31,7 +31,7 @@ def test_the_crossed_variants_are_cases_of_a_run_too():
 
 
 def test_a_changed_case_or_store_is_refused_with_what_was_wanted():
-    with pytest.raises(BadInput, match="another text of case vip_skip_checks: judge it with"):
+    with pytest.raises(BadInput, match="a different text of case vip_skip_checks: judge it with"):
         same_cases("run", manifest(vip_skip_checks="other"), STORE, "judge it")
     other = manifest()
     other["inputs"]["store"]["hash"] = "0"

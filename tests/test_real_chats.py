@@ -449,19 +449,15 @@ def test_a_forecast_counts_what_the_model_itself_will_do(store, tmp_path):
     assert 19 <= foreseen.calls.low <= foreseen.calls.likely <= foreseen.calls.high <= 19 * 8
 
 
-def test_a_changed_chat_is_another_case(store, tmp_path):
-    other = tmp_path / "store"
-    imported(other)
-    out = tmp_path / "run.deskbench"
-    options = {"trials": 1, "progress": False, "out": out}
-    run(Experiment("scripted:human", store=other, **options))
-    lines = (other / "chats.jsonl").read_text().replace("Great.", "Great!")
-    (other / "chats.jsonl").write_text(lines)
-    from benchmark_lib.extras.real_chats.foreign import _opened
-
-    _opened.cache_clear()
+def test_a_changed_chat_is_another_case(tmp_path):
+    imported(tmp_path / "one" / "bikes")
+    options = {"trials": 1, "progress": False, "out": tmp_path / "run.deskbench"}
+    run(Experiment("scripted:human", store=tmp_path / "one" / "bikes", **options))
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    chats = tmp_path / "two" / "bikes" / "chats.jsonl"
+    chats.write_text(chats.read_text().replace("Great.", "Great!"))
     with pytest.raises(BadInput, match="ext_2"):
-        run(Experiment("scripted:human", store=other, **options))
+        run(Experiment("scripted:human", store=tmp_path / "two" / "bikes", **options))
 
 
 def test_the_site_and_a_comparison_work(results, tmp_path, capsys):

@@ -101,3 +101,23 @@ def test_the_recogniser_needs_no_network(monkeypatch):
     engine = recogniser()
     assert [r.entity_type for r in engine("I talked to Katarina Miller yesterday.")] == ["PERSON"]
     assert Scrubber().net == "presidio"
+
+
+def test_what_a_blind_hand_planted_is_found():
+    """112 chats by somebody who never saw the scrubber; before they were opened, 754 of 931 identifiers were found."""
+    found = planted = harmed = decoys = 0
+    scrubber = Scrubber(net="plain")
+    for line in (Path(__file__).parent / "data" / "scrub_blind.jsonl").read_text("utf-8").splitlines():
+        chat = json.loads(line)
+        lines = [ChatLine(one["side"], one["text"]) for one in chat["lines"]]
+        after = scrubber.chat(RealChat(chat["id"], lines, chat["record"])).chat.lines
+        for before, now in zip(chat["lines"], after, strict=True):
+            texts = [one["text"] for one in before["identifiers"]]
+            planted += len(texts)
+            found += sum(before["text"].count(text) > now.text.count(text) for text in texts)
+            free = [text for text in before["not_personal"] if not any(text in one for one in texts)]
+            decoys += len(free)
+            harmed += sum(before["text"].count(text) > now.text.count(text) for text in free)
+    assert planted == 931
+    assert found / planted > 0.92
+    assert harmed / decoys < 0.1

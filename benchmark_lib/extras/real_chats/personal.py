@@ -23,6 +23,16 @@ NAME = r"[^\W\d_][^\W\d_'’-]*"
 FORMS: dict[str, str] = {name: pattern.strip() for name, pattern in KNOWN["forms"].items()}
 
 
+FORM_KINDS = {
+    **{form: form for form in ("email", "iban", "phone")},
+    **{"spelt": "spelt", "groups": "phone", "ends": "tail"},
+    **dict.fromkeys(("ssn", "code", "plate", "zip_uk"), "number"),
+}
+"""Forms that show a personal value, with its kind."""
+YOUNGEST = 2015
+"""A date up to this year is somebody's birthday, and no date of an order."""
+
+
 class Personal(NamedTuple):
     """A personal value with its kind, a key of ``keys`` in ``data/chats/personal.yaml``."""
 
@@ -69,8 +79,12 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
 def certain(text: str) -> Iterator[Personal]:
     """Yield the values that are personal by their form, or by the words before them."""
     low = folded(text)
-    for kind in ("email", "iban", "phone", "ssn"):
-        yield from (Personal(kind, m[0]) for m in re.finditer(FORMS[kind], low))
+    for form, kind in FORM_KINDS.items():
+        for m in re.finditer(FORMS[form], low):
+            if not any(low[: m.start()].rstrip().endswith(brand) for brand in KNOWN["makers"]):
+                mark = re.search(r"\b[A-Z]{1,4} $", text[max(m.start() - 5, 0) : m.start()]) if form == "code" else None
+                yield Personal(kind, m[1] if form == "ends" else (mark[0] if mark else "") + m[0])
+    yield from (Personal("birth", m[0]) for m in re.finditer(FORMS["date"], low) if _long_ago(m[0]))
     yield from (Personal("card", m[0]) for m in re.finditer(FORMS["card"], low) if _luhn(m[0]))
     yield from (Personal("birth", m[1]) for m in re.finditer(FORMS["born"].format(date=FORMS["date"]), low))
     yield from (Personal("address", m[0]) for pattern in _streets() for m in pattern.finditer(low))
@@ -95,10 +109,11 @@ def _after(kind: str, text: str, low: str, at: int) -> Personal | None:
         return Personal("secret", found[0]) if found and good else None
     lead = re.match(rf"\W{{0,3}}(?:{TITLES})?", rest)
     begin = lead.end() if lead else 0
-    names = list[str]()
+    names, explicit = list[str](), re.search(r"name|nom|heiss|llamo|appelle", low[max(at - 24, 0) : at])
     while (found := re.compile(NAME).match(rest, begin)) and len(names) < 4:
         word = shown[found.start() : found.end()]
-        if not (word[:1].isupper() or (kind == "name" and not names and folded(word) in first_names())):
+        lower = kind == "name" and (folded(word) in first_names() if not explicit else not is_word(word))
+        if not (word[:1].isupper() or lower):
             break
         names.append(word)
         begin = found.end() + 1
@@ -142,9 +157,13 @@ def spellings(value: Personal) -> tuple[Spelling, ...]:
     makers = {"name": _name, "email": _mail, "birth": _dates, "address": _address}
     if kind in makers:
         return tuple(makers[kind](text))
+    if kind == "spelt":
+        return (Spelling("number", re.sub(r"\W", "", text), re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")),)
     if kind == "city" or (kind == "secret" and not text.isdigit()):
         return (Spelling(kind, text, _whole(text)),) if len(text) > 2 else ()
     letters = [c for c in text if c.isalnum()]
+    if kind == "tail":
+        return (Spelling("number", "".join(letters), _whole(text)),)
     usual = len(letters) < 3 if any(c.isdigit() for c in letters) else len(letters) < (3 if kind == "user" else 6)
     return () if usual else tuple(_numbers(kind, text, letters))
 
@@ -177,7 +196,7 @@ def name_kind(part: str, n: int, of: int) -> str:
 
 
 def _name(text: str) -> Iterator[Spelling]:
-    words = words_of(text)
+    words = [word for word in words_of(text) if not re.fullmatch(TITLES.rstrip(" "), f"{word}.")]
     if len(words) > 1:
         first, last = words[0], words[-1]
         for one in (words, [last, first], [first[0], last], [first, last], [first, last[0]]):
@@ -190,7 +209,7 @@ def _name(text: str) -> Iterator[Spelling]:
         every = "|".join(sorted(map(re.escape, forms)))
         yield Spelling(kind, part, re.compile(rf"(?<![^\W\d_])(?:{every})(?![^\W\d_])"))
         if len(part) >= 5:
-            yield Spelling(kind, part, _misspelt(part))
+            yield Spelling(f"misspelt {kind}", part, _misspelt(part))
 
 
 @lru_cache(maxsize=4096)
@@ -209,7 +228,7 @@ def _mail(text: str) -> Iterator[Spelling]:
     end = r"\s?(?:\.|\(?dot\)?|punkt|point|punto)\s?".join(map(re.escape, domain.split(".")))
     at = r"\s?(?:@|[(\[]?\s?(?:at|arroba|arobase)\s?[)\]]?)\s?"
     yield Spelling("email", local, re.compile(rf"(?<![\w.+-]){re.escape(local)}{at}{end}(?!\w)"))
-    if len(local) > 4 or any(c.isdigit() for c in local):
+    if len(local) > 3 and not local.isalpha():
         yield Spelling("number", local, re.compile(rf"(?<![\w.+-]){re.escape(local)}(?![\w@])"))
 
 
@@ -263,8 +282,11 @@ def _near(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(word)}(?= {street['after']}\b)|(?:(?<=\d )|{behind}){re.escape(word)}(?!\w)")
 
 
-def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str]) -> bool:
-    """Return whether a match is the value, and not a usual word or part of a kept one."""
+def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str]) -> bool | None:
+    """Return whether a match is the value, and not a usual word or part of a kept one.
+
+    None: it is if another part of a name is next to it.
+    """
     shown = low[start:end]
     if kind.startswith("house:"):
         return any(stem in low[max(start - 40, 0) : end + 40] for stem in kind[6:].split("|"))
@@ -274,16 +296,30 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
         return shown not in kept or not re.match(r" [^\W\d_]", low[end : end + 2])
     if any(_covers(one, low, start, end) for one in kept if shown in one):
         return False
+    if kind.startswith("misspelt"):
+        return True if text[start].isupper() and not is_word(shown) and not _in_a_brand(text, start, end) else None
     if kind not in ("given", "family", "secret", "city") or not is_word(shown):
         return True
     near = low[max(0, start - 16) : start]
     if kind == "city":
         return bool(re.search(r"\d{4,5} $", near)) or text[start].isupper()
     if re.search(KNOWN["before_a_name"].strip(), near) or shown == low.strip(" .!,\n"):
-        return text[start].isupper() or kind == "secret"
+        return text[start].isupper() or kind == "secret" or None
     begins = not near.rstrip(" \"'(") or near.rstrip(" \"'(")[-1:] in ".!?\n:"
+    if kind in ("given", "family") and (_in_a_brand(text, start, end) or not text[start].isupper()):
+        return None
     german = re.search(r"\b(?:ich|und|der|die|das|ist|nicht|bitte|eine?|mein|wir|sie)\b", low[:2_000])
-    return text[start].isupper() and not (begins or german or shown in KNOWN["doubtful"])
+    return text[start].isupper() and not (begins or german or shown in KNOWN["doubtful"]) or None
+
+
+def _in_a_brand(text: str, start: int, end: int) -> bool:
+    """Return whether a capitalised word or an ampersand is next to a word, as in a brand."""
+    before = re.search(r"([^\W\d_][\w'’-]*) $", text[max(start - 30, 0) : start])
+    titled = before is not None and re.fullmatch(TITLES.rstrip(" "), f"{folded(before[1])}.")
+    begins = before is not None and start - len(before[0]) == 0
+    return bool(re.match(r" (?:&|[A-ZÀ-Þ])", text[end : end + 2])) or bool(
+        before and before[1][0].isupper() and not titled and not begins
+    )
 
 
 def _covers(words: str, low: str, start: int, end: int) -> bool:
@@ -325,6 +361,11 @@ def _usual() -> frozenset[str]:
         for line in path.read_bytes().splitlines():
             counts.update(w for w in re.findall(r"[^\W\d_]+", str(orjson.loads(line))) if w.islower())
     return frozenset(folded(word) for word, count in counts.items() if count > 1)
+
+
+def _long_ago(date: str) -> bool:
+    year = int(re.findall(r"\d+", date)[0 if re.match(r"\d{4}", date) else -1])
+    return 1920 <= year <= YOUNGEST or 40 <= year <= 99
 
 
 def _luhn(text: str) -> bool:

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+from ...language.detection import written_in
 from .chat import RealChat
 from .personal import (
     KNOWN,
@@ -61,6 +63,7 @@ class Scrubbed:
     chat: Any
     counts: Counter[str] = field(default_factory=Counter)
     left: list[Left] = field(default_factory=list, repr=False)
+    english: bool = field(default=True, repr=False)
 
 
 class Scrubber:
@@ -93,7 +96,7 @@ class Scrubber:
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
         """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
         values = self._values(texts, of_record(record or {}))
-        found = Scrubbed([])
+        found = Scrubbed([], english=_is_english(texts))
         for number, text in enumerate(texts, 1):
             found.chat.append(self._replaced(text, values, found, f"line {number}"))
         return found
@@ -108,7 +111,7 @@ class Scrubber:
         known += [value for values in given for value in of_record(values)]
         values = self._values([line.text for line in chat.lines], known)
         things = {folded(v) for did in acts for v in _things([{**did.values}, did.result])}
-        found = Scrubbed(chat)
+        found = Scrubbed(chat, english=_is_english([line.text for line in chat.lines]))
         for number, line in enumerate(chat.lines, 1):
             line.text = self._replaced(line.text, values, found, f"line {number}")
             found.left = [one for one in found.left if not any(folded(one.text) in thing for thing in things)]
@@ -125,6 +128,8 @@ class Scrubber:
     def _values(self, texts: list[str], known: list[Personal]) -> list[Personal]:
         known = [*known, *self.personal]
         said = [value for text in texts for value in certain(text) if folded(value.text) not in self.kept]
+        answers = ((a, b.strip(" .!")) for a, b in pairwise(texts) if len(b.split()) <= 3)
+        said += [Personal("secret", b) for a, b in answers if b and re.search(KNOWN["secret_question"], folded(a))]
         return list(dict.fromkeys([*known, *said]))
 
     def _within(self, value: Any, values: list[Personal], found: Scrubbed, depth: int = 0) -> Any:
@@ -154,23 +159,31 @@ class Scrubber:
             found.counts[kind] += 1
             at = end
         clean = "".join([*parts, text[at:]])
-        found.left += self._left(clean, made, where) if where else []
+        found.left += self._left(clean, made, where, found.english) if where else []
         return clean
 
     def _spans(self, text: str, values: list[Personal]) -> Iterator[tuple[int, int, str, str]]:
-        low = folded(text)
+        low, names = folded(text), list[tuple[int, int, bool, Any]]()
         for value in values:
             for spelling in spellings(value):
                 for match in spelling.pattern.finditer(low):
                     start, end = match.span()
-                    if is_meant(spelling.kind, text, low, start, end, self.kept):
-                        yield start, end, value.kind, self._stand_in(*spelling[:2], text[start:end])
+                    meant = is_meant(spelling.kind, text, low, start, end, self.kept)
+                    if value.kind == "name" and meant is not False:
+                        names.append((start, end, bool(meant), spelling))
+                    elif meant:
+                        yield start, end, value.kind, self._stand_in(spelling.kind, spelling.canonical, text[start:end])
+        for start, end, meant, spelling in names:
+            gaps = [text[b:start] if b <= start else text[end:a] for a, b, *_ in names if b <= start or end <= a]
+            if meant or any(len(gap) <= 2 and not gap.strip(" ,") for gap in gaps):
+                yield start, end, "name", self._stand_in(spelling.kind, spelling.canonical, text[start:end])
 
     def _stand_in(self, kind: str, canonical: str, shown: str) -> str:
         if kind == "whole":
             return self._whole(canonical, shown)
         if kind == "place":
             return re.sub(r"[^\W_]+", self._place_part, shown)
+        kind = kind.removeprefix("misspelt ")
         if kind in KINDS_OF_WORDS:
             return _in_case(self._word(kind, canonical), shown)
         if kind == "email":
@@ -226,8 +239,8 @@ class Scrubber:
     def _number(self, text: str) -> int:
         return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
 
-    def _left(self, text: str, made: list[tuple[int, int]], where: str) -> list[Left]:
-        engine = recogniser() if self.net == "presidio" else None
+    def _left(self, text: str, made: list[tuple[int, int]], where: str, english: bool) -> list[Left]:
+        engine = recogniser() if self.net == "presidio" and english else None
         spans = [("name", *span) for span in possible_names(text, self.kept)]
         if engine is not None:
             named = [(r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
@@ -263,6 +276,11 @@ def recogniser() -> Any:
     except (ImportError, OSError, SystemExit):
         return None
     return lambda text: analyzer.analyze(text=text, language="en", entities=["PERSON"], score_threshold=0.8)
+
+
+def _is_english(texts: list[str]) -> bool:
+    """Return whether texts are English, as the recogniser needs, or too short to tell."""
+    return written_in(" ".join(texts)) in ("en", None)
 
 
 def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
