@@ -367,7 +367,11 @@ class TestFaultsSurvived:
     def test_a_wait_of_an_hour_ends_the_run_and_says_so(self):
         with ScriptedServer(Answer(error_body("daily limit"), 429, {"Retry-After": "3600"})) as server:
             error = refused(server)
-        assert (error.kind, error.fatal, server.count) == ("rate_limit", True, 1) and "again later" in str(error)
+        assert (error.kind, error.fatal, server.count) == (
+            "rate_limit",
+            True,
+            1,
+        ) and "rerun the same command later" in str(error)
 
     @pytest.mark.parametrize("charset", ["utf-16", "rot13", "hex", "idna", "bogus", "\u00e9", "undefined"])
     @pytest.mark.parametrize("status", [200, 303, 400, 500])
