@@ -39,6 +39,7 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     where = f"{path}: case {raw['id']}"
     world = raw.get("world") or {}
     store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
+    raw = store.kind.compiled(raw, store)
     names, extra = _context(raw, store, where)
     english = raw.get("language", "en") == "en"
     filled = _fill({**{k: v for k, v in raw.items() if k != "world"}, **extra}, names, where, english) | {
@@ -98,7 +99,7 @@ def _check_names(case: Case, store: Store, where: str) -> None:
 def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
     intent = raw.get("intent")
     if intent in store.info["intents"]:
-        bucket = store.info["intents"][intent]["bucket"]
+        bucket = store.info["intents"][intent].get("bucket") or raw.get("bucket")
     elif intent in store.info["traps"]:
         bucket = "adversarial"
     elif intent in (families := store.info.get("families") or {}):

@@ -126,6 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _main(given: list[str]) -> int:
     try:
+        given = [" ".join(given[:2]), *given[2:]] if " ".join(given[:2]) in commands() else given
         chosen = next((word for word in given if not word.startswith("-")), None)
         if chosen is not None and chosen not in (known := commands()):
             near = difflib.get_close_matches(chosen, known, 1, 0.4)

@@ -28,7 +28,7 @@ from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, Pa
 from .layout import listed_acts, offered
 from .linear import KNOWN, LinearReader, add, choices, features, likelier, likeliest, of_patterns
 from .phrase_book import PhraseBook
-from .reasons import reasons_in
+from .reasons import WordedReasons, reasons_in
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
 
 ACTS = tuple(RATES)
@@ -64,6 +64,10 @@ class Phrases(Protocol):
     def phrases(self) -> dict[str, dict[str, Any]]:
         """Return the content of ``phrases/<language>.yaml`` by language."""
 
+    @property
+    def articles(self) -> list[dict[str, Any]]:
+        """Return the articles of the knowledge base."""
+
 
 class MessageParser:
     """The trained reader of a store with its patterns, one book for each language."""
@@ -76,6 +80,7 @@ class MessageParser:
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self._targets = frozenset(self.reader.targets if self.reader else ())
+        self._worded = WordedReasons.of(store)
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -177,9 +182,11 @@ class MessageParser:
             topics_of[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 patterns = kind.replace("reported", "tool")
-                topics = of_patterns(n for book in books for n in book.topics_in(plain, patterns))
-                chances = reader.probabilities(reader.seen(topics, KNOWN, seen))
+                topics = [n for book in books for n in book.topics_in(plain, patterns)]
+                chances = reader.probabilities(reader.seen(of_patterns(topics), KNOWN, seen))
                 topics_of[kind] = _topics(chances, f"{kind}:")
+                if patterns == "tool":
+                    topics_of[kind] |= self._untrained_tools(topics, "claims:" if kind == "reported" else "tool:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
             topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in named}
@@ -198,6 +205,11 @@ class MessageParser:
             for name, pattern in slots
             if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
         }
+
+    def _untrained_tools(self, topics: list[str], part: str) -> dict[str, float]:
+        """Return tools that the reader was not trained on, by their patterns alone."""
+        names = (topic.removeprefix(part) for topic in topics if topic.startswith(part))
+        return dict.fromkeys((name for name in names if f"tool:{name}" not in self._targets), 1.0)
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""
@@ -240,7 +252,8 @@ class MessageParser:
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
         """Return the listed reasons in an agent's messages, except in the customer's words."""
-        return reasons_in(texts, self.reasons, heard)
+        found = reasons_in(texts, self.reasons, heard)
+        return sorted({*found, *self._worded.named_in(texts, heard)}) if self._worded else found
 
 
 @remembered()

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
 from .detection import nearest_languages
 from .linear import LinearReader
-from .patterns import Patterns, alternatives
+from .patterns import Patterns, alternatives, compile_patterns
 from .pours import is_poured
-from .sentences import kept, sentences
+from .sentences import kept, sentences, squash
 
 TOGETHER = 3
 """Sentences that are read together: a reason and its consequence are rarely further from each other."""
@@ -79,6 +80,49 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
     if len(found) > 1:
         yield from (f"first {name}" for name in found[0][0])
         yield from (f"last {name}" for name in found[-1][0])
+
+
+class WordedReasons:
+    """Reasons of a store without a trained model: each is heard by its own patterns, beside a denial.
+
+    Parameters
+    ----------
+    reasons : dict of str to Pattern
+        The patterns by reason.
+    denies : Pattern
+        What denies: a reason counts if its sentence or the one before or after it does.
+    known : list of str
+        Texts that anybody can copy, such as articles: their sentences give no reason.
+    """
+
+    def __init__(self, reasons: dict[str, re.Pattern[str]], denies: re.Pattern[str], known: list[str]):
+        self._reasons, self._denies, self._known = reasons, denies, [squash(text) for text in known]
+
+    @classmethod
+    def of(cls, store: Any) -> "WordedReasons | None":
+        """Return the reasons with patterns in a store's phrases; None if there are none."""
+        named = [(book, book.get("reasons") or {}) for book in store.phrases.values()]
+        reasons = {name: r["patterns"] for _, found in named for name, r in found.items() if "patterns" in r}
+        if not reasons:
+            return None
+        denies = [cue for book, _ in named for part in ("deny", "denied") for cue in book[part]]
+        compiled = {name: compile_patterns(patterns) for name, patterns in reasons.items()}
+        return cls(compiled, compile_patterns(denies), [article["text"] for article in store.articles])
+
+    def named_in(self, texts: Iterable[str], heard: Iterable[str]) -> set[str]:
+        """Return the reasons in an agent's messages, without dumps, articles and the customer's words."""
+        known, named = [*self._known, *map(squash, heard)], set[str]()
+        for text in (t for t in texts if not is_poured(t)):
+            said = [s for s in sentences(kept(text)) if not any(squash(s.text) in words for words in known)]
+            denied = [bool(self._denies.search(s.plain)) for s in said]
+            near = [s.plain for at, s in enumerate(said) if any(denied[max(at - 1, 0) : at + 2])]
+            named |= {
+                name
+                for name, sign in self._reasons.items()
+                for plain in near
+                if sign.search(plain) and plain[-1:] != "?"
+            }
+        return named
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:

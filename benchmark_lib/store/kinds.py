@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
+from ..extension import offer, offered
 from ..records import ToolCall
 from .protocols import Played, Row, World
 from .rules import Predicate, Telling
@@ -85,6 +86,11 @@ class DeskKind:
         ``days(number, store)``: its days by policy and clock with their meanings; None if a case may require any day.
     rekey : type of Rekey or None
         The conversion of a store into another with the same logic, for ``deskbench generate``; None without one.
+    usual, usual_files : mapping of str to dict, mapping of str to Path
+        Defaults of ``info``, ``policy`` and ``phrases`` under what a store says itself, and files that a store may
+        omit. ``usual["phrases"]`` has a book by language.
+    compiled : callable
+        ``compiled(raw, store)``: a case as the store's files have it, with the parts that follow from the policy.
     """
 
     name: str
@@ -135,6 +141,9 @@ class DeskKind:
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
     days: Callable[[str, World], dict[str, str]] | None = None
     rekey: Any = None
+    usual: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    usual_files: Mapping[str, Path] = field(default_factory=dict)
+    compiled: Callable[[Row, World], Row] = lambda raw, store: raw
     sample: str = ""
     """Shipped store whose files show the form of a store of this kind; empty to skip the check."""
     optional: tuple[str, ...] = ()
@@ -156,8 +165,10 @@ def kind_named(name: Any, folder: Path) -> DeskKind:
     """Return the kind that a store names, without loading code; raise `BadInput` if unknown."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
+    if name in offered("kinds"):
+        return offer("kinds", name)(folder)  # type: ignore[no-any-return]
     if name not in _REGISTERED:
-        known = ", ".join(sorted({*_SHIPPED, *_REGISTERED}))
+        known = ", ".join(sorted({*_SHIPPED, *offered("kinds"), *_REGISTERED}))
         raise BadInput(
             f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call "
             "register_kind before the store is opened"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
 import os
+import re
 from collections.abc import Collection
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -67,20 +70,20 @@ class Store:
                 f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not a text: name the folder of a store"
             )
         self.extends: Store | None = None if named is None else load_store(path.parent / named)
-        self.info: dict[str, Any] = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
-        self.policy = frozen(self._own_policy())
+        info = merged(thawed(self.extends.info), own) if self.extends else own
         self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
         try:
+            self.kind: DeskKind = kind_named(info["kind"], path)
+            self.info: dict[str, Any] = frozen(self._with_defaults("info", info))
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
-            kind = str(self.info["kind"])
         except (KeyError, TypeError) as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/own-desk.md") from None
         except ValueError:
             raise BadInput(
                 f"{path / 'store.yaml'}: clock {self.info['clock']!r} is not a time: write it as 2026-06-29T10:00"
             ) from None
-        self.kind: DeskKind = kind_named(kind, path)
+        self.policy = frozen(self._with_defaults("policy", self._own_policy()))
         self._check_shapes()
         self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
         self.tools: dict[str, Tool] = FrozenDict(with_every_desks({**self.kind.tools, **self._more_tools()}))
@@ -93,6 +96,10 @@ class Store:
         self.views: dict[str, Any] = {}
         self._files: dict[str, list[tuple[str, dict[str, Any], str]]] = {}
         self._open = True
+
+    def _with_defaults(self, part: str, content: Any) -> Any:
+        usual = self.kind.usual.get(part)
+        return merged(usual, content or {}) if usual else content
 
     def _check_shapes(self) -> None:
         """Refuse files that lack fields or differ in form from the shipped store of their kind."""
@@ -225,7 +232,7 @@ class Store:
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
         """Return the phrases by language from ``phrases/*.yaml``, merged over the store's folders."""
-        books: dict[str, dict[str, Any]] = {}
+        books: dict[str, dict[str, Any]] = thawed(self.kind.usual.get("phrases", {}))
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             loaded = read_yaml(path)
             book = books.setdefault(loaded.get("language", path.stem), {})
@@ -254,8 +261,9 @@ class Store:
         return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
-        """Return the path of a file in the store's folder, or else in the folder that it extends."""
-        return next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), self.path / name)
+        """Return the path of a file: the store's own, or that of the folder that it extends, or its kind's."""
+        own = next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), None)
+        return own or self.kind.usual_files.get(name, self.path / name)
 
     @cached_property
     def hash(self) -> str:
@@ -344,9 +352,31 @@ def _form(value: Any) -> str:
     return next((words for form, words in forms.items() if isinstance(value, form)), "a number")
 
 
+def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
+    """Read a table as CSV: whole numbers become numbers in every column but the key; the rest stays text."""
+    lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    rows: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        name = (line.get(key) or "").strip()
+        if not name or name in rows or None in line or None in line.values():
+            why = (
+                "has another number of fields than the header" if name and name not in rows else f"needs its own {key}"
+            )
+            raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
+        rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
+    return rows
+
+
+def _number(text: str, is_key: bool) -> str | int | None:
+    return int(text) if not is_key and re.fullmatch(r"-?(0|[1-9]\d{0,14})", text) else text or None
+
+
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for path in paths:
+        if path.suffix == ".csv":
+            rows |= _csv_rows(path, key)
+            continue
         lines = read_text(path).split("\n")
         for number, line in enumerate(lines, 1):
             if not line.strip():

@@ -147,7 +147,7 @@ class PasteGoods(Sly, name="goods", asks_first=False):
     """Pastes all facts of the best three goods that the customer's words find."""
 
     def _answer(self) -> str:
-        rows = self.talk.call("search_products", query=self.said[:300]).result["products"][:3]
+        rows = self.talk.call("search_products", query=self.said[:300]).result.get("products", [])[:3]
         found = [self.talk.call("get_product", product_id=row["product_id"]).result for row in rows]
         told = [v for product in found for v in values_of(product, self.language())]
         return "\n".join(self.book["labelled"].format(label=v.label, value=v.text) for v in told)

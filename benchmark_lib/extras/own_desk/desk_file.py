@@ -1,0 +1,176 @@
+"""Read ``desk.yaml``: the tables, acts, rules and intents of a desk, with defaults for all that a shop need not say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ...errors import BadInput
+from ...textfiles import read_yaml
+
+FILE = "desk.yaml"
+REFUSE = "refuse"
+"""What an unmet rule asks for by default; the name of a queue asks for a handover."""
+NAME = r"^[a-z][a-z0-9_]*$"
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DeclaredTable(_Declared):
+    """A table: its key column, and its file (``NAME.csv``, or ``NAME.jsonl`` if there is one)."""
+
+    key: str
+    file: str = ""
+
+
+class DeclaredArgument(_Declared):
+    """A value that an act takes besides the key of its row."""
+
+    about: str
+    choices: list[str] = []
+    optional: bool = False
+    number: bool = False
+
+
+class DeclaredRule(_Declared):
+    """A condition of an act.
+
+    `holds` is a formula over the row's columns, ``policy``, ``today``, ``given`` (the call's arguments) and ``knows``
+    (what the customer said in answer to a `DeclaredQuestion`). `say` is the reason as an agent would put it, `words`
+    how else it may be put. `otherwise` is ``refuse`` or a queue.
+    """
+
+    holds: str
+    say: str
+    words: list[str] = []
+    otherwise: str = REFUSE
+
+
+class DeclaredAct(_Declared):
+    """Something the desk can do to a row; `sets` names the columns that change, with formulas."""
+
+    about: str
+    on: str = ""
+    arguments: dict[str, DeclaredArgument] = {}
+    sets: dict[str, Any] = Field(min_length=1)
+    rules: dict[str, DeclaredRule] = {}
+    do: str = ""
+    done: str = ""
+    words: list[str] = []
+    confirm: bool = True
+    gives: dict[str, str] = {}
+
+
+class DeclaredQuestion(_Declared):
+    """Something that only the customer knows, which a rule may need."""
+
+    ask: str
+    words: list[str] = Field(min_length=1)
+    answer: list[str] = ["{value}"]
+
+
+class DeclaredTold(_Declared):
+    """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`)."""
+
+    kind: Literal["money", "date", "id", "link", "measure", "choice"]
+    value: str
+    unit: str | None = None
+    say: str | None = None
+    ask: str | None = None
+
+
+class DeclaredIntent(_Declared):
+    """What customers write about: an act, something to be told, or a matter for a queue."""
+
+    description: str
+    act: str = ""
+    tell: dict[str, DeclaredTold] = {}
+    queue: str = ""
+    knows: dict[str, str] = {}
+    goal: str = ""
+    pressure: list[str] = []
+    tickets: int = Field(1, ge=0)
+    """How many of the desk's tickets are of this kind, for weighted results."""
+
+
+class DeclaredOwner(_Declared):
+    """Columns of the subject's row with the customer's address and name."""
+
+    email: str = "email"
+    name: str = "name"
+
+
+class DeskFile(_Declared):
+    """The content of a ``desk.yaml``."""
+
+    subject: str
+    tables: dict[str, DeclaredTable]
+    owner: DeclaredOwner = DeclaredOwner()
+    proofs: list[list[str]] = []
+    """Columns that prove together who writes; by default the key with the address, or the name with the key."""
+    acts: dict[str, DeclaredAct] = {}
+    questions: dict[str, DeclaredQuestion] = {}
+    intents: dict[str, DeclaredIntent] = Field(min_length=1)
+
+    @property
+    def key(self) -> str:
+        """Return the key column of the subject's table."""
+        return self.tables[self.subject].key
+
+    @property
+    def ways(self) -> list[list[str]]:
+        """Return the proofs, the default ones included."""
+        return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
+
+    def on(self, act: str) -> str:
+        """Return the table that an act changes."""
+        return self.acts[act].on or self.subject
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Self:
+        known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
+        known += [(f"acts.{name}.on", self.on(name), self.tables) for name in self.acts]
+        known += [(f"intents.{name}.act", i.act, self.acts) for name, i in self.intents.items() if i.act]
+        known += [
+            (f"intents.{name}.knows", slot, self.questions) for name, i in self.intents.items() for slot in i.knows
+        ]
+        for where, name, names in known:
+            if name not in names:
+                raise ValueError(f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}")
+        for name in (*self.tables, *self.acts, *self.intents, *self.questions):
+            if not re.match(NAME, name):
+                raise ValueError(f"{name!r} is no name: write it in lower case with _, such as start_return")
+        for name, intent in self.intents.items():
+            if not (intent.act or intent.tell or intent.queue):
+                raise ValueError(f"intents.{name} needs an act, something to tell or a queue")
+        return self
+
+
+def read_desk(folder: Path) -> DeskFile:
+    """Read the ``desk.yaml`` of a folder; raise `BadInput` with its first problem."""
+    found = errors_of(folder)
+    if isinstance(found, DeskFile):
+        return found
+    raise BadInput(f"{folder / FILE}: {found[0]}; `deskbench desk check` lists all problems at once")
+
+
+def errors_of(folder: Path) -> DeskFile | list[str]:
+    """Read the ``desk.yaml`` of a folder, or return all its problems, each as field and complaint."""
+    content = read_yaml(folder / FILE)
+    try:
+        return DeskFile.model_validate(content if isinstance(content, dict) else {})
+    except ValidationError as error:
+        return [_in_words(one) for one in error.errors()]
+
+
+def _in_words(error: Any) -> str:
+    where = ".".join(map(str, error["loc"]))
+    said = str(error["msg"]).removeprefix("Value error, ")
+    words = {"missing": "is missing", "extra_forbidden": "is no field here: correct or remove it"}
+    complaint = words.get(error["type"], said[0].lower() + said[1:])
+    return f"{where} {complaint}" if where and error["type"] in words else f"{where}: {complaint}".removeprefix(": ")

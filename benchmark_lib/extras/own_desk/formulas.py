@@ -1,0 +1,73 @@
+"""Evaluate the formulas of rules and facts over a row, the policy and the day, in the sandbox of templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+from ...cases.facts import money
+from ...errors import BadInput
+from ...store.calendar import add_business_days
+from ...textfiles import render
+
+
+def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
+    """Return the value of a formula: yes or no, a whole number, a text, or None.
+
+    Raise `BadInput` with its place for a formula that cannot be evaluated, such as one with an unknown name.
+    """
+    if not isinstance(formula, str):
+        return formula
+    text = render("{{ (" + formula + ") }}", f"{where}: the formula {formula[:80]!r}", **names)
+    constants = {"True": True, "False": False, "None": None, "": None}
+    if text in constants:
+        return constants[text]
+    return int(text) if re.fullmatch(r"-?\d{1,15}", text) else text
+
+
+def names_of(store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of a formula: the row's columns, ``row``, ``policy``, ``today``, ``given``, ``knows``."""
+    today = store.now.date().isoformat()
+    return {
+        **row,
+        "row": row,
+        "policy": store.policy,
+        "today": today,
+        "given": given,
+        "knows": knows,
+        "days": days,
+        "plus_days": plus_days,
+        "plus_months": plus_months,
+        "plus_business_days": lambda day, count: add_business_days(_day(day), int(count), store).isoformat(),
+        "money": money,
+        "min": min,
+        "max": max,
+    }
+
+
+def days(first: str, last: str) -> int:
+    """Return the days from one date to another; negative if the second is earlier."""
+    return (_day(last) - _day(first)).days
+
+
+def plus_days(day: str, count: int) -> str:
+    """Return the date some days later."""
+    return (_day(day) + timedelta(days=int(count))).isoformat()
+
+
+def plus_months(day: str, count: int) -> str:
+    """Return the date some months later; the last day of a shorter month."""
+    from calendar import monthrange
+
+    start = _day(day)
+    month = start.month - 1 + int(count)
+    year, month = start.year + month // 12, month % 12 + 1
+    return date(year, month, min(start.day, monthrange(year, month)[1])).isoformat()
+
+
+def _day(value: Any) -> date:
+    if not isinstance(value, str | date):
+        raise BadInput(f"{value!r} is no date: write dates as 2026-06-29")
+    return value if isinstance(value, date) else date.fromisoformat(value[:10])

@@ -1,0 +1,334 @@
+"""Make a kind of desk from a ``desk.yaml``: its tools, rules, phrases and compiled cases."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from ...language.sentences import fold, kept, squash
+from ...project import DATA
+from ...records import ToolCall
+from ...store import DeskKind, NotFound
+from ...store.consent import confirmation
+from ...store.rules import Before
+from ...store.tools import Tool
+from ...textfiles import read_yaml
+from .compiled import compiled, reason_name
+from .desk_file import DeclaredAct, DeskFile, read_desk
+from .formulas import evaluated, names_of
+
+DECLARED = "declared"
+PARTS = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
+"""Parts of a shipped phrase file that are not about what is sold."""
+SHIPPED = DATA / "stores" / "northline"
+BASE = Path(__file__).with_name("base")
+
+
+def kind_of(folder: Path) -> DeskKind:
+    """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
+    desk = read_desk(folder)
+    shows, finds = f"show_{_singular(desk.subject)}", f"find_{desk.subject}"
+    owner, key = desk.owner, desk.key
+    proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
+    return DeskKind(
+        name=DECLARED,
+        tables={name: (_file(folder, name, table.file), table.key) for name, table in desk.tables.items()},
+        subject=desk.subject,
+        tools=_tools(desk),
+        look_up=(shows, key),
+        lookups=frozenset({shows, finds}),
+        rules=_rules(desk),
+        objects=tuple(dict.fromkeys(desk.tables[desk.on(name)].key for name in desk.acts)),
+        case_defaults=lambda names: {
+            "customer_id": str(names["order"][key]),
+            "sender": names["order"][owner.email],
+            "sender_name": names["order"][owner.name],
+        },
+        usual_ledger=partial(_usual_ledger, desk),
+        identity_slots=partial(_identity_slots, desk),
+        evidence_slots=partial(_evidence_slots, desk),
+        named_in=partial(_named_in, desk),
+        described=partial(_described, desk),
+        open_to=lambda arguments, case, store: set(arguments) - {key},
+        own_slots={name: (name,) for act in desk.acts.values() for name in act.arguments} | {key: (key,)},
+        everything=lambda call, case, words: [
+            call(shows, **{key: case.order}).result,
+            call("search_knowledge_base", query=words).result,
+        ],
+        grounds=lambda case, store: [store.tables[desk.subject][case.order]],
+        proofs=proofs,
+        slots_not_had=tuple(desk.questions),
+        compiled=lambda raw, store: compiled(raw, store, desk),
+        usual={"info": _info(desk), "policy": _policy(desk), "phrases": {"en": phrases(desk)}},
+        usual_files={
+            "prompts/agent.md": BASE / "agent.md",
+            "prompts/customer.md": SHIPPED / "prompts" / "customer.md",
+            "reader/weights.npz": SHIPPED / "reader" / "weights.npz",
+        },
+    )
+
+
+def owner_columns(desk: DeskFile) -> tuple[str, str]:
+    """Return the columns that stand in the head of every email: address and name."""
+    return desk.owner.email, desk.owner.name
+
+
+def _file(folder: Path, name: str, file: str) -> str:
+    return file or next((n for n in (f"{name}.csv", f"{name}.jsonl") if (folder / n).is_file()), f"{name}.csv")
+
+
+def _singular(table: str) -> str:
+    return re.sub("s$", "", re.sub("ies$", "y", table))
+
+
+def words_of(name: str) -> str:
+    """Return a name in words: ``start_return`` as "start return"."""
+    return name.replace("_", " ")
+
+
+# ---------------------------------------------------------------------------------------------------------- tools
+
+
+def _tools(desk: DeskFile) -> dict[str, Tool]:
+    made: dict[str, Tool] = {}
+    for name, table in desk.tables.items():
+        shows, key = f"show_{_singular(name)}", {table.key: (str, f"Its {words_of(table.key)}.", ...)}
+        made[shows] = _tool(shows, f"Show one of the {words_of(name)}.", key, partial(_show, name, table.key))
+    by = f"Email address or name of the customer, or part of a {words_of(desk.key)}."
+    made[f"find_{desk.subject}"] = _tool(
+        f"find_{desk.subject}", f"List the {words_of(desk.subject)} of a customer.", {"by": (str, by, ...)},
+        partial(_find, desk),
+    )  # fmt: skip
+    for name, act in desk.acts.items():
+        table = desk.tables[desk.on(name)]
+        arguments: dict[str, Any] = {table.key: (str, f"The {words_of(table.key)}.", ...)}
+        for argument, a in act.arguments.items():
+            kind: Any = Literal[tuple(a.choices)] if a.choices else int if a.number else str
+            arguments[argument] = (kind | None if a.optional else kind, a.about, None if a.optional else ...)
+        made[name] = _tool(name, act.about, arguments, partial(_carry_out, name, act, desk), write=True)
+    return made
+
+
+def _tool(
+    name: str, about: str, arguments: dict[str, Any], work: Callable[..., dict[str, Any]], write: bool = False
+) -> Tool:
+    def function(desk: Any, **given: Any) -> dict[str, Any]:
+        return work(desk, given)
+
+    empty, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("desk", inspect.Parameter.POSITIONAL_ONLY)] + [
+        inspect.Parameter(argument, keyword, default=empty if default is ... else default)
+        for argument, (_, _, default) in arguments.items()
+    ]
+    function.__name__, function.__doc__ = name, about
+    function.__annotations__ = {argument: Annotated[kind, words] for argument, (kind, words, _) in arguments.items()}
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return Tool(name, function, write)
+
+
+def _show(table: str, key: str, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+    row = desk.row(table, given[key])
+    if row is None:
+        raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
+    return dict(row)
+
+
+def _find(declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+    wanted, columns = squash(given["by"]), (declared.key, *owner_columns(declared))
+    rows = [
+        row for row in desk.rows(declared.subject) if wanted and any(wanted in squash(str(row.get(c))) for c in columns)
+    ]
+    return {declared.subject: [{c: row.get(c) for c in columns} for row in rows[:10]]}
+
+
+def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+    table = declared.on(name)
+    key = declared.tables[table].key
+    row = desk.row(table, given[key])
+    if row is None:
+        raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
+    names = names_of(desk.store, row, given, {})
+    values = {column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()}
+    shown = {what: evaluated(formula, f"acts.{name}.gives.{what}", names) for what, formula in act.gives.items()}
+    desk.edit(table, given[key]).update(values)
+    return {key: given[key], **values, **shown}
+
+
+# ---------------------------------------------------------------------------------------------------------- rules
+
+
+def _rules(desk: DeskFile) -> dict[str, Any]:
+    rules: dict[str, Any] = {"identity": partial(_identity, desk), "confirmation": confirmation}
+    for name, act in desk.acts.items():
+        for rule, declared in act.rules.items():
+            rules[reason_name(name, rule)] = _predicate(desk, name, declared.holds, declared.say)
+    return rules
+
+
+def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
+    table = desk.on(name)
+
+    def keeps(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
+        row = store.tables[table].get(str(call.named.get(desk.tables[table].key)))
+        if row is None:
+            return None
+        knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
+        return bool(evaluated(holds, f"acts.{name}", names_of(store, row, call.named, knows)))
+
+    keeps.__doc__ = say
+    return keeps
+
+
+def _identity(desk: DeskFile, call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
+    """Return whether the customer had proved who it is, as the policy asks."""
+    row = store.tables[desk.subject].get(str(call.named.get(desk.key)))
+    if row is None:
+        return None
+    said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
+    heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
+
+    def given(column: str) -> bool:
+        value = str(row.get(column) or "")
+        stated = bool(value) and re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
+        return (
+            stated
+            or squash(heads.get(column, "")) == squash(value) != ""
+            or squash(value) in map(squash, before.gave(column))
+        )
+
+    return any(all(map(given, way)) for way in desk.ways)
+
+
+def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+    row, text = names["order"], squash(f"{case['email']['subject']} {case['email']['text']}")
+    ledger: dict[str, Any] = {}
+    for column in dict.fromkeys(column for way in desk.ways for column in way):
+        value = str(row.get(column) or "")
+        if value:
+            in_head = column in owner_columns(desk) and squash(value) in map(
+                squash, (case["sender"], case["sender_name"])
+            )
+            ledger[column] = {"value": value, "when": "volunteered" if in_head or squash(value) in text else "asked"}
+    return ledger
+
+
+def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
+    open_ways = [
+        [slot for slot in way if case.ledger[slot].when == "asked"]
+        for way in desk.ways
+        if all(map(case.ledger.get, way))
+    ]
+    return min(open_ways, key=len, default=[])
+
+
+def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
+    act = desk.acts.get(call.tool)
+    formulas = " ".join(rule.holds for rule in act.rules.values()) if act else ""
+    needed = [slot for slot in desk.questions if f"knows.{slot}" in formulas and slot in case.ledger]
+    return [slot for slot in needed if slot not in known and case.ledger[slot].when != "volunteered"]
+
+
+def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) -> tuple[set[str], set[str]]:
+    """Return the arguments that a text names, and those for which it names another row's key."""
+    said = squash(text)
+    named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
+    differing = set()
+    for table, declared in desk.tables.items():
+        if declared.key in arguments and declared.key not in named:
+            others = (key for key in store.tables[table] if len(key) > 2 and squash(key) in said)
+            differing |= {declared.key} if next(others, None) else set()
+    return named, differing
+
+
+def _described(desk: DeskFile, arguments: dict[str, Any], tool: str, store: Any) -> dict[str, str]:
+    row = store.tables[desk.subject].get(str(arguments.get(desk.key)), {})
+    return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
+
+
+# ------------------------------------------------------------------------------------------------------- defaults
+
+
+def _info(desk: DeskFile) -> dict[str, Any]:
+    return {
+        "version": "1",
+        "canary": None,
+        "currency": "USD",
+        "timezone": "local time",
+        "languages": ["en"],
+        "traps": {},
+        "intents": {name: {"description": intent.description} for name, intent in desk.intents.items()},
+        "proofs": [" and ".join(map(words_of, way)) for way in desk.ways],
+    }
+
+
+def _policy(desk: DeskFile) -> dict[str, Any]:
+    writes = list(desk.acts)
+    rules: dict[str, Any] = {
+        "identity": {"guards": writes},
+        "confirmation": {"guards": [name for name, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
+    }
+    for name, act in desk.acts.items():
+        rules |= {reason_name(name, rule): {"guards": [name]} for rule in act.rules}
+    queues = {intent.queue for intent in desk.intents.values() if intent.queue}
+    queues |= {r.otherwise for act in desk.acts.values() for r in act.rules.values() if r.otherwise != "refuse"}
+    return {"queues": {name: "" for name in sorted(queues | {"general"})}, "process_rules": rules}
+
+
+@lru_cache(maxsize=1)
+def _shipped_phrases() -> dict[str, Any]:
+    book: dict[str, Any] = read_yaml(SHIPPED / "phrases" / "en.yaml")
+    return book
+
+
+def phrases(desk: DeskFile) -> dict[str, Any]:
+    """Return the English phrases of a desk: the shipped ones, with its own slots, acts and reasons."""
+    shipped = _shipped_phrases()
+    book: dict[str, Any] = {"language": "en", **{part: shipped[part] for part in PARTS}}
+    columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
+    columns += [name for act in desk.acts.values() for name in act.arguments]
+    book["slots"] = {column: shipped["slots"].get(column) or _slot(words_of(column)) for column in columns}
+    for name, question in desk.questions.items():
+        book["slots"][name] = {
+            **_slot(words_of(name)), "patterns": [*map(pattern_of, question.words)], "ask": question.ask,
+            "answer": question.answer,
+        }  # fmt: skip
+    book["actions"] = {name: _action(name, act, desk) for name, act in desk.acts.items()}
+    book["actions"]["hand_over_to_human"] = shipped["actions"]["hand_over_to_human"]
+    book["reasons"] = {
+        reason_name(name, rule): {"say": {"en": r.say}, "patterns": [*map(pattern_of, r.words or [r.say])]}
+        for name, act in desk.acts.items()
+        for rule, r in act.rules.items()
+    }
+    return book
+
+
+def _slot(words: str) -> dict[str, Any]:
+    return {
+        "patterns": [pattern_of(words)],
+        "ask": f"Could you tell me the {words}, please?",
+        "answer": ["{value}.", "It's {value}."],
+        "lack": ["I don't know that, sorry.", "I don't have that."],
+    }
+
+
+def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
+    key = desk.tables[desk.on(name)].key
+    do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
+    patterns = [*map(pattern_of, act.words or [words_of(name)])]
+    return {
+        "patterns": patterns,
+        "claims": patterns,
+        "propose": f"I can {do}. Shall I go ahead?",
+        "done": act.done or f"It is done: {do}.",
+        "agree": ["Yes, please.", "Yes, please do that.", "Yes, go ahead with that."],
+    }
+
+
+def pattern_of(words: str) -> str:
+    """Return the pattern of plain words: each as the beginning of a word, up to two words between them."""
+    stems = [re.escape(re.sub(r"(?<=\w{3})e$", "", word)) for word in fold(words).replace("'", " ").split()]
+    return r"\w*\W+(?:\w+\W+){0,2}".join(stems) + r"\w*"
