@@ -5,7 +5,7 @@ import pytest
 from made_runs import play_agents
 
 from benchmark_lib import load_results, reports, tables
-from benchmark_lib.analysis.tables.board import board_table
+from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.project import DATA
 from benchmark_lib.reports.html import board_html, board_parts

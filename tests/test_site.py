@@ -30,12 +30,11 @@ from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.compare import comparison
+from benchmark_lib.reports.site.comparison_page import comparison
 from benchmark_lib.reports.site.content import Content, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.files import Folder, site_folder
-from benchmark_lib.reports.site.pages import Pages
-from benchmark_lib.reports.site.words import (
+from benchmark_lib.reports.site.formatting import (
     LOADING_POLICY,
     POLICY,
     breaks,
@@ -45,6 +44,7 @@ from benchmark_lib.reports.site.words import (
     plural,
     tidy,
 )
+from benchmark_lib.reports.site.pages import Pages
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (

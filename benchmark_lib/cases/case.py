@@ -25,7 +25,7 @@ class Call(_Part):
     after: int | None = None
 
 
-class Deed(_Part):
+class CustomerAction(_Part):
     """An action of the customer with a tool of its own, which sets fields of a row."""
 
     tool: str
@@ -82,7 +82,7 @@ class Known(_Part):
     """Attachment that comes with it, such as ``photo``; one of the desk's kinds."""
     shows: str | None = None
     """Content of the attachment in one line; for a label, the print on it."""
-    does: Deed | None = None
+    does: CustomerAction | None = None
     """Action that the customer really does when asked for this; without it, the customer only says so."""
 
 

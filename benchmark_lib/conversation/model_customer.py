@@ -18,7 +18,7 @@ from ..language.answers import cleaned
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, found_in, kept
-from ..language.words import books
+from ..language.word_lists import books
 from ..records import Act, Fault
 from ..store import Store
 from ..store.consent import CONDITIONAL

@@ -161,10 +161,10 @@ def from_error_body(
         upstream = said.get("metadata")
         headers = upstream.get("headers") if isinstance(upstream, dict) else None
         retry_after_s = wait_in(text) or (asked_for(headers) if isinstance(headers, dict) else None)
-    found = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
+    fault_seen = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
     failed = error.get("failed_generation") if isinstance(error, dict) else ""
-    found.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
-    return found
+    fault_seen.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
+    return fault_seen
 
 
 def described(said: dict[str, Any], status: int | None) -> str:

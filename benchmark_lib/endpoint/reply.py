@@ -188,9 +188,9 @@ def parse_reply(
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    found = error_in(raw)
-    if found is not None and (raw.get("error") or not isinstance(choice, dict)):
-        raise from_error_body(found, where)
+    error = error_in(raw)
+    if error is not None and (raw.get("error") or not isinstance(choice, dict)):
+        raise from_error_body(error, where)
     if not isinstance(choice, dict):
         raise from_error_body(raw, where, otherwise="bad_body")
     if choice.get("error"):

@@ -88,8 +88,8 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
         seconds, left = meant(until(value, now)), duration(by_name.get(name.replace("reset", "remaining"), ""))
         if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
             resets.append(seconds)
-    if status == 429 and (found := LIMIT.search(by_name.get("ratelimit", ""))):
-        resets.append(float(found[1]))
+    if status == 429 and (limit := LIMIT.search(by_name.get("ratelimit", ""))):
+        resets.append(float(limit[1]))
     return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 
 

@@ -77,10 +77,10 @@ class Experience:
         intents, freedom = _as_many(said), len(said) - 1 + WORTH
         scatter = sqrt((WORTH * SCATTER**2 + len(said) * off / sum(here**2 for here in said)) / freedom)
         reach = float(t.ppf(CERTAINTY, freedom)) * scatter
-        before, found = log(high / low) / 2, reach / sqrt(intents)
+        before, spread = log(high / low) / 2, reach / sqrt(intents)
         guess = DOUBT * before
-        both = guess * found / hypot(guess, found)
-        middle = likely * ratio ** (guess**2 / (guess**2 + found**2))
+        both = guess * spread / hypot(guess, spread)
+        middle = likely * ratio ** (guess**2 / (guess**2 + spread**2))
         new = sum(size for intent, size in self.ahead.items() if intent not in self.seen) / sum(self.ahead.values())
         width = exp(min(before, hypot(both, reach / sqrt(_as_many([*self.ahead.values()])), UNSEEN * new)))
         return middle / width, middle, middle * width

@@ -9,7 +9,7 @@ from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from ..scoring.written import words
-from .board import LOOKS, block_marks, trials_in_words
+from .board_figures import LOOKS, block_marks, trials_in_words
 from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
 from .labels import (
     FEW,

@@ -12,7 +12,7 @@ from ..analysis.tables.pressure import CLAIMS, TONES
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span, words
-from .board import NO_TRAPS, on_all_traps, trials_in_words
+from .board_figures import NO_TRAPS, on_all_traps, trials_in_words
 from .canvas import (
     GREY,
     LINES,

@@ -16,7 +16,7 @@ from .layout import ANY_YEAR, sentences_of
 from .owners import Objects, Owners, Span
 from .sentences import fold, kept, plain
 from .values import values_in, with_units
-from .words import common_words, day_names, day_words, number_words, of_answers, of_values
+from .word_lists import common_words, day_names, day_words, number_words, of_answers, of_values
 
 COUNTED = 4
 """Days in the same words as each other that make an enumeration; an enumerated day is no answer."""

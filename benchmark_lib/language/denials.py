@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from .words import of_answers
+from .word_lists import of_answers
 
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""

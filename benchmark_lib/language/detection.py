@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from .sentences import Sentence, kept, plain
-from .words import common_words, other_languages, own_words
+from .word_lists import common_words, other_languages, own_words
 
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for it to count."""

@@ -17,7 +17,7 @@ from .layout import options_in
 from .parser import Phrases, parser_of
 from .promises import POSSIBLE, SURE, chances
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
-from .words import books, other_languages
+from .word_lists import books, other_languages
 
 FEWEST_WORDS = 4
 """Fewest words after a label that are meaningful alone."""

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .words import months_after_a_dot
+from .word_lists import months_after_a_dot
 
 _PLAIN = (
     {ord(c): " " for c in "\u00a0\u202f\u205f\u3000\n\t"}

@@ -130,11 +130,11 @@ def take_in(path: Path) -> None:
         db.execute("BEGIN IMMEDIATE")
         for statement in _statements(SCHEMA):
             db.execute(statement)
-        found = {name for _, name, *_ in db.execute("PRAGMA table_info(lost_and_found)")}
+        columns = {name for _, name, *_ in db.execute("PRAGMA table_info(lost_and_found)")}
         for table in COLUMNS:
             names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
             values = [f"c{place}" for place in range(len(names))]
-            if found.issuperset(values):
+            if columns.issuperset(values):
                 numbered = values if names[0] != "id" else ["id", *values[1:]]
                 db.execute(
                     f"INSERT OR IGNORE INTO {table} ({','.join(names)}) SELECT {','.join(numbered)} FROM "

@@ -15,11 +15,11 @@ from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, squash
 from ..language.values import numbers_of
-from ..language.words import common_words, of_customers
+from ..language.word_lists import common_words, of_customers
 from ..records import Conversation, Message
 from ..store import Store
 from ..store.every_desk import HANDOVER
-from .facts import as_read, cut
+from .facts import cut, truncate_for_scoring
 
 FINDINGS = {
     "revealed_unasked": "told a fact, or sent a picture, that it keeps until it is asked",
@@ -118,7 +118,7 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
     faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
     if conversation.customer == "scripted":
         return faults
-    read = as_read(conversation)
+    read = truncate_for_scoring(conversation)
     why = "only its beginning and end were read"
     overlong = [CustomerFinding("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
     return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))

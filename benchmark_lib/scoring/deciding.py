@@ -131,7 +131,7 @@ def reasons_against(
     return tuple(_found(score, ended_by, record, case, store)) or (Reason("ending", ending),)
 
 
-def became(bucket: str | None, row: dict[str, Any]) -> str:
+def outcome_label(bucket: str | None, row: dict[str, Any]) -> str:
     """Return a conversation's outcome in a few words: the main reason unless a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":

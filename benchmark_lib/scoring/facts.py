@@ -31,7 +31,7 @@ def unquoted(quote: str) -> str:
     return plain(quote).strip("\"'“”«»")
 
 
-def as_read(conversation: Conversation) -> Conversation:
+def truncate_for_scoring(conversation: Conversation) -> Conversation:
     """Return a copy of the conversation with overlong messages cut for scoring.
 
     Each side has its own limit, so that neither side can crowd out the other.
@@ -246,7 +246,7 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
     facts : mapping of str to bool
         The ``facts`` of the score.
     """
-    store, c = store.of(case), as_read(conversation)
+    store, c = store.of(case), truncate_for_scoring(conversation)
     texts = [m.text for m in c.replies()]
     untold = [name for name, stated in facts.items() if stated is False and name in case.facts]
     mentioned = [name for name in untold if any(case.facts[name].found_in(fold(text)) for text in texts)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
-from ..cases.facts import told_of
+from ..cases.facts import stated_facts
 from ..extension import offers
 from ..language.parser import parser_of
 from ..language.said import says_done
@@ -23,7 +23,7 @@ from .ending import (
     reasons_told,
     states_open_step,
 )
-from .facts import answers_by_topic, answers_of, as_read, asked_for, cut, guessed
+from .facts import answers_by_topic, answers_of, asked_for, cut, guessed, truncate_for_scoring
 from .hard import failures
 from .rating import rating
 from .red_flags import red_flags
@@ -224,7 +224,7 @@ def score(
     if store.foreign:
         return cast(Score, store.foreign.score(conversation, case))
     store = store.of(case)
-    c = as_read(conversation)
+    c = truncate_for_scoring(conversation)
     texts = [m.text for m in c.replies()]
     handover = next((t for t in c.tool_calls if t.name == HANDOVER and not t.error), None)
     queue = queue_of(handover)
@@ -290,7 +290,7 @@ def _told(c: Conversation, texts: list[str], case: Case, store: Store) -> tuple[
     answers = answers_of(texts, case, store)
     guesses, asked, topics = guessed(c, answers, case, store), asked_for(case), answers_by_topic(c, answers, case)
     texts_of = {name: topics.get(name, answers) for name in case.facts}
-    stated = told_of(case.facts, texts_of, asked, rivals_only=bool(case.family))
+    stated = stated_facts(case.facts, texts_of, asked, rivals_only=bool(case.family))
     facts = {name: known and name not in guesses for name, known in stated.items()}
     return facts, reasons_told(c, answers, case, store) if case.reasons else []
 

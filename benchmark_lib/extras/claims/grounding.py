@@ -15,7 +15,7 @@ from itertools import combinations
 
 from ...language.sentences import fold, plain, squash
 from ...language.values import Value, values_in
-from ...language.words import of_values
+from ...language.word_lists import of_values
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store

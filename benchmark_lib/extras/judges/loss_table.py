@@ -50,11 +50,11 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         recall and precision with Wilson intervals, worth (what they say of the judge). Last, reason.
     """
     rows = []
-    for (entry, judge), mine in _readings(results).items():
+    for (entry, judge), readings in _readings(results).items():
         played = results.conversations[results.conversations["entry"] == entry]
         own = any(same_model(judge, model) for model in played["model"].unique())
-        row = {"entry": entry, "judge": judge, "own_run": own, **_row(mine, played[played["success"].notna()])}
-        rows.append({**row, **_worth(mine), "reason": sentence(row["reason"], SAID["own run"] if own else "")})
+        row = {"entry": entry, "judge": judge, "own_run": own, **_row(readings, played[played["success"].notna()])}
+        rows.append({**row, **_worth(readings), "reason": sentence(row["reason"], SAID["own run"] if own else "")})
     return framed(rows, COLUMNS)
 
 

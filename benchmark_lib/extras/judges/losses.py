@@ -248,8 +248,8 @@ async def read_again(
     given = {entry["item"]: entry for reply in replies if not isinstance(reply, str) for entry in reply}
     length = length_of(conversation)
     items = [await read_aside(length, settled, one, given.get(one.name), conversation) for one in reading.sought]
-    found = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
-    changed = bool(case and found and is_won(conversation, case, store, found))
+    facts = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
+    changed = bool(case and facts and is_won(conversation, case, store, facts))
     why = next((reply for reply in reversed(replies) if isinstance(reply, str)), "")
     kept = {"items": items, "unscored": why, "changed": changed, "scoring": VERSION, "of": reading.of}
     return {**common, "losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}}}

@@ -75,10 +75,10 @@ async def probe_judges(
         probe = probes.get(rubrics[0].reads, probe_judge)
         try:
             async with model.endpoint as endpoint:
-                found = await probe(endpoint.complete, world, rubrics, used)
+                results = await probe(endpoint.complete, world, rubrics, used)
         except EndpointError as error:
             raise BadInput(str(error)) from None
-        probed.append(ProbedJudge(endpoint.model, used.calls, model.price(used), found))
+        probed.append(ProbedJudge(endpoint.model, used.calls, model.price(used), results))
     return probed
 
 

@@ -83,7 +83,7 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
 
     `BadInput` for an unknown scorer, one beside one that is `alone`, or a rubric file that lacks its head.
     """
-    found = []
+    rubrics = []
     for name in dict.fromkeys(scorers):
         path = folder / f"{name}.md"
         if name.startswith("_") or not path.is_file():
@@ -96,12 +96,12 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number of at least 1, or omit it")
         reads = next((what for what in ("reasoning", "customer", "losses") if head.get(f"reads_{what}") is True), "")
         digest = content_hash(path.read_bytes())
-        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
-    if not found:
+        rubrics.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
+    if not rubrics:
         raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
-    if len(found) > 1 and (own := next((r for r in found if r.alone), None)):
+    if len(rubrics) > 1 and (own := next((r for r in rubrics if r.alone), None)):
         raise BadInput(f"{own.name} is a separate task: request it alone")
-    return found
+    return rubrics
 
 
 def judging_version(
@@ -242,8 +242,8 @@ async def judge_conversation(
 
     given, common = await ask_judge(complete, conversation, requests, read)
     entries: dict[str, dict[str, Any]] = {r.name: {"unscored": r.lacks(conversation)} for r in rubrics}
-    for (names, _), found in zip(requests, given, strict=True):
-        entries |= {name: {"unscored": found} for name in names} if isinstance(found, str) else found
+    for (names, _), answer in zip(requests, given, strict=True):
+        entries |= {name: {"unscored": answer} for name in names} if isinstance(answer, str) else answer
     settled: Any = settled_turns if of_customer else _settled
     kept = {
         r.name: {**settled(entries[r.name], haystacks[r.reads]), "rubric": r.version, "hash": r.hash} for r in rubrics

@@ -17,7 +17,7 @@ from ...analysis.counting import behind_finding
 from ...analysis.facets import promise_label
 from ...analysis.frames import Results
 from ...analysis.query import Query
-from ...analysis.tables.board import board_table
+from ...analysis.tables.board_cells import board_table
 from ...project import PACKAGE
 from ..html import board_parts, table_html
 from ..paper import reads_as_numbers

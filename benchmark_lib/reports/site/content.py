@@ -29,7 +29,7 @@ from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
 from ...store import Store
-from .words import page_name
+from .formatting import page_name
 
 
 @dataclass

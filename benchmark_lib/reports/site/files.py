@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ..transcript import TEXTS
 from .content import Content
-from .words import plural
+from .formatting import plural
 
 MARK = "site.json"
 """The file that marks a folder as a site; a folder without it is never replaced."""

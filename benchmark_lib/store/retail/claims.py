@@ -6,7 +6,7 @@ from typing import Any
 
 from ...language.sentences import plain, squash
 from ...language.values import WINDOWS, values_in
-from ...language.words import books
+from ...language.word_lists import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...language.addresses import name_words, spaced, stands_in
 from ...language.sentences import fold, kept, parts, squash
 from ...language.values import values_in
-from ...language.words import of_values
+from ...language.word_lists import of_values
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..frozen import leaves
