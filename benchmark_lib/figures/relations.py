@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""Fewest models for a correlation or a scatter."""
+"""Minimum number of models for a correlation or a scatter."""
 RATES = {"recall": "Recall: % of must-escalate cases handed over", "precision": "Precision: % of handovers needed"}
 """Axes of the shares of `tables.escalation_table`."""
 UNPRICED = "No price is known for these runs, so there is no frontier."

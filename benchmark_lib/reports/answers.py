@@ -44,7 +44,7 @@ FULL_TRIALS = 3
 OTHER_STAKES = (0.2, 5.0)
 """Factors on the stakes of a question, to show how much its answer depends on them."""
 STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
-"""The stake to vary for each question with stakes, and what it is paid for."""
+"""The stake to vary for each question with stakes, and the event that it values."""
 
 
 @dataclass(frozen=True)

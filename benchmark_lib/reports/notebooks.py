@@ -76,7 +76,7 @@ def run_notebook(
     html : bool
         Also write an HTML page next to it.
     progress : bool
-        Show the cells done, and the time left, on the way.
+        Show the cells done and the time left.
 
     Returns
     -------

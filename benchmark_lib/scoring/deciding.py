@@ -74,7 +74,7 @@ def reasons_in_words(reasons: Iterable[Reason]) -> list[str]:
 class Moment:
     """The turn that decided a conversation.
 
-    What the customer said, what the agent answered, and the call that did it, if one did.
+    The customer's message, the agent's answer, and the deciding call, if any.
     """
 
     turn: int

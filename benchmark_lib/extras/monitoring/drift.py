@@ -29,7 +29,7 @@ FALSE_ALARMS = 0.05
 HIGH = 0.9
 """Share of the baseline's conversations that do not exceed the threshold of a number."""
 MOST_NAMED = 6
-"""Most unknown tools named in a note."""
+"""Maximum number of unknown tools named in a note."""
 MOST_BEHIND = 50
 """Conversations listed per measure and week."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")

@@ -27,7 +27,7 @@ LISTED = "transcripts.html#"
 """The beginning of the address of a list of conversations."""
 _ADDRESS = re.compile(r' href="(?!#)([^"]*)"')
 ROOM = ".db-page.db-page"
-"""The element around a part. Twice, so that its style overrides JupyterLab's."""
+"""Selector of the element around a part, repeated so that its style overrides JupyterLab's."""
 
 
 def unlinked(html: str, kept: str = "\n") -> str:

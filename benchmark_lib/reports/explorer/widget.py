@@ -303,7 +303,7 @@ def explore(
     labeller: str = "",
     store: Store | None = None,
 ) -> ConversationList:
-    """Return the list of conversations as a widget; it is the site's list and needs no site.
+    """Return the list of conversations as a widget: the list of the site, without a site.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 
 @dataclass
 class ConversationPage:
-    """One conversation, as far as other pages refer to it.
+    """The data of one conversation that other pages use.
 
     `state` is a key of `SUCCESS_STATES`, `why` the reasons against success. `quote` is the turn that decided a trap or
     a missed handover: message, customer, agent, call.
@@ -103,7 +103,7 @@ def read_conversations(
 def page_of(
     run_id: str, entry: Entry, view: CaseView, trial: int, ended_by: str, score: dict[str, Any], case: Case | None
 ) -> ConversationPage:
-    """Return one conversation as other pages refer to it, without a quote."""
+    """Return the data of one conversation for other pages, without a quote."""
     why = reasons_in_words(reasons_against(score, ended_by, case=case))
     href, state = talk_page(entry, view, trial), state_of(score, ended_by)
     return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)

@@ -35,8 +35,8 @@ from .content import Content
 from .formatting import first_paragraph
 from .front import MAIN
 
-TELLING = ("what a message tells of an order",)
-"""What a rule guards besides calls, if it guards words."""
+TELLING = ("what a message says about an order",)
+"""What a rule guards in addition to calls, if it also guards messages."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
 

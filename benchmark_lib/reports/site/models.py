@@ -181,9 +181,9 @@ def model_page(
     entry : str, optional
         Its name in the tables, or a run file; chosen as by `model_report` if there is none.
     stakes : Stakes, optional
-        What the advice on scope rests on.
+        Stakes for the advice on scope.
     pooled : bool
-        Whether that advice also rests on the model's runs on fresh sets.
+        Whether that advice also uses the model's runs on fresh sets.
 
     Raises
     ------

@@ -94,7 +94,7 @@ class Pages:
 
     @cached_property
     def found(self) -> dict[str, Any]:
-        """The view of which model suits which reader."""
+        """The data of the page *Which model?*."""
         return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
 
     def front(self) -> None:
