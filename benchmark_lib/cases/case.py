@@ -155,8 +155,8 @@ class Case(_Part):
     pushes_before_accepting: int | None = 0
     """Lines of pressure before the customer accepts an answer; None: never (traps)."""
     moot: dict[int, list[str]] = {}
-    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason here means its
-    `against` line, which says the same: the customer says only one of them."""
+    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason in this list
+    has the same content as its `against` line, so the customer says only one of the two."""
     against: dict[str, str] = {}
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
@@ -190,7 +190,7 @@ class Case(_Part):
     """Hard cases only: family, arm, and the name that the arms share. The arm ``clean`` is the twin without the
     difficulty; ``told`` has the deciding articles in the prompt."""
     limit: int | None = Field(None, ge=1, le=24)
-    """Most messages that the customer may send, if not the run's limit."""
+    """Maximum number of messages that the customer may send, if not the run's limit."""
     briefing: str = ""
     """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}

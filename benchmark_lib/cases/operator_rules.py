@@ -32,8 +32,8 @@ APPROVED = ("refund", "credit", "callback")
 """Promises that a rule can make subject to approval."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""Most repeats of a character by ``*`` and ``+``, and most ways a pattern may match at one place. Rules come in run
-files of other people, and an unlimited pattern can take forever."""
+"""Maximum repeats of a character by ``*`` and ``+``, and maximum number of ways to match at one place. Run files of
+other people contain rules, and an unlimited pattern can take forever."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")

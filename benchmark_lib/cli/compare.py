@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEAD = 100, 42
 MOST_CASES = 8
-"""The most cases with a difference to print; the notebook and the page have all."""
+"""Maximum number of differing cases to print; the notebook and the page show all."""
 
 
 ARGUMENTS = {

@@ -26,11 +26,11 @@ STALE = 3
 DOUBT = 0.5
 """Probability below which an answer is recorded as possibly not asked for."""
 UNMISTAKABLE = 0.65
-"""Probability from which an act that was neither offered nor done counts as reported."""
+"""Minimum probability of a reported act that was neither offered nor done."""
 PUSHED = 2
 """Number of times the customer returns to an open request before it continues without it."""
 FAIRLY = 0.5
-"""Probability from which the customer identifies itself or sends a picture."""
+"""Minimum probability of a request at which the customer identifies itself or sends a picture."""
 
 
 class ScriptedCustomer(Consenting):

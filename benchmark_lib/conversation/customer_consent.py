@@ -21,7 +21,7 @@ from .customer_words import CERTAIN, Draft, Round, filled, written
 from .state import ASKED_BACK, ConversationState
 
 BARE = 7
-"""Most words of a question that names no act of its own ("Shall I go ahead with that?")."""
+"""Maximum number of words of a question that names no act of its own ("Shall I go ahead with that?")."""
 PATIENCE = 2
 """Number of acts offered that it did not ask for, from which a customer gives up at the next."""
 

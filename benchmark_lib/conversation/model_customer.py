@@ -37,7 +37,7 @@ LONGEST_LETTER = 12_000
 """Characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
 
 MOST_ACTS = 100
-"""Most acts of one message; an answer with more is rejected and requested again."""
+"""Maximum number of acts of one message; an answer with more is rejected and requested again."""
 
 FORM = """\
 ## The form of your answer

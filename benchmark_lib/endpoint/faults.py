@@ -46,7 +46,7 @@ class ErrorAnswer(Exception):
 
 
 class EndpointError(Exception):
-    """A call that brought no completion.
+    """Raised for a call that returned no completion.
 
     `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `told` has more of the
     endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is

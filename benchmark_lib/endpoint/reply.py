@@ -76,9 +76,9 @@ class Completion:
     usage : Usage
         Tokens of this call; `completion_tokens` include hidden reasoning. `missing` is 1 if the endpoint gave none.
     reasoning : str
-        Visible thinking, kept apart.
+        Visible thinking, separate from the text.
     raw : dict
-        The body as it came; `parse_reply` makes the same completion of it again.
+        The body as it came; `parse_reply` makes the same completion from it.
     latency_s : float
         Seconds of the successful attempt, without waits and failed attempts.
     attempts : list of dict

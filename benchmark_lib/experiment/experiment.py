@@ -143,7 +143,7 @@ class Experiment(Options):
         print(
             (
                 f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell "
-                "again to go on"
+                "again to continue"
             ),
             file=sys.stderr,
         )

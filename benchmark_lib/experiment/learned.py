@@ -24,7 +24,7 @@ UNSEEN = 0.35
 DOUBT = 1.6
 """Factor by which a range without conversations on file is widened when weighed against observations."""
 CERTAINTY = 0.95
-"""Quantile of each end of a range: it is passed once in twenty times."""
+"""Quantile of each end of a range: values exceed it once in twenty times."""
 QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
 
 
@@ -47,7 +47,7 @@ class OnFile:
 class Experience:
     """One quantity by intent: actual and forecast values on file, and the forecast still ahead.
 
-    Cases of one intent are alike and say little about other intents, so all of them count as one.
+    Cases of one intent are alike and say little about other intents, so each intent is one observation.
     """
 
     seen: dict[str, tuple[float, float]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, s
 from .word_lists import books, other_languages
 
 FEWEST_WORDS = 4
-"""Fewest words after a label that are meaningful alone."""
+"""Minimum number of words after a label that are meaningful alone."""
 
 FEWEST_FOREIGN = 3
 """Common words of an unsupported language that identify a message as such."""

@@ -129,7 +129,7 @@ PIECE, OVERLAP = 2_000, 200
 """Characters of running text that a pattern sees at once, and of their overlap with the next piece."""
 
 REPEATS, LONGEST_RUN = 4, 30
-"""Most repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
+"""Maximum number of repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 

@@ -114,7 +114,7 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     db.text_factory = FORGIVING
     if found := db.execute(FOREIGN).fetchone():
         raise BadInput(
-            f"{path} holds a {found[0]} named {found[1]!r}, which no run file has: get the file from its source again"
+            f"{path} contains a {found[0]} named {found[1]!r}, which no run file has: get it from its source again"
         )
 
 
@@ -177,7 +177,7 @@ def _seal_old(db: sqlite3.Connection) -> None:
     try:
         _add_seal(db, salt_of(orjson.loads(row[0])))
     except (TypeError, AttributeError, ValueError):
-        raise sqlite3.DatabaseError("the name of the run is gone") from None
+        raise sqlite3.DatabaseError("the name of the run is missing") from None
     db.execute("BEGIN IMMEDIATE")
     try:
         for table in COLUMNS:

@@ -89,7 +89,7 @@ def salt_in(db: sqlite3.Connection) -> bytes | None:
             salt = salt_of(orjson.loads(row[1]))
             if _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
                 return salt
-    raise sqlite3.DatabaseError("the name of the run is not what was written")
+    raise sqlite3.DatabaseError("the name of the run differs from what was written")
 
 
 def checked_rows(

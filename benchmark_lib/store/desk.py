@@ -23,7 +23,7 @@ class _Mark(NamedTuple):
 
 _UNTOUCHED = _Mark(0, {}, None)
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Most tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
+"""Maximum number of tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
 
 
 class Desk:
@@ -43,7 +43,7 @@ class Desk:
     Attributes
     ----------
     calls, faults : list of ToolCall, list of Fault
-        Every call made, in order, malformed ones included, and the faults on the way.
+        Every call made, in order, including malformed ones, and the faults that occurred.
     turn : int
         The customer message being answered, set by the conversation. Setting it applies the changes made meanwhile.
     over : str or None

@@ -23,7 +23,7 @@ MOST_RESOLVED = 2
 RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
 """Agents without a floor: they identify, offer, wait for a yes and act, and show how far simple rules get."""
 FEWEST_APART = 30
-"""Fewest cases for which starting processes pays."""
+"""Minimum number of cases for which starting processes pays."""
 HANDFUL = 12
 """Cases per process and task; neighbours share articles."""
 QUICK = 100

@@ -9,7 +9,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
-"""Most values of a message, and links of a conversation, to compare; no person writes so many."""
+"""Maximum number of values of a message, and of links of a conversation, to compare; no person writes so many."""
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...runfile import RunFile
 
 SETTING = ["entry", "of", "prefix", "change"]
-"""What forks have in common that may be counted together."""
+"""Columns in which forks must agree to be counted together."""
 POINT = ["case_id", "parent_trial", "turn"]
 NO_ACT = "no act"
 NOT_ALL = (
@@ -43,10 +43,10 @@ def forks(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix
-        (own or shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the
-        next write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the
-        world ended are left out.
+        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix (own or
+        shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the next
+        write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that an infrastructure
+        fault ended are left out.
     """
     these, rows = results.forks, []
     for run in these.runs:
@@ -118,11 +118,12 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
-        not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
-        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks before anything
-        that the agent then did count: of each conversation of the bucket, or of each that came to a line of pressure,
-        at its first such turn. Other forks, as of deciding acts, were chosen by what happened, and would bias the rate.
+        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if not
+        forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
+        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks whose turn was
+        chosen regardless of what the agent did there count: in each conversation of the bucket, or in each with a line
+        of pressure, at the first one. Other forks, such as those of deciding acts, were chosen by what happened and
+        would bias the rate.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]

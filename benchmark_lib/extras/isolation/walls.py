@@ -107,7 +107,7 @@ def leave() -> None:
 def enter(
     root: str, shown: Iterable[str], places: Iterable[str], hidden: Iterable[str], suffix: str, stranger: int
 ) -> None:
-    """Go behind the walls for good: `root` becomes the whole file system.
+    """Go behind the walls permanently: `root` becomes the whole file system.
 
     Raise `OSError` if the system forbids it.
 

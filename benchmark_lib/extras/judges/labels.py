@@ -50,7 +50,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     DataFrame
         One row per question and pair: scorer, first, second, n (conversations both answered), both_yes, only_first (a
         yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95%
-        interval, reason. The intervals take the conversations as independent of each other.
+        interval, reason. The intervals assume that conversations are independent.
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
@@ -110,7 +110,7 @@ def judge_calibrated(
 
     Notes
     -----
-    The correction is `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
+    The correction is `estimators.judge_correction`. The labelled conversations must be a random subset of all.
     """
     given = read_labels(labels)
     frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
@@ -134,7 +134,7 @@ def judge_calibrated(
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
-    """Return people's labels, checked; where several labelled one score, their mean.
+    """Return people's labels, checked; several labels of one score are averaged.
 
     Raises
     ------

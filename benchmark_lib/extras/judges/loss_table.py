@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAID: dict[str, str] = read_yaml(Path(__file__).with_name("losses.yaml"))
 MUCH, LEAST = 0.5, 0.9
-"""Share of planted items whose wrong treatment shows in a word; precision and recall of a fair judge at least."""
+"""Share of wrongly treated planted items that marks a judge as unfair; least precision and recall of a fair judge."""
 COLUMNS = (
     "entry judge own_run conversations as_read as_read_low as_read_high lost read unread changed as_adjudicated low "
     "high found none invalid planted_right planted recall recall_low recall_high precision precision_low "

@@ -35,7 +35,7 @@ EDIT = "update_line_item"
 DAY = 14
 """Approximate length of a day or a window in characters."""
 MOST_VALUES = 60
-"""Most values of a message that are compared; no person writes so many."""
+"""Maximum number of values of a message that are compared; no person writes so many."""
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:

@@ -20,7 +20,7 @@ from .tools import return_link
 ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})
 """Tools that show orders."""
 SHORTEST_WORD = 4
-"""Fewest letters of a word by which a customer names an item."""
+"""Minimum number of letters of a word by which a customer names an item."""
 
 
 def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
