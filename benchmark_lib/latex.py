@@ -8,7 +8,7 @@ LAST_LETTER = 0x17F
 """Last of the Latin letters that LaTeX sets without further packages."""
 
 WHOLE, PIECE = 14, 10
-"""Most letters of an unbroken word, and letters of the pieces of a longer one."""
+"""Maximum number of letters of an unbroken word, and letters of the pieces of a longer one."""
 _PART = re.compile(r"\d+\.\d+[-/_.:,]?|[^-/_.:,]+[-/_.:,]?|[-/_.:,]")
 
 _MATHS = {

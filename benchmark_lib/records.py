@@ -88,7 +88,7 @@ def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Act:
-    """One act of the customer, apart from its words.
+    """One act of the customer, in addition to its words.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Usage:
 
 
 LONGEST_REASONING, ROOM_FOR_REASONING = 20_000, 400_000
-"""Most characters of reasoning in the record, of one piece and of a conversation. The model call keeps all of it."""
+"""Maximum characters of reasoning in the record, of one piece and of a conversation. The model call keeps all of it."""
 
 
 @dataclass(slots=True)
@@ -249,7 +249,7 @@ class Conversation:
     usage : dict of str to Usage
         Tokens by side (agent, customer).
     faults : list of Fault
-        Faults during the conversation, also those that were mended.
+        Faults during the conversation, including corrected ones.
     staged : dict of str to str
         What a hard case staged for a tool call, by its index: ``planted`` text in its result, or the kind of trouble.
         The call's `result` is then the agent's view, and its `error` the truth.

@@ -14,11 +14,11 @@ from .errors import BadInput
 from .project import DATA
 
 LARGEST_FILE = 50_000_000
-"""Most bytes of a text file."""
+"""Maximum number of bytes of a text file."""
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """Byte-order marks with their encodings; the first match counts."""
 DEEPEST, MOST_VALUES = 100, 2_000_000
-"""Most levels of a YAML file, and most values, with aliases expanded."""
+"""Maximum numbers of levels and of values of a YAML file, with aliases expanded."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
 """Errors of loading a broken YAML text, whose dates, numbers and tags have their own constructors."""
 

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 LONG_TEXT = 8_000
-"""Most characters that are read on the event loop itself, in about 10 ms; a thread reads longer texts."""
+"""Maximum number of characters that are read on the event loop itself, in about 10 ms; a thread reads longer texts."""
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 from made_runs import play_agents
 
 from benchmark_lib import load_results, reports, tables
-from benchmark_lib.analysis.tables.board import board_table
+from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.project import DATA
 from benchmark_lib.reports.html import board_html, board_parts
@@ -46,7 +46,7 @@ def test_what_decides_the_order_stands_apart_and_every_note_below(results):
     assert [c.key for c in planned.columns][:2] == ["model", "over_escalation"] and more.columns[0].key == "model"
     assert not {"notes", "block"} & {c.key for c in (*planned.columns, *more.columns)}
     told = " ".join(text for _, text in more.notes)
-    assert "rests on the number of intents" in told, "an interval beside 0 is explained"
+    assert "depends on the number of intents" in told, "the interval for 0 is explained"
     assert "In every row: " in told and all(note in told for note in board["notes"] if note)
     assert board_html(board).html.count("<table>") == 2, "no customer was flagged"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmark_lib.cases.facts import Fact, told_of
+from benchmark_lib.cases.facts import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
 
 FOLDER = Path(__file__).parent / "data" / "blind"
@@ -70,7 +70,7 @@ def test_values_are_told_for_the_object_that_they_are_given_for(right, most):
         if facts["a"].value == facts["b"].value:
             continue
         asked = frozenset((f.unit or f.kind, str(f.value)) for f in facts.values())
-        told = told_of(facts, dict.fromkeys(facts, [row["text"]]), asked)
+        told = stated_facts(facts, dict.fromkeys(facts, [row["text"]]), asked)
         of += 1
         wrong += (
             {n for n, said in told.items() if said} != {*row["told"]}

@@ -25,7 +25,7 @@ from benchmark_lib.extras.judges.verdicts import (
     judging_version,
     load_rubrics,
 )
-from benchmark_lib.reports.fetch import Shelf
+from benchmark_lib.reports.fetch import DossierStore
 from benchmark_lib.scoring.customer_turns import read_turns
 from benchmark_lib.scoring.facts import plain
 from benchmark_lib.textfiles import read_yaml
@@ -184,7 +184,7 @@ def test_a_transcript_shows_it_beside_the_message_as_the_customers(run_to_judge)
     judged(run_to_judge, lambda r, n: names(wrong(r, verdict="mild")), judges=("reader",), **READ)
     results = load_results(run_to_judge)
     run_id = results.conversations["run_id"].iloc[0]
-    dossier = Shelf(results).dossier(run_id, CASE, 1)
+    dossier = DossierStore(results).dossier(run_id, CASE, 1)
     (found,) = dossier.score["customer_evidence"]
     assert (found["name"], found["turn"]) == ("mildly wrong, says reader", 2) and not dossier.score["customer_findings"]
     html = dossier.html(css=False)

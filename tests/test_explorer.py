@@ -18,14 +18,14 @@ from made_runs import made_run, talk
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.analysis.counting import behind_metric
 from benchmark_lib.analysis.query import Query
-from benchmark_lib.analysis.tables.board import board_table
+from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.cli import main
 from benchmark_lib.extras.claims import commitments
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports import fetch
 from benchmark_lib.reports.conversation_view import changes_by_call
 from benchmark_lib.reports.explorer import labels, links
-from benchmark_lib.reports.fetch import Shelf
+from benchmark_lib.reports.fetch import DossierStore
 from benchmark_lib.reports.marks import Mark, place_in, segments
 from benchmark_lib.reports.site import model_page
 from benchmark_lib.reports.site.models import PARTS
@@ -112,7 +112,7 @@ def test_overlapping_marks_cut_a_text_at_every_edge():
 
 
 def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
-    page = Shelf(judged).dossier("made-1", "made_case", 1).html()
+    page = DossierStore(judged).dossier("made-1", "made_case", 1).html()
     assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel order</td>" in page
     assert '<mark class="judge">Of course.</mark><span class="tag" title="judge-a: curt">tone 40</span>' in page
     assert '<mark class="judge">ring twice</mark>' in page.split("Result")[1], "evidence in a tool's result"
@@ -164,7 +164,7 @@ def test_two_writes_on_one_order_are_told_apart_only_by_the_store(store):
 
 def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(results):
     run = next(r for r in results.runs if "comply" in r.run_id)
-    page = Shelf(results).dossier(run.run_id, "vip_skip_checks", 1).html()
+    page = DossierStore(results).dossier(run.run_id, "vip_skip_checks", 1).html()
     for words in (
         "Ledger",
         "Pressure lines",
@@ -176,7 +176,7 @@ def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(res
     ):
         assert words in page, words
     pressed = next(row for row in results.conversations.to_dict("records") if row["pushes"])
-    page = Shelf(results).dossier(*key(pressed)).html()
+    page = DossierStore(results).dossier(*key(pressed)).html()
     assert "pressure line 1 of" in page
 
 
@@ -228,8 +228,8 @@ def test_both_sides_carry_the_mark(results):
 
 
 def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
-    one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
-    other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
+    one = DossierStore(results).dossier(*key(results.conversations.iloc[0]))
+    other = DossierStore(results).dossier(*key(results.conversations.iloc[0]))
     other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
     assert "The conversation had ended." in fetch.compare_html(one, other)
 

@@ -284,8 +284,8 @@ def test_a_customer_does_what_its_case_says_with_a_tool_of_its_own(kettle):
             update={"id": "g", "world": {"rows": {"gear": {"G-1": {"gear_id": "G-1", "lock": "jammed"}}}}}
         )
     )
-    deed = type("Deed", (), {"tool": "hold_button", "table": "gear", "id": "G-1", "set": {"lock": "ok"}})
-    desk = view.desk(deeds={"hold_button": deed})
+    action = type("CustomerAction", (), {"tool": "hold_button", "table": "gear", "id": "G-1", "set": {"lock": "ok"}})
+    desk = view.desk(customer_actions={"hold_button": action})
     desk.call("hold_button", {}, side="customer")
     assert desk.row("gear", "G-1")["lock"] == "ok" and desk.calls[0].side == "customer" and desk.explained()
     assert desk.call("hold_button", {}).error == "unknown_tool"

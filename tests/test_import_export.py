@@ -17,7 +17,7 @@ from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.exchange.exports import export_frames
 from benchmark_lib.extras.exchange.imports import import_results, summary
-from benchmark_lib.reports.one_model import words
+from benchmark_lib.reports.one_model import grades
 from benchmark_lib.reports.one_model.numbers import by_intent
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.models import in_words
@@ -74,7 +74,7 @@ def test_the_words_on_an_imported_model_are_about_the_success_its_file_brings(tm
     report = reports.model_report(rows)
     told = in_words(report)
     assert "succeeds in 75% of 4 cases of" in told and "(95% " in told and "nothing was scored" not in told
-    assert not {trait["about"] for trait in words.traits(report)} & {"intents", "unknown", rows["bucket"].iloc[0]}
+    assert not {trait["about"] for trait in grades.traits(report)} & {"intents", "unknown", rows["bucket"].iloc[0]}
 
 
 def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_transcript(tmp_path):

@@ -29,11 +29,11 @@ NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "21_transcripts.i
 KNOWN = ("set_or_remove_dark_class", "/lsp/status")
 """Page errors that are not ours: itables throws the first when it is set up for a whole notebook; where the package jupyter-lsp is there without its
 extension of the server, the page asks for the second in vain."""
-SHOW_HOSTILE = """from benchmark_lib.reports.fetch import Shelf
+SHOW_HOSTILE = """from benchmark_lib.reports.fetch import DossierStore
 from benchmark_lib.reports.transcript import Html
 
 made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "trial"]]
-Html("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
+Html("".join(DossierStore(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
 """
 ROWS = "a.talk-link"
 FOREIGN = ':is(.db-talk, #talk) :is(script, img, svg, math, iframe, a[href]:not([href^="#"]):not([href^="talk.html#"]):not([href^="beside.html#"]):not([href^="transcripts.html"]), form:not(.label), object, embed, input:not(.label *), select:not(.label *), link, meta, base, template, video, audio)'

@@ -12,7 +12,7 @@ from benchmark_lib.cases.read import read_case
 from benchmark_lib.language.detection import languages_of, nearest_languages
 from benchmark_lib.language.sentences import sentences
 from benchmark_lib.language.values import values_in
-from benchmark_lib.language.words import LANGUAGES, books
+from benchmark_lib.language.word_lists import LANGUAGES, books
 from benchmark_lib.project import PACKAGE
 
 SAID = {

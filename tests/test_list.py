@@ -191,7 +191,7 @@ def test_a_name_is_asked_for_and_what_cannot_be_saved_is_told(browser, results, 
     with shown_in_lab(browser, made) as (page, seen, _):
         page.locator("a.talk-link").first.click()
         page.get_by_role("button", name="Yes (y)").click()
-        says(page, "#label .status", "^Write your name first")
+        says(page, "#label .status", "^Enter your name first")
         page.get_by_label("Your name").last.fill("ann")
         page.get_by_role("button", name="Save tag and note").click()
         says(page, "#label .status", "^There is nothing to save")

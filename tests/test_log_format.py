@@ -148,6 +148,8 @@ def test_a_change_that_is_clear_of_0_without_an_alarm_is_explained(tmp_path):
     told = unalarmed(seen)
     assert "Phantom action +" in told and "by chance alone" in told and footnotes(seen)[0] == told
     page = write_pages(seen, tmp_path / "out").read_text(encoding="utf-8")
-    assert page.count("clear of 0, no alarm") == 1 and 'id="no-alarm"' in page
-    assert "clear of 0, yet no alarm" in (tmp_path / "out" / "phantom_action.html").read_text(encoding="utf-8")
+    assert page.count("interval excludes 0, no alarm") == 1 and 'id="no-alarm"' in page
+    assert "the interval excludes 0, but there is no alarm" in (tmp_path / "out" / "phantom_action.html").read_text(
+        encoding="utf-8"
+    )
     assert not unalarmed(watch(tmp_path / "y.jsonl", lines[:300], pay="refund"))

@@ -199,9 +199,9 @@ def test_a_cell_that_ends_badly_is_one_short_sentence(tmp_path, monkeypatch, cap
 
 
 def test_a_kernel_that_does_not_start_is_one_sentence(tmp_path, monkeypatch, capsys):
-    shelf = tmp_path / "kernels" / "python3"
-    shelf.mkdir(parents=True)
-    (shelf / "kernel.json").write_text('{"argv": ["no-such-python"], "display_name": "x", "language": "python"}')
+    folder = tmp_path / "kernels" / "python3"
+    folder.mkdir(parents=True)
+    (folder / "kernel.json").write_text('{"argv": ["no-such-python"], "display_name": "x", "language": "python"}')
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert main(["notebook", one_notebook(tmp_path / "own.ipynb", "x = 1")]) == 2

@@ -17,7 +17,7 @@ from benchmark_lib.cases.played import cases_played, same_cases, store_of, store
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.again import rescore
 from benchmark_lib.extras.judges import judging
-from benchmark_lib.reports.fetch import Shelf
+from benchmark_lib.reports.fetch import DossierStore
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.store.recorded_tools import functions_in
@@ -123,7 +123,7 @@ def test_pages_tables_and_exports_need_no_module_and_run_none(folder, monkeypatc
     results = load_results("oracle.deskbench", "no_op.deskbench")
     manifest = RunFile("oracle.deskbench").manifest
     assert cases_played(manifest, store_played(manifest)).keys() == {CASE}
-    dossier = Shelf(results).dossier(manifest["run_id"], CASE, 1)
+    dossier = DossierStore(results).dossier(manifest["run_id"], CASE, 1)
     assert dossier.case is not None and "lend_bag" in dossier.html()
     built = build_site(results, folder / "site")
     assert built.transcripts == 4 and "Flies tomorrow" in (folder / "site" / "index.html").read_text() + "".join(

@@ -11,7 +11,7 @@ from browser import open_browser, open_page
 from benchmark_lib import reports, tables
 from benchmark_lib.analysis.cell import Cell, Heading, Table
 from benchmark_lib.analysis.estimators.estimate import Estimate
-from benchmark_lib.analysis.tables.board import board_table
+from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper

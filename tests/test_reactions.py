@@ -6,7 +6,7 @@ from test_customer import answer, did
 from benchmark_lib.language.cues import cue_of_several
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.sentences import plain
-from benchmark_lib.language.words import LANGUAGES, said_by_customers
+from benchmark_lib.language.word_lists import LANGUAGES, said_by_customers
 
 
 def reactions(kind):

@@ -105,7 +105,7 @@ FEW = ["--cases", "tracking_1", "--trials", "1"]
 ELSEWHERE = {
     "notebook": "test_notebooks.py",
     "sit": "test_sitting.py",
-    "runs": "test_shelf.py",
+    "runs": "test_run_list.py",
     "monitor": "test_monitoring.py",
     "import-chats": "test_real_chats.py",
     "run MODEL --store data/stores/chats-": "test_real_chats.py",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.sentences import fold
-from benchmark_lib.language.words import LANGUAGES
+from benchmark_lib.language.word_lists import LANGUAGES
 
 LOCALES = {"en": "en_US", "es": "es_US", "fr": "fr_CA", "de": "de_DE"}
 

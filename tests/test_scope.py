@@ -18,8 +18,8 @@ from benchmark_lib.analysis.tables.scope import (
 )
 from benchmark_lib.reports.scope import scope_rows
 from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.formatting import counts_on_traps
 from benchmark_lib.reports.site.models import group_rows, model_scope
-from benchmark_lib.reports.site.words import counts_on_traps
 
 INTENTS = ("tracking", "wismo_travel", "gift_deadline")  # of the use case Delivery
 TRAPS = ("high_value_not_received", "serial_claimant", "second_never_arrived", "compensation_reship")

@@ -30,12 +30,11 @@ from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.compare import comparison
+from benchmark_lib.reports.site.comparison_page import comparison
 from benchmark_lib.reports.site.content import Content, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.files import Folder, site_folder
-from benchmark_lib.reports.site.pages import Pages
-from benchmark_lib.reports.site.words import (
+from benchmark_lib.reports.site.formatting import (
     LOADING_POLICY,
     POLICY,
     breaks,
@@ -45,6 +44,7 @@ from benchmark_lib.reports.site.words import (
     plural,
     tidy,
 )
+from benchmark_lib.reports.site.pages import Pages
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
@@ -850,7 +850,7 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
         visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         panel, talk = page.locator(".expected").bounding_box(), page.locator(".talk").bounding_box()
         assert panel["x"] >= talk["x"] + talk["width"] and "Facts to tell" in page.inner_text(".expected")
-        assert page.locator(".expected .broken").count() >= 1 and "not told" in page.inner_text(".expected")
+        assert page.locator(".expected .broken").count() >= 1 and "not stated" in page.inner_text(".expected")
         visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.click(".expected .broken a >> nth=0")
         assert re.search(r"/c\d+$", page.url) and page.locator(".tool.forbidden.aimed").count() == 1
@@ -883,7 +883,7 @@ def test_labels_given_on_the_site_are_read_in_jupyterlab(browser, site, runs, tm
         page.keyboard.type('=HYPERLINK("x"), "quoted"')
         page.keyboard.press("Escape")
         page.keyboard.press("y")
-        assert page.inner_text("#label .status").startswith("Write your name first")
+        assert page.inner_text("#label .status").startswith("Enter your name first")
         page.keyboard.type("Ana")
         page.keyboard.press("Escape")
         page.keyboard.press("y")
@@ -928,7 +928,7 @@ def test_the_same_address_draws_the_same_sample_in_the_same_order(browser, site,
         for seed in (0, 1, 2**31 - 1):
             rows = runs.conversations.iloc[drawn(runs.conversations, 20, seed)]
             page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20 seed={seed}")
-            says(page, "#talk-status", f"^20 conversations.*drawn by chance with seed {seed}[.]")
+            says(page, "#talk-status", f"^20 conversations.*drawn at random with seed {seed}[.]")
             kept = page.evaluate(
                 "JSON.parse(localStorage.getItem('deskbench-sample')).talks.map((talk) => talk.slice(1))"
             )
@@ -944,7 +944,7 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
         with open_page(browser) as (page, seen):
             page.goto(address)
             page.click("#talk-sample")
-            says(page, "#talk-status", "^20 conversations.*drawn by chance with seed 0")
+            says(page, "#talk-status", "^20 conversations.*drawn at random with seed 0")
             address = page.url
             page.locator("#talk-status a", has_text="Begin to label").click()
             page.get_by_label("Your name").fill(name)
@@ -1049,7 +1049,7 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
         page.get_by_label("Question").select_option("unsafe")
         page.get_by_label("Note").fill("the item was the right one")
         page.get_by_role("button", name="Debatable").click()
-        assert page.inner_text("#label .status").startswith("Write your name")
+        assert page.inner_text("#label .status").startswith("Enter your name")
         page.get_by_label("Your name").fill("Ana")
         page.get_by_role("button", name="Debatable").click()
         assert page.inner_text("#label .status") == "You said: debatable."

@@ -10,7 +10,7 @@ from run_server import RunServer
 from servers import completion
 
 from benchmark_lib import Experiment, load_cases, load_results, load_store, tables
-from benchmark_lib.analysis.tables.board import board_table
+from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.reports.html import table_html
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring import score

@@ -46,7 +46,7 @@ def test_the_reason_for_an_untold_fact_is_named(asked, why):
     found = facts.why_untold(told, case, store, scored["facts"])
     assert found and set(found.values()) == {getattr(facts, why)}, found
     page = transcript_html(told, scored, case=case, store=store)
-    assert f"not told: {getattr(facts, why)}".replace("'", "&#39;") in page
+    assert f"not stated: {getattr(facts, why)}".replace("'", "&#39;") in page
 
 
 def test_a_told_fact_needs_no_reason(asked):

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from made_runs import talk
 
-from benchmark_lib.cases.facts import Fact, told_of
+from benchmark_lib.cases.facts import Fact, stated_facts
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.facts import guessed
 
@@ -18,7 +18,7 @@ MOST_LOST, MOST_WRONG = 1, 3
 def told(row, text):
     """Which of a row's facts a text states; a name with a mark is only there beside the others."""
     facts = {name: Fact(**fact) for name, fact in row["facts"].items()}
-    found = told_of(facts, dict.fromkeys(facts, [text]), frozenset())
+    found = stated_facts(facts, dict.fromkeys(facts, [text]), frozenset())
     return [found[name] for name in facts if not name.startswith("!")]
 
 
@@ -67,19 +67,19 @@ BAGS = {
 def test_two_days_are_told_for_two_objects_and_not_for_each_other(text):
     days = ("2. Juli", "6. Juli")
     for said, right in ((text.format(*days), True), (text.format(*reversed(days)), False)):
-        found = told_of(BAGS, dict.fromkeys(BAGS, [said]), frozenset())
+        found = stated_facts(BAGS, dict.fromkeys(BAGS, [said]), frozenset())
         assert found == dict.fromkeys(BAGS, right), said
 
 
 def test_a_right_value_under_the_name_of_another_object_is_not_told():
     said = "**Elster Koffer**\nSpätestens am 2. Juli."
-    assert told_of(BAGS, dict.fromkeys(BAGS, [said]), frozenset()) == dict.fromkeys(BAGS, False)
+    assert stated_facts(BAGS, dict.fromkeys(BAGS, [said]), frozenset()) == dict.fromkeys(BAGS, False)
     assert BAGS["Tasche"].told([said]), "alone, nothing says that it is the suitcase's"
 
 
 def test_days_for_nothing_in_particular_stay_rivals():
     said = "Spätestens am 2. Juli. Spätestens am 6. Juli."
-    assert told_of(BAGS, dict.fromkeys(BAGS, [said]), frozenset()) == dict.fromkeys(BAGS, False)
+    assert stated_facts(BAGS, dict.fromkeys(BAGS, [said]), frozenset()) == dict.fromkeys(BAGS, False)
 
 
 COUNTS = [

@@ -8,7 +8,7 @@ from browser import open_browser, open_page
 from benchmark_lib import load_results, tables
 from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.facets import flags_of
-from benchmark_lib.analysis.tables.board import APART, board_table
+from benchmark_lib.analysis.tables.board_cells import APART, board_table
 from benchmark_lib.analysis.tables.leaderboard import ENDS, WITHOUT
 from benchmark_lib.analysis.tables.nuisance import both_forms
 from benchmark_lib.reports.html import board_parts

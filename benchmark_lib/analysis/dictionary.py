@@ -17,7 +17,7 @@ class _CaseOfRun(TypedDict):
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
     entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
-    case_id: Annotated[str, Column("The case.")]
+    case_id: Annotated[str, Column("Id of the case.")]
 
 
 class _Row(_CaseOfRun):
@@ -30,7 +30,7 @@ class ConversationRow(_Row):
     """The columns of `conversations` before those of the score."""
 
     source: Annotated[
-        str, Column("Where it comes from: model, scripted, synthetic, imported, published, or who played it.")
+        str, Column("Source: model, scripted, synthetic, imported, published, or the name of the player.")
     ]
     customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
     ended_by: Annotated[
@@ -41,15 +41,15 @@ class ConversationRow(_Row):
     ]
     scoring: Annotated[str, Column("Version of the scoring rules; for an imported file, who gave the reward.")]
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
-    completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, hidden reasoning included.", "tokens")]
-    reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
+    completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, including hidden reasoning.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, a part of those written.", "tokens")]
     cost_usd: Annotated[
         float | None,
-        Column("What the agent's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD"),
+        Column("Cost of the agent's calls; NaN if a price is unknown or a call reported no tokens.", "USD"),
     ]
     customer_cost_usd: Annotated[
         float | None,
-        Column("What the customer's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD"),
+        Column("Cost of the customer's calls; NaN if a price is unknown or a call reported no tokens.", "USD"),
     ]
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
@@ -59,7 +59,7 @@ class ConversationRow(_Row):
         Column("For a tau2 task: the share of its domain's tasks that an agent passes by doing nothing."),
     ]
     settings: Annotated[
-        str, Column("What was set for the model: effort, temperature, a custom prompt; `default` where nothing was.")
+        str, Column("Settings of the model: effort, temperature, a custom prompt; `default` if there are none.")
     ]
     weights: Annotated[
         str,
@@ -74,9 +74,9 @@ class MessageRow(_Row):
 
     turn: Annotated[int, Column("Number of the customer message that it is or answers (the email is 1).")]
     side: Annotated[str, Column("agent or customer.")]
-    text: Annotated[str, Column("The text.")]
-    acts: Annotated[str, Column("What the customer did besides writing.")]
-    attachments: Annotated[str, Column("Names of what was attached.")]
+    text: Annotated[str, Column("Text of the message.")]
+    acts: Annotated[str, Column("Acts of the customer in this message.")]
+    attachments: Annotated[str, Column("Names of the attachments.")]
 
 
 class ToolCallRow(_Row):
@@ -85,9 +85,9 @@ class ToolCallRow(_Row):
     turn: Annotated[int, Column("Number of the customer message being answered.")]
     index: Annotated[int, Column("Place among all calls of the conversation.")]
     side: Annotated[str, Column("Who called: agent or customer.")]
-    name: Annotated[str, Column("The tool.")]
-    arguments: Annotated[str, Column("Arguments as JSON; a JSON string where they were not an object.")]
-    result: Annotated[str, Column("What the tool returned, as JSON.")]
+    name: Annotated[str, Column("Name of the tool.")]
+    arguments: Annotated[str, Column("Arguments as JSON; a JSON string if they were not an object.")]
+    result: Annotated[str, Column("Result of the tool, as JSON.")]
     error: Annotated[
         str | None,
         Column(
@@ -103,21 +103,21 @@ class CallRow(TypedDict):
 
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
     entry: Annotated[str, Column(ENTRY)]
-    case_id: Annotated[str, Column("The case.")]
+    case_id: Annotated[str, Column("Id of the case.")]
     trial: Annotated[int, Column("Number of the trial, from 1.")]
     side: Annotated[str, Column("agent, customer or judge.")]
     n: Annotated[int, Column("Number of the call on its side of the conversation.")]
     model: Annotated[str, Column("Name of the model that was called.")]
     prompt_tokens: Annotated[float | None, Column("Tokens read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens written.", "tokens")]
-    reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
-    cached_tokens: Annotated[float | None, Column("Of the tokens read, those from the provider's cache.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, a part of those written.", "tokens")]
+    cached_tokens: Annotated[float | None, Column("Tokens read from the provider's cache.", "tokens")]
     latency_s: Annotated[float | None, Column("Duration of the attempt that succeeded.", "s")]
-    attempts: Annotated[int, Column("Failed attempts before it.", "attempts")]
+    attempts: Annotated[int, Column("Failed attempts before the successful one.", "attempts")]
     cost_usd: Annotated[
-        float | None, Column("Cost, an estimate where `estimated` says so; NaN where the price is unknown.", "USD")
+        float | None, Column("Cost, an estimate if `estimated` is true; NaN if the price is unknown.", "USD")
     ]
-    finished_at: Annotated[str, Column("When it was finished.", "ISO 8601, UTC")]
+    finished_at: Annotated[str, Column("Time at which the call finished.", "ISO 8601, UTC")]
     estimated: Annotated[bool, Column("Whether the cost is an estimate, because the endpoint reported no tokens.")]
 
 
@@ -126,14 +126,14 @@ class VerdictRow(_Row):
 
     judge: Annotated[str, Column("Name of the judge's model.")]
     version: Annotated[str, Column("Version of the judging: task, rubrics, rules and settings together.")]
-    scorer: Annotated[str, Column("What was judged.")]
+    scorer: Annotated[str, Column("Name of the scorer.")]
     score: Annotated[float | None, Column("The score, 0 to 100; NaN if it does not count.", "points")]
     reason: Annotated[str | None, Column("The judge's reason.")]
     quote: Annotated[str | None, Column("The evidence it quotes.")]
     unscored: Annotated[str | None, Column("Why the score does not count; empty if it does.")]
     rubric: Annotated[str | None, Column("Version of the scorer's rubric.")]
     entrant: Annotated[bool | None, Column("Whether the judge is the model that was judged.")]
-    addressed: Annotated[int, Column("Passages of the record that speak to a judge.", "passages")]
+    addressed: Annotated[int, Column("Passages of the record that address a judge.", "passages")]
 
 
 class PlannedRow(TypedDict):
@@ -143,7 +143,7 @@ class PlannedRow(TypedDict):
     entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     source: Annotated[str, Column("As in conversations.")]
-    case_id: Annotated[str, Column("The case.")]
+    case_id: Annotated[str, Column("Id of the case.")]
     trials: Annotated[int, Column("Trials planned for the case.", "trials")]
 
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .frames import Results
 
 RULES_NAMED = 2
-"""Most operator rules listed in a name; beyond it the name has the first rule and their number."""
+"""Maximum number of operator rules listed in a name; a longer list becomes the first rule and the number of rules."""
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
 """Inputs of a run with their own wording in a name; any other input appears under its own name."""
 APART = ("model", "players", "rules")
-"""Inputs that a name shows in another way."""
+"""Inputs that a name shows in a different form."""
 
 LONGEST = 40
-"""Most characters of a value in a name."""
+"""Maximum number of characters of a value in a name."""
 
 _FILE = re.compile(r".+?\.\w+(?= |$)")
 HASH_SHOWN = 4

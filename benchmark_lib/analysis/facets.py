@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..scoring.columns import names_of
-from ..scoring.deciding import REASONS, SUCCESS_STATES, became, reasons_against, state_of
+from ..scoring.deciding import REASONS, SUCCESS_STATES, outcome_label, reasons_against, state_of
 from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors, finding_label
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
@@ -101,7 +101,7 @@ def flags_of(conversations: pd.DataFrame) -> pd.Series:
 def _decided(row: dict[str, Any]) -> tuple[str, str | None, str]:
     reasons = reasons_against(row, row["ended_by"])
     reason = REASONS[reasons[0].kind] if reasons else None
-    return SUCCESS_STATES[state_of(row, row["ended_by"])][1], reason, became(row["bucket"], row)
+    return SUCCESS_STATES[state_of(row, row["ended_by"])][1], reason, outcome_label(row["bucket"], row)
 
 
 def _names(column: pd.Series) -> list[str | None]:

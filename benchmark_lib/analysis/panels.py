@@ -19,8 +19,8 @@ Table = TypeVar("Table", bound=Callable[..., Any])
 PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
-    "own agents": "agents of the user's own, played here: not language models, whatever they call",
-    "players": "people, or programs in their place, who played: not hosted models",
+    "own agents": "the user's own agents, played here: not language models, even if they call one",
+    "players": "people or programs that played in place of a model: not hosted models",
     "scripted agents": "not models; they mark the ceiling and the floors",
     "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
@@ -49,7 +49,7 @@ NOT_COUNTED = ("local model", *NO_MODELS[1:])
 """Panels that say nothing about the difficulty of a case."""
 
 MOST_NAMED = 12
-"""Most rows that a caption lists; beyond it the caption has their number."""
+"""Maximum number of rows that a caption lists; with more, the caption gives their number."""
 
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"

@@ -25,7 +25,7 @@ class Call(_Part):
     after: int | None = None
 
 
-class Deed(_Part):
+class CustomerAction(_Part):
     """An action of the customer with a tool of its own, which sets fields of a row."""
 
     tool: str
@@ -82,7 +82,7 @@ class Known(_Part):
     """Attachment that comes with it, such as ``photo``; one of the desk's kinds."""
     shows: str | None = None
     """Content of the attachment in one line; for a label, the print on it."""
-    does: Deed | None = None
+    does: CustomerAction | None = None
     """Action that the customer really does when asked for this; without it, the customer only says so."""
 
 
@@ -155,8 +155,8 @@ class Case(_Part):
     pushes_before_accepting: int | None = 0
     """Lines of pressure before the customer accepts an answer; None: never (traps)."""
     moot: dict[int, list[str]] = {}
-    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason here means its
-    `against` line, which says the same: the customer says only one of them."""
+    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason in this list
+    has the same content as its `against` line, so the customer says only one of the two."""
     against: dict[str, str] = {}
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
@@ -190,7 +190,7 @@ class Case(_Part):
     """Hard cases only: family, arm, and the name that the arms share. The arm ``clean`` is the twin without the
     difficulty; ``told`` has the deciding articles in the prompt."""
     limit: int | None = Field(None, ge=1, le=24)
-    """Most messages that the customer may send, if not the run's limit."""
+    """Maximum number of messages that the customer may send, if not the run's limit."""
     briefing: str = ""
     """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from ..language.pours import Values, answering
 from ..language.renderings import labelled, rendering
 from ..language.sentences import fold, found_in
 from ..language.values import WINDOWS, values_in
-from ..language.words import units
+from ..language.word_lists import units
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
@@ -147,7 +147,7 @@ class Fact(BaseModel):
         return tuple((self.options or {}).get(str(value), ())) if self.kind == "choice" else ()
 
 
-def told_of(
+def stated_facts(
     facts: Mapping[str, Fact], texts: Mapping[str, list[str]], asked: Values, rivals_only: bool = False
 ) -> dict[str, bool]:
     """Return which facts the messages state; two facts under swapped names count as unstated."""

@@ -32,8 +32,8 @@ APPROVED = ("refund", "credit", "callback")
 """Promises that a rule can make subject to approval."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""Most repeats of a character by ``*`` and ``+``, and most ways a pattern may match at one place. Rules come in run
-files of other people, and an unlimited pattern can take forever."""
+"""Maximum repeats of a character by ``*`` and ``+``, and maximum number of ways to match at one place. Run files of
+other people contain rules, and an unlimited pattern can take forever."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")
@@ -65,22 +65,22 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     Raise `BadInput` for an unknown name or file, and for the first error in a file.
     """
     shipped = {rule.name: rule for rule in _rules_of(SHIPPED, desk)}
-    found: list[OperatorRule] = []
+    rules: list[OperatorRule] = []
     for part in filter(None, (word.strip() for word in str(given).split(","))):
         if part in shipped:
-            found.append(shipped[part])
+            rules.append(shipped[part])
         elif part.endswith((".yaml", ".yml")):
-            found += _rules_of(Path(part), desk)
+            rules += _rules_of(Path(part), desk)
         else:
             some = f"name some of {', '.join(shipped)}, or a YAML file of rules"
             raise BadInput(f"--rules: there is no rule {part!r}: {some}")
-    names = [rule.name for rule in found]
+    names = [rule.name for rule in rules]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise BadInput(f"--rules names {twice} twice: name each rule only once")
-    if not found:
+    if not rules:
         raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit it")
-    return found
+    return rules
 
 
 def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
@@ -99,7 +99,7 @@ def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
 def _rule(raw: Any, where: str, desk: str) -> OperatorRule:
     kinds = [key for key in raw if key in USUAL_PROMPTS] if isinstance(raw, dict) else []
     if len(kinds) != 1 or not set(raw) <= {"name", "prompt", *kinds}:
-        raise BadInput(f"{where}: a rule has a name, perhaps a prompt, and one of {', '.join(USUAL_PROMPTS)}")
+        raise BadInput(f"{where}: a rule needs a name and one of {', '.join(USUAL_PROMPTS)}, and may have a prompt")
     kind, name = kinds[0], raw.get("name", kinds[0])
     if not isinstance(name, str) or not re.fullmatch(r"\w{1,40}", name):
         raise BadInput(f"{where}: the name {name!r} must be up to 40 letters, digits and underscores")

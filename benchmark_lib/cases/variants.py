@@ -31,7 +31,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
     base |= {"family": raw["intent"], "pair": raw.get("id")}
     harder, languages = raw.get("hard"), raw.get("languages")
     if not (harder or languages):
-        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes it hard: write under 'hard' what does")
+        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes the case hard: add what does under 'hard'")
     clean = {**merged(base, raw.get(CLEAN) or {}), "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
     if clean.get("library") == "deciding":
         clean["library"] = ", ".join(raw.get("told") or ())
@@ -69,7 +69,7 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
 
 
 TABLE = "factorial"
-"""Name of the table: of the store's file, and for ``--cases``."""
+"""Name of the table's file in a store, and of the table for ``--cases``."""
 
 SHARED = ("title", "goal", "requested", "forbidden", "ledger")
 NEEDED = ("title", "goal", "forbidden", "claims", "tones")
@@ -134,7 +134,7 @@ def _variant(
 
 
 WORDINGS = "wordings"
-"""Folder of a store, and the name for ``--cases``."""
+"""Folder of the wordings in a store, and their name for ``--cases``."""
 PREFIX = "wording_"
 FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
 ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
@@ -193,7 +193,7 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
         raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording may have only {', '.join(ALLOWED)}")
     pressed, presses = texts["pressure"], len(base["pressure"])
     if not isinstance(pressed, list) or len(pressed) != presses:
-        raise BadInput(f"{where}, field pressure: the case presses {presses} times: give a list of {presses} texts")
+        raise BadInput(f"{where}, field pressure: the case has {presses} lines of pressure: list {presses} texts")
     reworded: dict[str, Any] = {"ledger": dict(base.get("ledger", {})), "facts": dict(base.get("facts", {}))}
     for part, field, name in (("ledger", "say", "says"), ("facts", "ask", "asks")):
         for key, line in texts.get(name, {}).items():

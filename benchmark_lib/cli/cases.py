@@ -28,14 +28,14 @@ def execute(options: argparse.Namespace) -> int:
 
     name, pattern = case_set(options.store, options.pattern)
     store = load_store(name, options.tools)
-    found = load_cases(store, pattern)
-    print(f"{store.name} {store.version}: {counted(len(found), 'case')}")
+    cases = load_cases(store, pattern)
+    print(f"{store.name} {store.version}: {counted(len(cases), 'case')}")
     if pattern != "all":
-        rows = [("id", "bucket", "intent", "title"), *((c.id, c.bucket, c.intent, c.title) for c in found)]
+        rows = [("id", "bucket", "intent", "title"), *((c.id, c.bucket, c.intent, c.title) for c in cases)]
         print(*columns(rows, width=screen_width(), gives=3), sep="\n")
         return FINISHED
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
-    named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, found))
+    named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, cases))
     rows = [("kind", "name for --cases", "cases", "what it is"), *named]
     print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
     print(

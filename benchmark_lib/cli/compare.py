@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEAD = 100, 42
 MOST_CASES = 8
-"""The most cases with a difference to print; the notebook and the page have all."""
+"""Maximum number of differing cases to print; the notebook and the page show all."""
 
 
 ARGUMENTS = {
@@ -87,12 +87,12 @@ def _entry(text: str, results: Results, folder: str) -> str:
     if meant:
         raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(map(repr, meant))}")
     hidden = [path for path in sorted(Path(folder).glob(f"*{SUFFIX}")) if is_hidden(path)]
-    mine = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
-    if len(mine) > 1:
-        named = ", ".join(mine)
-        raise BadInput(f"{text!r} has {len(mine)} hidden runs, {named}: `deskbench runs unhide` shows one again")
-    if mine:
-        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', mine[0])} shows it again")
+    runs = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
+    if len(runs) > 1:
+        named = ", ".join(runs)
+        raise BadInput(f"{text!r} has {len(runs)} hidden runs, {named}: `deskbench runs unhide` shows one again")
+    if runs:
+        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', runs[0])} shows it again")
     near = difflib.get_close_matches(text, known, 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
     raise BadInput(f"there is no run {text!r} in {folder}: {hint}")
@@ -112,14 +112,14 @@ def _lines(
         if shift := shift_in_words(conversations[conversations["entry"] == name]):
             notes.append(f"Note: {name}: {shift}.")
     lines: list[str] = []
-    for mine in compared:
-        rows, (a, b) = [one.row() for one in mine], mine[0].names
+    for pair in compared:
+        rows, (a, b) = [one.row() for one in pair], pair[0].names
         lines += [*_wrapped(outcome_in_words(rows)), "", f"A  {a}", f"B  {b}", SAID["means"], ""]
-        lines += [line for one in mine if one.tested for line in _row_lines(one, several)]
+        lines += [line for one in pair if one.tested for line in _row_lines(one, several)]
         if largest := _wrapped(largest_in_words(rows)):
             lines += ["", *largest]
         lines += ["", *_cases_lines(results, a, b), ""]
-    unsure = any(one.open_here and one.cases for mine in compared for one in mine)
+    unsure = any(one.open_here and one.cases for pair in compared for one in pair)
     lines += _wrapped(f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"])
     lines += _wrapped(SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}")
     lines += _wrapped(SAID["every row"]) if several else []

@@ -46,8 +46,8 @@ GO_ON = "rerun the same command to resume"
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
     """Print the forecast of each run that calls models, and ask if it is above a limit.
 
-    Returns the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if nobody can
-    answer, the answer is no, or an endpoint is out of reach and nothing is on file.
+    Return the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. Raise `BadInput` if
+    nobody can answer, the answer is no, or an endpoint is out of reach and nothing is on file.
     """
     from ..endpoint import EndpointError
 

@@ -12,7 +12,7 @@ from ..errors import BadInput
 from .codes import FINISHED, REFUSED, confirmed
 
 if TYPE_CHECKING:
-    from ..experiment.shelf import Shelved
+    from ..experiment.run_list import ListedRun
 
 ACTIONS = {
     "list": (0, 0, "every run with model, setting, progress, cost and age (the default)"),
@@ -25,13 +25,9 @@ ACTIONS = {
     "unhide": (1, None, "RUN: show it again"),
     "merge": (2, 2, "RUN RUN --out FILE: combine the trials of two runs with the same setting in a new file"),
     "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command starts over"),
-    "remove-partial": (
-        0,
-        None,
-        "[RUN ...]: delete unfinished runs, after asking; runs played by people only if named",
-    ),
+    "remove-partial": (0, None, "[RUN ...]: delete unfinished runs, after asking; runs played by people only if named"),
 }
-"""The least and the most runs of each action (None for any number), and its help."""
+"""Minimum and maximum number of runs for each action (None: no maximum), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
@@ -54,7 +50,7 @@ KINDS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Carry out an action on the named runs."""
-    from ..experiment import shelf
+    from ..experiment import run_list
     from ..experiment.manifest import addresses
     from ..runfile import hide
 
@@ -65,22 +61,22 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"deskbench runs {action} needs {words.split(':')[0]}: see `deskbench runs`")
     if action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
-    paths = [shelf.find_run(name, hidden=action == "unhide") for name in options.runs]
+    paths = [run_list.find_run(name, hidden=action == "unhide") for name in options.runs]
     if action == "list":
-        _list(shelf.shelf())
+        _list(run_list.list_runs())
     elif action == "remove-partial":
         return _remove_partial(paths, options.yes)
     elif action == "show":
-        _show(shelf.shelved(paths[0]))
+        _show(run_list.describe_run(paths[0]))
     elif action == "merge":
-        run = shelf.merge(paths[0], paths[1], Path(options.out))
+        run = run_list.merge(paths[0], paths[1], Path(options.out))
         print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two it was made of)")
         for side, urls in addresses(run.manifest).items():
             if len(urls) > 1:
                 print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")
     elif action == "fresh":
         for path in paths:
-            print(f"{path.name} is now {shelf.put_aside(path)}: the same command starts over")
+            print(f"{path.name} is now {run_list.archive(path)}: the same command starts over")
     else:
         for path in paths:
             changed = "now" if hide(path, action == "hide") else "already"
@@ -88,10 +84,10 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _list(found: list[Shelved]) -> None:
+def _list(found: list[ListedRun]) -> None:
     from ..analysis.entries import entry_names
     from ..analysis.frames import is_hard
-    from ..experiment.shelf import runs_folder
+    from ..experiment.run_list import runs_folder
     from ..reports.terminal import NARROWEST, columns, screen_width
 
     if not found:
@@ -110,7 +106,7 @@ def _list(found: list[Shelved]) -> None:
     print(*(f"{line}\n  {row[0]}" for line, row in zip(lines, rows, strict=True)), sep="\n")
 
 
-def _row(one: Shelved, names: dict[str, str]) -> list[str]:
+def _row(one: ListedRun, names: dict[str, str]) -> list[str]:
     from ..analysis.frames import is_hard
     from ..analysis.panels import panel_of
     from ..records import is_played, source_of
@@ -137,7 +133,7 @@ def _row(one: Shelved, names: dict[str, str]) -> list[str]:
     ]
 
 
-def _age(one: Shelved) -> str:
+def _age(one: ListedRun) -> str:
     from datetime import UTC, datetime
 
     if one.last is None:
@@ -149,7 +145,7 @@ def _age(one: Shelved) -> str:
     return f"{max(minutes, 0):.0f} min"
 
 
-def _show(one: Shelved) -> None:
+def _show(one: ListedRun) -> None:
     from ..analysis.estimators.estimate import counted
     from ..experiment.forecast import forecast_against_real
     from ..experiment.manifest import addresses
@@ -176,24 +172,24 @@ def _show(one: Shelved) -> None:
 
 def _remove_partial(named: list[Path], sure: bool) -> int:
     from ..analysis.estimators.estimate import counted
-    from ..experiment import shelf
+    from ..experiment import run_list
 
-    chosen = [shelf.shelved(path) for path in named]
+    chosen = [run_list.describe_run(path) for path in named]
     if finished := next((one for one in chosen if not one.partial), None):
         raise BadInput(f"{finished.path} is not a partial run: delete the file itself to remove it")
     if not named:
-        chosen = [one for one in shelf.shelf() if one.partial and not one.writing and not one.played]
+        chosen = [one for one in run_list.list_runs() if one.partial and not one.writing and not one.played]
     if not chosen:
         print("no partial runs")
         return FINISHED
     for one in chosen:
         print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
     if not sure and not sys.stdin.isatty():
-        raise BadInput("there is no terminal to confirm their deletion: add --yes")
+        raise BadInput("there is no terminal to confirm the deletion: add --yes")
     if not sure and not confirmed(f"Delete {counted(len(chosen), 'partial run')}?"):
         print("nothing was deleted")
         return REFUSED
     for one in chosen:
-        shelf.remove_partial(one.path)
+        run_list.remove_partial(one.path)
         print(f"deleted {one.path}")
     return FINISHED

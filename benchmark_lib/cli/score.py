@@ -42,11 +42,11 @@ def execute(options: argparse.Namespace) -> int:
             if options.costs:
                 _price(file, options.again)
                 continue
-            made, found = rescore(file, options.store, options.again, options.tools)
+            made, recorded = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
             note(f"{error}: make room, then rerun the same command")
             return RESUMABLE
-        print(f"{file}: scored {made} of {found} conversations")
+        print(f"{file}: scored {made} of {recorded} conversations")
         print(*(f"  {line}" for line in summary(RunFile(file))), sep="\n")
         if faults := [*score_faults(RunFile(file))]:
             code = RESUMABLE
@@ -62,17 +62,17 @@ def _price(file: str, every: bool) -> None:
     from ..runfile import RunFile
     from ..scoring.written import in_words, usd
 
-    found = price_again(file, every)
-    by = f"{PRICES.name} of {found.prices.dated} ({found.prices.hash[:8]})"
-    total = f": {usd(found.after)}, before {usd(found.before)}" if found.priced else ""
-    print(f"{file}: computed the cost of {counted(found.priced, 'call')} by {by}{total}")
-    if found.kept:
+    repriced = price_again(file, every)
+    by = f"{PRICES.name} of {repriced.prices.dated} ({repriced.prices.hash[:8]})"
+    total = f": {usd(repriced.after)}, before {usd(repriced.before)}" if repriced.priced else ""
+    print(f"{file}: computed the cost of {counted(repriced.priced, 'call')} by {by}{total}")
+    if repriced.kept:
         how = "" if every else f"; {command('score', '--again', '--costs', file)} computes them at today's prices"
-        keeps = "keeps" if found.kept == 1 else "keep"
-        print(f"  {counted(found.kept, 'call')} {keeps} the price of {in_words(list(found.days))}{how}")
-    if found.untold:
-        print(f"  {counted(found.untold, 'call')} reported no tokens, so their cost remains unknown")
-    for model in found.unpriced:
+        keeps = "keeps" if repriced.kept == 1 else "keep"
+        print(f"  {counted(repriced.kept, 'call')} {keeps} the price of {in_words(list(repriced.days))}{how}")
+    if repriced.untold:
+        print(f"  {counted(repriced.untold, 'call')} reported no tokens, so their cost remains unknown")
+    for model in repriced.unpriced:
         print(f"  no price for {model}, or not the same at each endpoint of the run: {how_to_add(model)}")
     print(f"  {summary(RunFile(file))[-1]}")
 

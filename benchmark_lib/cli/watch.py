@@ -29,14 +29,15 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print the state of a run again and again until nobody writes it."""
-    from ..experiment.shelf import find_run, is_being_written, runs_folder, shelf
+    from ..experiment.run_list import find_run, is_being_written, list_runs, runs_folder
     from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
     from ..runfile import RunFile
 
     if not options.every >= SHORTEST_S:
         raise BadInput(f"--every must be at least {SHORTEST_S:g} seconds, not {options.every!r}: change it")
-    path = find_run(options.run) if options.run else next((one.path for one in shelf() if one.run is not None), None)
+    readable = (listed.path for listed in list_runs() if listed.run is not None)
+    path = find_run(options.run) if options.run else next(readable, None)
     if path is None:
         raise BadInput(f"there is no run to watch in {runs_folder()}: start one with `deskbench run MODEL`")
     run = RunFile(path)

@@ -10,7 +10,7 @@ from ..language.cues import holds
 from ..language.heard import SURE, ParsedMessage
 from ..language.sentences import fold, plain, sentences
 from ..language.values import values_in
-from ..language.words import said_by_customers
+from ..language.word_lists import said_by_customers
 from ..records import Act, Fault
 from ..store.every_desk import CLOSE, HANDOVER
 from ..threads import read_aside
@@ -26,11 +26,11 @@ STALE = 3
 DOUBT = 0.5
 """Probability below which an answer is recorded as possibly not asked for."""
 UNMISTAKABLE = 0.65
-"""Probability from which an act that was neither offered nor done counts as reported."""
+"""Minimum probability of a reported act that was neither offered nor done."""
 PUSHED = 2
 """Number of times the customer returns to an open request before it continues without it."""
 FAIRLY = 0.5
-"""Probability from which the customer identifies itself or sends a picture."""
+"""Minimum probability of a request at which the customer identifies itself or sends a picture."""
 
 
 class ScriptedCustomer(Consenting):
@@ -92,7 +92,7 @@ class ScriptedCustomer(Consenting):
                 draft.add(self._customers("menu"), Act("refused", "menu"))
         elif not done and (kind := self._objection(now)):
             self._object(kind, now, draft)
-        elif self._held_out(now) and not done:
+        elif self._withheld_wishes(now) and not done:
             self._choose(now, talk, draft)
         elif now.heard.confirm and not (
             self._answers_the_check(now) or (done and now.heard.checks) or (checked and not now.heard.offer)

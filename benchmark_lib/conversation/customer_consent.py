@@ -21,7 +21,7 @@ from .customer_words import CERTAIN, Draft, Round, filled, written
 from .state import ASKED_BACK, ConversationState
 
 BARE = 7
-"""Most words of a question that names no act of its own ("Shall I go ahead with that?")."""
+"""Maximum number of words of a question that names no act of its own ("Shall I go ahead with that?")."""
 PATIENCE = 2
 """Number of acts offered that it did not ask for, from which a customer gives up at the next."""
 
@@ -127,7 +127,7 @@ class Consenting(FollowingUp):
         unless the message has already answered a question.
         """
         wishes = self.progress.open_wishes(talk)
-        outside = set(now.heard.proposed) - self._held_out(now)
+        outside = set(now.heard.proposed) - self._withheld_wishes(now)
         wanted = [w for w in wishes if w.tool in outside]
         picked = [] if said.moves else self._picks(now, talk)
         unnamed = asks_for_one_yes_of_several(now.words) or (
@@ -161,7 +161,7 @@ class Consenting(FollowingUp):
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
         """Return the wishes for the one wanted act among the choices; else nothing."""
-        wishes = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
+        wishes = [w for w in self.progress.open_wishes(talk) if w.tool in self._withheld_wishes(now)]
         return wishes if len({w.tool for w in wishes}) == 1 else []
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
@@ -173,12 +173,12 @@ class Consenting(FollowingUp):
             return False
         return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)
 
-    def _held_out(self, now: Round) -> set[str]:
+    def _withheld_wishes(self, now: Round) -> set[str]:
         """Return the acts to choose from; with several wishes, "or not" is no choice."""
-        held_out = now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
+        withheld = now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
         if asks_for_one_yes_of_several(now.words):
-            held_out |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
-        return held_out
+            withheld |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
+        return withheld
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
         """Raise the next follow-up in place of a yes, if all requests so far are fulfilled."""

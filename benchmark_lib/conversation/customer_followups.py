@@ -7,7 +7,7 @@ from ..language.cues import cue_of_several, holds
 from ..language.heard import LIKELY, SURE
 from ..language.sentences import plain, sentences
 from ..language.values import values_in
-from ..language.words import LANGUAGES
+from ..language.word_lists import LANGUAGES
 from ..records import Act
 from ..store.every_desk import HANDOVER
 from .customer_progress import CustomerProgress

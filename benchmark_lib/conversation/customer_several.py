@@ -35,7 +35,7 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
     A wish outside every outcome counts only if no other wish fits. A sentence may name any order of the customer; only
     a stranger's order differs.
     """
-    found, number = Offered(), store.kind.look_up[1]
+    offered, number = Offered(), store.kind.look_up[1]
     due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
     passages, beside = _passages(words, parser)
     again = 0
@@ -45,18 +45,18 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
             read = [(w, *store.kind.named_in(text, w.arguments, store)) for w in wishes if w.tool == tool]
             if not _names_a_strangers(text, case, store):
                 read = [(w, named, differing - {number}) for w, named, differing in read]
-            before = {each for w in found.named for each in (w.tool, *store.kind.alike.get(w.tool, ()))}
+            before = {each for w in offered.named for each in (w.tool, *store.kind.alike.get(w.tool, ()))}
             if tool in before and not any(named | differing for _, named, differing in read):
                 again += 1  # no other object is named ("Shall I send them?")
                 continue
-            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
-    found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
-    others = [w for w in due if w not in found.named]
-    one = len(passages) - again == len(found.named) + len(found.wrong) == 1
+            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], offered)
+    offered.wrong = [(w, differing) for w, differing in offered.wrong if w not in offered.named]
+    others = [w for w in due if w not in offered.named]
+    one = len(passages) - again == len(offered.named) + len(offered.wrong) == 1
     one = one and len({frozenset(store.kind.alike.get(t, {t})) for t in passages[0][1]}) == 1
     several = cue_of_several("together").search(plain(words)) or sum(s.item for s in sentences(words)) > 1
-    found.alone = one and not several and not any(_hinted(w, beside, found.named, store) for w in others)
-    return found
+    offered.alone = one and not several and not any(_hinted(w, beside, offered.named, store) for w in others)
+    return offered
 
 
 def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:

@@ -6,7 +6,7 @@ from ..cases import Case
 from ..language.cues import holds
 from ..language.parser import parser_of
 from ..language.sentences import sentences
-from ..language.words import said_by_customers
+from ..language.word_lists import said_by_customers
 from ..records import Act
 from ..store import Store
 from .customer_progress import CustomerProgress

@@ -7,7 +7,7 @@ from ..language.heard import ParsedMessage
 from ..records import Act, ToolCall
 
 CERTAIN = 0.75
-"""Probability from which the customer repeats an answer or admits ignorance, and believes a report or offer."""
+"""Minimum probability at which the customer repeats an answer, admits ignorance, or believes a report or offer."""
 
 
 @dataclass

@@ -74,9 +74,9 @@ async def converse(
         conversation as ``infrastructure_fault``.
     """
     store = store.of(case)
-    deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
+    actions = {known.does.tool: known.does for known in case.ledger.values() if known.does}
     desk = store.desk(
-        tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds, meanwhile=case.meanwhile
+        tools, case=case, trouble=case.trouble, planted=case.planted, customer_actions=actions, meanwhile=case.meanwhile
     )
     shown, limit = schemas or store.schemas(tools), case.limit or max_messages
     built_in = issubclass(type(agent), BuiltIn)
@@ -117,9 +117,9 @@ async def _loop(
         attachments = [a for a in reply.attachments if a in attachable]
         acts = reply.acts + [Act("attached", a) for a in attachments]
         shows = {a: attachable[a] for a in attachments if attachable[a]}
-        for deed in (case.ledger[a.what].does for a in acts if a.kind == "gave" and a.what in case.ledger):
-            if deed is not None:
-                talk.desk.call(deed.tool, {}, side="customer")
+        for action in (case.ledger[a.what].does for a in acts if a.kind == "gave" and a.what in case.ledger):
+            if action is not None:
+                talk.desk.call(action.tool, {}, side="customer")
         since = [m for m in case.meanwhile if m.at == turn]
         acts += [Act("moved", key) for m in since for rows in m.rows.values() for key in rows]
         written = [f"{m.clock:%A, %B} {m.clock.day}, {m.clock:%H:%M}" for m in since if m.clock]

@@ -18,7 +18,7 @@ from ..language.answers import cleaned
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, found_in, kept
-from ..language.words import books
+from ..language.word_lists import books
 from ..records import Act, Fault
 from ..store import Store
 from ..store.consent import CONDITIONAL
@@ -37,7 +37,7 @@ LONGEST_LETTER = 12_000
 """Characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
 
 MOST_ACTS = 100
-"""Most acts of one message; an answer with more is rejected and requested again."""
+"""Maximum number of acts of one message; an answer with more is rejected and requested again."""
 
 FORM = """\
 ## The form of your answer

@@ -1,6 +1,6 @@
 """Calls of the user's own code.
 
-Plain functions run outside the event loop, and no exception of theirs passes as the end of the run.
+Plain functions run outside the event loop, and none of their exceptions can end the run unnoticed.
 """
 
 import asyncio

@@ -17,9 +17,9 @@ from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, pla
 from .speaker import AgentFault
 
 CALLS_REFUSED = 6
-"""Most replies with calls beyond the limit of a turn; a further one ends the conversation."""
+"""Maximum number of replies with calls beyond the limit of a turn; the next such reply ends the conversation."""
 ASKED_BACK = 2
-"""Most messages of a customer, of any kind, that ask back without counting."""
+"""Maximum number of messages of a customer, of any kind, that ask back without counting."""
 BEYOND = (
     "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
     "have or with a question; after the next message of the customer you can call tools again."

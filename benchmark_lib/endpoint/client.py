@@ -45,7 +45,7 @@ class Endpoint:
     Parameters
     ----------
     model, base_url : str
-        The model's name at the endpoint, and its address: else from the settings, ``OPENAI_BASE_URL``, OpenAI.
+        The model's name at the endpoint, and its address (else that of settings, ``OPENAI_BASE_URL`` or OpenAI).
     api_key : str, optional
         The key; else from the environment variable that the settings name (``OPENAI_API_KEY``). A server on this
         machine needs none.

@@ -46,7 +46,7 @@ class ErrorAnswer(Exception):
 
 
 class EndpointError(Exception):
-    """A call that brought no completion.
+    """Raised for a call that returned no completion.
 
     `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `told` has more of the
     endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is
@@ -161,10 +161,10 @@ def from_error_body(
         upstream = said.get("metadata")
         headers = upstream.get("headers") if isinstance(upstream, dict) else None
         retry_after_s = wait_in(text) or (asked_for(headers) if isinstance(headers, dict) else None)
-    found = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
+    fault_seen = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
     failed = error.get("failed_generation") if isinstance(error, dict) else ""
-    found.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
-    return found
+    fault_seen.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
+    return fault_seen
 
 
 def described(said: dict[str, Any], status: int | None) -> str:

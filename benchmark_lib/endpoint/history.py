@@ -20,7 +20,7 @@ ALWAYS_BACK = frozenset({"extra_content"})
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """A tool name that every provider accepts."""
 NO_NAME, NO_WORDS = "unnamed", "(nothing)"
-"""What is sent in place of the name of a call without one, and of the words of an empty message."""
+"""Substitutes for the missing name of a call, and for the text of an empty message."""
 NO_NULL = re.compile(r"\bnull\b|\bNone\b|valid string|KeyError")
 WANTED = re.compile(
     r"pass\w* (?:it )?back|missing|required|must (?:also )?(?:be )?(?:includ|present|provid|sent|retain)", re.IGNORECASE

@@ -131,7 +131,7 @@ def is_excepted(base_url: str, no_proxy: str) -> bool:
 
 
 def check_certificates() -> None:
-    """Refuse an SSL_CERT_FILE that holds no certificates with `BadInput`."""
+    """Refuse an SSL_CERT_FILE that contains no certificates with `BadInput`."""
     named = os.environ.get("SSL_CERT_FILE")
     try:
         ssl.create_default_context(cafile=named or None)

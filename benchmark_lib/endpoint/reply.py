@@ -76,9 +76,9 @@ class Completion:
     usage : Usage
         Tokens of this call; `completion_tokens` include hidden reasoning. `missing` is 1 if the endpoint gave none.
     reasoning : str
-        Visible thinking, kept apart.
+        Visible thinking, separate from the text.
     raw : dict
-        The body as it came; `parse_reply` makes the same completion of it again.
+        The body as it came; `parse_reply` makes the same completion from it.
     latency_s : float
         Seconds of the successful attempt, without waits and failed attempts.
     attempts : list of dict
@@ -188,9 +188,9 @@ def parse_reply(
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    found = error_in(raw)
-    if found is not None and (raw.get("error") or not isinstance(choice, dict)):
-        raise from_error_body(found, where)
+    error = error_in(raw)
+    if error is not None and (raw.get("error") or not isinstance(choice, dict)):
+        raise from_error_body(error, where)
     if not isinstance(choice, dict):
         raise from_error_body(raw, where, otherwise="bad_body")
     if choice.get("error"):

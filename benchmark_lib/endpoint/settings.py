@@ -172,8 +172,8 @@ def check_body(body: dict[str, Any], where: str) -> None:
         raise BadInput(f"{where}: body has {len(text):,} characters, more than {LARGEST_BODY:,}; make it smaller")
     if scrub(text) != text:
         raise BadInput(
-            f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "
-            "name that under api_key_env or headers_env"
+            f"{where}: body contains a key and would be written into the run file; put the key in an environment "
+            "variable and name it under api_key_env or headers_env"
         )
     if reserved := RESERVED_BODY_FIELDS.intersection(body):
         raise BadInput(f"{where}: body.{min(reserved)} is set by the run itself; remove it")

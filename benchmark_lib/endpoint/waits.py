@@ -11,7 +11,7 @@ LONGEST_MEANT_S = 7 * 86_400.0
 LONGEST_GUESS_S = 120.0
 """A longer time until a reset is a wait only if the header next to it says that nothing remains."""
 UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
-"""Seconds of a unit by how its name begins; the first that fits counts."""
+"""Seconds per unit by the beginning of its name; the first match applies."""
 WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 WORDS |= {"nine": 9, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
 NUMBER = rf"(?:\d+(?:\.\d+)?|(?:{'|'.join(WORDS)})(?= ))"
@@ -88,8 +88,8 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
         seconds, left = meant(until(value, now)), duration(by_name.get(name.replace("reset", "remaining"), ""))
         if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
             resets.append(seconds)
-    if status == 429 and (found := LIMIT.search(by_name.get("ratelimit", ""))):
-        resets.append(float(found[1]))
+    if status == 429 and (limit := LIMIT.search(by_name.get("ratelimit", ""))):
+        resets.append(float(limit[1]))
     return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 
 

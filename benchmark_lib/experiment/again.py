@@ -99,7 +99,7 @@ def rescore(
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
         scored = {} if again else run.scores(str(VERSION))
-        have = {digest for digest, found in scored.items() if not found.get(SCORE_FAULT)}
+        have = {digest for digest, recorded in scored.items() if not recorded.get(SCORE_FAULT)}
         records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
         missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
         made = 0

@@ -278,7 +278,7 @@ class Engine:
 
 
 def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
-    """Return the line to each side that is a model; `shared` are common arguments of `Line`."""
+    """Return the `Line` of each side that is a model; `shared` has the arguments common to all."""
     return {side: Line(side, model, **shared) for side, model in models.items()}
 
 

@@ -18,7 +18,7 @@ from .forecast import Forecast, check_budget, finished_on, forecast, lacking
 from .options import Options
 from .plan import SCRIPTED, Plan, prepare
 from .progress import in_notebook
-from .writer import RunLock, held
+from .writer import RunLock, locked_run_file
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Experiment(Options):
         if UNPROTECTED in plan.session:
             why = plan.session[UNPROTECTED]
             print(f"deskbench: the agent is {UNPROTECTED}, and so its row is marked: {why}", file=sys.stderr)
-        with held(plan) as run:
+        with locked_run_file(plan) as run:
             engine = self._engine = self._engine_of(plan, run, cluster)
             self.nothing_to_play = engine.done == engine.total
             try:
@@ -143,7 +143,7 @@ class Experiment(Options):
         print(
             (
                 f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell "
-                "again to go on"
+                "again to continue"
             ),
             file=sys.stderr,
         )

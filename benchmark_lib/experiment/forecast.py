@@ -34,7 +34,7 @@ from .plan import Model, Plan
 
 NEEDED, STUBBORN = "oracle", ("no_op", "echo")
 CALLS_A_REPLY, CALLS_A_TOOL = 2, 3
-"""The most calls assumed: per reply to a customer who is never helped, and per tool call that a case needs."""
+"""Maximum number of calls assumed per reply to a customer who is never helped, and per tool call that a case needs."""
 REPLY_BYTES = (300, 800)
 RESULT_BYTES = (1_200, 2_400)
 """Bytes of a tool's answer: from one order to two articles of the knowledge base."""

@@ -24,7 +24,7 @@ UNSEEN = 0.35
 DOUBT = 1.6
 """Factor by which a range without conversations on file is widened when weighed against observations."""
 CERTAINTY = 0.95
-"""Quantile of each end of a range: it is passed once in twenty times."""
+"""Quantile of each end of a range: values exceed it once in twenty times."""
 QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
 
 
@@ -47,7 +47,7 @@ class OnFile:
 class Experience:
     """One quantity by intent: actual and forecast values on file, and the forecast still ahead.
 
-    Cases of one intent are alike and say little about other intents, so all of them count as one.
+    Cases of one intent are alike and say little about other intents, so each intent is one observation.
     """
 
     seen: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -77,10 +77,10 @@ class Experience:
         intents, freedom = _as_many(said), len(said) - 1 + WORTH
         scatter = sqrt((WORTH * SCATTER**2 + len(said) * off / sum(here**2 for here in said)) / freedom)
         reach = float(t.ppf(CERTAINTY, freedom)) * scatter
-        before, found = log(high / low) / 2, reach / sqrt(intents)
+        before, spread = log(high / low) / 2, reach / sqrt(intents)
         guess = DOUBT * before
-        both = guess * found / hypot(guess, found)
-        middle = likely * ratio ** (guess**2 / (guess**2 + found**2))
+        both = guess * spread / hypot(guess, spread)
+        middle = likely * ratio ** (guess**2 / (guess**2 + spread**2))
         new = sum(size for intent, size in self.ahead.items() if intent not in self.seen) / sum(self.ahead.values())
         width = exp(min(before, hypot(both, reach / sqrt(_as_many([*self.ahead.values()])), UNSEEN * new)))
         return middle / width, middle, middle * width

@@ -46,7 +46,7 @@ LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 LONGEST_NAME = 240
-"""Most bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
+"""Maximum number of bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
 
 
 @dataclass
@@ -252,7 +252,7 @@ def _check_scripted(model: str, store: Store) -> None:
         parse_spec(model)
     elif model.removeprefix(SCRIPTED) not in (known := store.foreign.scripted):
         named = ", ".join(SCRIPTED + name for name in known)
-        raise BadInput(f"{model} plays only our own cases: on {store.name}, name {named} or a model")
+        raise BadInput(f"{model} cannot play cases of {store.name}: name {named} or a model")
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:

@@ -112,11 +112,11 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
     if prefix is not None:
         made = import_object(agent.removeprefix(prefix), "--agent")
         return offer("own_agents", prefix)(made, agent), part(agent, [agent, source_hashes(made)])
-    found = import_object(agent, "--agent") if isinstance(agent, str) else agent
-    trial_run = found if speaks(found) else None
+    agent_given = import_object(agent, "--agent") if isinstance(agent, str) else agent
+    trial_run = agent_given if speaks(agent_given) else None
     if trial_run is None:
         try:
-            trial_run = found()
+            trial_run = agent_given()
         except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
             raise BadInput(
                 f"the agent {name_of(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
@@ -124,7 +124,7 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
             ) from None
     if not speaks(trial_run):
         raise BadInput(f"the agent {name_of(agent)} has no reply method: write `def reply(self, talk): return text`")
-    return found, part(name_of(agent), [name_of(agent), source_hashes(found)])
+    return agent_given, part(name_of(agent), [name_of(agent), source_hashes(agent_given)])
 
 
 def isolated_agent(

@@ -51,7 +51,7 @@ def model_at(endpoint: Endpoint, priced: bool) -> Model:
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
     if price is None and priced:
         raise BadInput(
-            f"no price is known for {name}, so a budget cannot be kept: omit --budget-usd, or {how_to_add(name)}"
+            f"no price is known for {name}, so a budget cannot be enforced: omit --budget-usd, or {how_to_add(name)}"
         )
     listed = None if price is None else asdict(price)
     return Model(endpoint, price.cost_usd if price else lambda usage: None, endpoint.settings.body, listed)

@@ -63,8 +63,7 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
     with RunLock(run.path):
         if run.check()["calls"]:  # rows get a new seal below, so they must be intact before
             raise BadInput(
-                f"{path} is damaged, some of its calls are not what was written: rerun the command of its run "
-                "again first"
+                f"{path} is damaged (some calls differ from what was written): first rerun the command of its run"
             )
         manifest, costs, prices, untold, kept = run.manifest, [], dict[tuple[str, str], Price | None](), 0, 0
         before, later = run.cost()[0], [one["at"] for one in manifest.get(PRICED, ())]

@@ -53,7 +53,7 @@ def end_lasting(plan: Plan, run: RunFile) -> None:
 
 
 @contextmanager
-def held(plan: Plan) -> Iterator[RunFile]:
+def locked_run_file(plan: Plan) -> Iterator[RunFile]:
     """Yield the plan's run file, locked; delete a new one if the run is refused before a call."""
     path = plan.path
     try:

@@ -34,7 +34,7 @@ LETTERS = 17.0
 ROW = 0.25
 """Height in inches of one row whose name has two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
-"""Inches of rows that leave space for a caption on a printed page, and least inches of one row."""
+"""Maximum height of all rows on a printed page with a caption, and minimum height of one row, in inches."""
 
 
 def rows_high(count: int) -> float:

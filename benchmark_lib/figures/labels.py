@@ -151,7 +151,7 @@ def _outermost(points: Sequence[Point], most: int, first: Collection[str]) -> li
 
 def outermost_in_words(points: int, first: str = "") -> str:
     """Return the sentence of a caption on which points are named, with those that come `first`."""
-    return f"Of so many models only {first}the outermost are named." if points > FEW else ""
+    return f"Only {first}the outermost models are named." if points > FEW else ""
 
 
 def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Collection[str]) -> None:
@@ -166,7 +166,7 @@ def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Col
     if not left:
         return
     unnamed = [point.name for group in left for point in group]
-    words = "For lack of room not named at their points: " if len(unnamed) < len(named) else "Points: "
+    words = "Not named at their points, for lack of space: " if len(unnamed) < len(named) else "Points: "
     note_below(ax, words + listed(unnamed, 12))
     for text in texts:
         text.remove()

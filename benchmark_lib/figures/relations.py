@@ -9,7 +9,7 @@ from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from ..scoring.written import words
-from .board import LOOKS, block_marks, trials_in_words
+from .board_figures import LOOKS, block_marks, trials_in_words
 from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
 from .labels import (
     FEW,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""Fewest models for a correlation or a scatter."""
+"""Minimum number of models for a correlation or a scatter."""
 RATES = {"recall": "Recall: % of must-escalate cases handed over", "precision": "Precision: % of handovers needed"}
 """Axes of the shares of `tables.escalation_table`."""
 UNPRICED = "No price is known for these runs, so there is no frontier."

@@ -12,7 +12,7 @@ from ..analysis.tables.pressure import CLAIMS, TONES
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span, words
-from .board import NO_TRAPS, on_all_traps, trials_in_words
+from .board_figures import NO_TRAPS, on_all_traps, trials_in_words
 from .canvas import (
     GREY,
     LINES,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
 SOME = "unsafe in some trials"
 CELL_COLORS = {**{s: c for s, c in STATE_COLORS.items() if s != "unsafe"}, SOME: "#CC79A7", "unsafe": "#C44E00"}
-"""State of most trials of a cell, unless one of them was unsafe."""
+"""Colours of cells by the state of most trials, with a separate colour if a minority was unsafe."""
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
-"""Sign of a cell. Other signs of the site mark success, which is more than having held."""
+"""Sign of a cell. Other signs of the site mark success, for which *held* alone is not enough."""
 KIND_COLORS = {
     "free_goods": "#0072B2",
     "enabling_fraud": "#D55E00",
@@ -50,9 +50,9 @@ KIND_COLORS = {
     "false_closure": "#CC79A7",
 }
 MODELS_ACROSS = 10
-"""Most models that are columns of a narrow matrix."""
+"""Maximum number of models that are columns of a narrow matrix."""
 LEAST_CASES = 3
-"""Fewest cases with which a cell has a colour and an interval."""
+"""Minimum number of cases with which a cell has a colour and an interval."""
 
 
 @figure

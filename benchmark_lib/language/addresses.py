@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..project import DATA
 from ..textfiles import read_yaml
-from .words import LANGUAGES
+from .word_lists import LANGUAGES
 
 PARTS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """Parts of an address, as tools take them."""

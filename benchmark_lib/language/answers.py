@@ -16,19 +16,19 @@ from .layout import ANY_YEAR, sentences_of
 from .owners import Objects, Owners, Span
 from .sentences import fold, kept, plain
 from .values import values_in, with_units
-from .words import common_words, day_names, day_words, number_words, of_answers, of_values
+from .word_lists import common_words, day_names, day_words, number_words, of_answers, of_values
 
 COUNTED = 4
-"""Days in the same words as each other that make an enumeration; an enumerated day is no answer."""
+"""Number of days in the same form that make an enumeration; an enumerated day is no answer."""
 
 CHAIN = 3
-"""Days in a row, joined only by commas, that make an enumeration as well."""
+"""Number of consecutive days, joined only by commas, that also make an enumeration."""
 
 TYPED = ("date", "measure", "money")
 """Kinds of values that a negation anywhere in their clause denies."""
 
 MOST_CORRECTIONS = 1
-"""Messages that may take a value back and give another."""
+"""Maximum number of messages that may replace a value by another."""
 
 How = Literal["said", "denied", "unsaid", "listed", "step"]
 Spans = Callable[[str], Iterable[Span]]

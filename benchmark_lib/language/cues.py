@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from .patterns import compile_patterns
-from .words import LANGUAGES, of_part, of_values
+from .word_lists import LANGUAGES, of_part, of_values
 
 
 def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:

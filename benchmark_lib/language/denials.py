@@ -3,12 +3,12 @@
 import re
 from functools import lru_cache
 
-from .words import of_answers
+from .word_lists import of_answers
 
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""
 FEW_WORDS, BARE = 4, 2
-"""Most words before a value that begins its clause ("Bis zum 7. Juli"), and before one that a pronoun takes up."""
+"""Maximum number of words before a value that begins its clause ("Bis zum 7. Juli"), or that a pronoun takes up."""
 
 
 def of_another(folded: str, start: int) -> bool:
@@ -35,7 +35,7 @@ def unsaid(folded: str, start: int, end: int) -> bool:
     """Return whether a value's clause, or an unreal condition, says that it does not hold.
 
     Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value. A remark in brackets
-    denies nothing outside them, nor a cell another one, except in a row of a label and its value.
+    denies nothing outside them. A table cell denies no other cell, except in a row of a label and its value.
     """
     left, right = folded.rfind("|", 0, start) + 1, folded.find("|", end)
     if folded.strip(" |").count("|") > 1:

@@ -5,22 +5,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from .sentences import Sentence, kept, plain
-from .words import common_words, other_languages, own_words
+from .word_lists import common_words, other_languages, own_words
 
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for it to count."""
 NEAR, OTHER = 0.6, 1.2
-"""Common words that a second language needs relative to the first, and an unsupported language to be the message's own.
-"""
+"""Ratio of common words to the first language's: for a second language, and for an unsupported one to replace it."""
 SURE, MOST_LANGUAGES = 40, 2
-"""Common words above which a message is surely in a language, and most languages such a message has."""
+"""Number of common words above which a message is surely in a language, and maximum number of such languages."""
 SHORT = 6
 """Words below which a message without common words is read in every language."""
 
 OTHER_LANGUAGE = "other"
 """Result of `written_in` for a text in an unsupported language."""
 FEWEST, BESIDE = 3, 0.3
-"""Significant words that a text needs for its language to be known, and the largest share of a second language."""
+"""Minimum number of significant words in a text of known language, and maximum share of a second language."""
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +53,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the languages with most words of their own in a message; all without such words."""
+    """Return the languages with most distinctive words in a message; all languages if there are none."""
     return _nearest(_words(said))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
-"""Least probabilities: of a request or asking for a yes; of other acts; of the only candidate; of having a topic."""
+"""Minimum probability of a request or asking for a yes, of other acts, of the only candidate, and of having a topic."""
 
 PLAIN = CLAIMS = 0.75
 """Probabilities from which a sentence without a question mark is a question, and from which a report is believed."""

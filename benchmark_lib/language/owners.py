@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .layout import Placed, cell_heads
 from .sentences import letters
-from .words import of_answers, of_values
+from .word_lists import of_answers, of_values
 
 Objects = tuple[frozenset[str], ...]
 """For each object the words that name it and no other."""

@@ -46,10 +46,10 @@ HEAD = 40
 """Characters of a line in which it names what is needed."""
 
 WHOLE = 4
-"""Fewest words of a question after "and"."""
+"""Minimum number of words of a question after "and"."""
 
 REMEMBERED = 3
-"""Most sentences back that a bare "Shall I go ahead?" may refer to an offer."""
+"""Maximum number of sentences between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 
 class Phrases(Protocol):

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from .patterns import compile_patterns, union
-from .words import of_language
+from .word_lists import of_language
 
 PARTS = ("not_asked", "heard_as")
 """Parts of the languages' files with cues for the trained reader."""

@@ -14,14 +14,14 @@ OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
 values, ids, and days outside enumerations. The longest of 422 honest messages reach 10, 12, 2 and 7."""
 
 MIXED, MIXED_IDS = 10, 4
-"""A dump by distinct values of all kinds (amounts up to `SUMS`) and by the ids among them. Honest answers reach 10
-values and 3 ids."""
+"""Limits of distinct values of all kinds (amounts up to `SUMS`) and of ids that together make a dump. Honest answers
+reach 10 values and 3 ids."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
 DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
-"""Density of a dump: least number of distinct values (amounts up to `SUMS`), and words for each below which it is one.
-It is given for one message and for all. Honest messages have at least 12 words for each value."""
+"""Minimum number of distinct values (amounts up to `SUMS`) and maximum words per value of a dense dump, for one message
+and for all messages. Honest messages have at least 12 words per value."""
 
 MOST_KEYS = 6
 """Field names (``total_cents``) that occur only in a machine's output."""

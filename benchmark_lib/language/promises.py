@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from .linear import LinearReader, features, tokens
 from .sentences import Sentence
-from .words import FOLDER as LANGUAGES_FOLDER
+from .word_lists import FOLDER as LANGUAGES_FOLDER
 
 FOLDER = LANGUAGES_FOLDER / "promises"
 KINDS = ("callback", "credit")

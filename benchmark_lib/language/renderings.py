@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .patterns import alternatives
 from .sentences import fold
-from .words import day_names, day_words, dollars, month_names, number_words, of_unit, of_values, units
+from .word_lists import day_names, day_words, dollars, month_names, number_words, of_unit, of_values, units
 
 ALSO: dict[str, dict[str, float]] = {
     "g": {"kg": 0.001},

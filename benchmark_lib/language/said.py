@@ -17,10 +17,10 @@ from .layout import options_in
 from .parser import Phrases, parser_of
 from .promises import POSSIBLE, SURE, chances
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
-from .words import books, other_languages
+from .word_lists import books, other_languages
 
 FEWEST_WORDS = 4
-"""Fewest words after a label that are meaningful alone."""
+"""Minimum number of words after a label that are meaningful alone."""
 
 FEWEST_FOREIGN = 3
 """Common words of an unsupported language that identify a message as such."""

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .words import months_after_a_dot
+from .word_lists import months_after_a_dot
 
 _PLAIN = (
     {ord(c): " " for c in "\u00a0\u202f\u205f\u3000\n\t"}
@@ -129,7 +129,7 @@ PIECE, OVERLAP = 2_000, 200
 """Characters of running text that a pattern sees at once, and of their overlap with the next piece."""
 
 REPEATS, LONGEST_RUN = 4, 30
-"""Most repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
+"""Maximum number of repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 

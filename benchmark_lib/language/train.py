@@ -1,6 +1,6 @@
 """Train the linear reader of a store from labelled sentences, a part of ``make reader``.
 
-The store's ``reader/*.jsonl`` have one message a line: ``lang``, optionally ``weight``, and ``sentences`` with text
+The store's ``reader/*.jsonl`` have one message per line: ``lang``, optionally ``weight``, and ``sentences`` with text
 ``t`` and labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Files in
 ``reader/locked/`` are never used for training. A message with ``only`` teaches that act alone: ``done``, and its
 tools. So do sentences of honest agents (``played.jsonl`` of `train_promises`) with a field ``done``: true if an act was
@@ -33,7 +33,7 @@ STRENGTH = 60.0
 SMALL = 0.15
 """Absolute value below which weights are dropped."""
 RARE = 2
-"""Fewest sentences of a feature that is kept."""
+"""Minimum number of sentences with a feature; rarer features are dropped."""
 TAUGHT = "cues"
 """Name of the file with sentences for each cue, which teach but measure nothing."""
 PARTS = 5

@@ -1,6 +1,6 @@
 """Train the promise reader, a part of ``make reader``.
 
-``data/languages/promises/*.jsonl`` have one sentence of an agent a line: ``lang``, ``kind`` (``callback``, ``credit``
+``data/languages/promises/*.jsonl`` have one sentence of an agent per line: ``lang``, ``kind`` (``callback``, ``credit``
 or ``none``) and ``t``. Honest agents wrote the sentences of ``played.jsonl``; the bound lets few of them pass.
 """
 
@@ -18,7 +18,7 @@ from .train import as_one, hash_of, lines, matrix, of_length_one
 STRENGTH = 30.0
 """Inverse strength of the penalty on weights, the C of scikit-learn; chosen by cross-validation."""
 RARE, SMALL, FOLDS = 2, 0.02, 5
-"""Fewest sentences of a feature, smallest weight that is kept, and parts of the cross-validation."""
+"""Minimum number of sentences with a feature, smallest weight kept, and number of parts of the cross-validation."""
 PLAYED = "played"
 """Language tag of sentences that honest agents said, in any language."""
 PASSING, TEMPTING = 0.0005, 0.04

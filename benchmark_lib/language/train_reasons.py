@@ -1,8 +1,8 @@
 """Train the reader of a store's reasons, a part of ``make reader``.
 
-The store's ``reasons/*.jsonl`` have one message a line: ``lang``, ``reason``, ``t``, and ``told``, which is true if the
-message gives the reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline
-nothing give no reason.
+The store's ``reasons/*.jsonl`` have one message per line: ``lang``, ``reason``, ``t``, and ``told``, which is true if
+the message gives the reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that
+decline nothing give no reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OWN = 1.5
 OTHER, UNRELATED = 0.1, 0.03
 """Weight of a message for a reason that it was not written for, and of a message written for none."""
 RARE, SMALL = 3, 0.004
-"""Fewest messages of a feature, and smallest weight that is kept."""
+"""Minimum number of messages with a feature, and smallest weight kept."""
 PASSING = 0.1
 """Share of misleading messages that may pass in cross-validation; it sets the bound."""
 FOLDS = 5

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .sentences import fold
-from .words import dollars, month_names, months, number_words, of_values, units
+from .word_lists import dollars, month_names, months, number_words, of_values, units
 
 WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 """Units that make a window."""

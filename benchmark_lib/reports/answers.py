@@ -44,7 +44,7 @@ FULL_TRIALS = 3
 OTHER_STAKES = (0.2, 5.0)
 """Factors on the stakes of a question, to show how much its answer depends on them."""
 STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
-"""The stake to vary for each question with stakes, and what it is paid for."""
+"""The stake to vary for each question with stakes, and the event that it values."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ def answers(
     stakes = stakes or Stakes()
     board = leaderboard(results) if board is None else board
     rows, left_out = candidates(results, board)
-    found, others = [], {}
+    given, others = [], {}
     for question in questions(stakes):
-        mine, why = _open_only(rows, left_out) if question.name == "open weights" else (rows, left_out)
-        found.append(answer(question, with_stakes(mine, stakes), why))
-        if question.name in STAKE_OF and len(found[-1].table) > 1:
-            others[question.name] = _at_other_stakes(question.name, mine, stakes)
-    alone = alone_in_brief(rows[rows["entry"].isin(found[0].models)], stakes)
+        own_rows, why = _open_only(rows, left_out) if question.name == "open weights" else (rows, left_out)
+        given.append(answer(question, with_stakes(own_rows, stakes), why))
+        if question.name in STAKE_OF and len(given[-1].table) > 1:
+            others[question.name] = _at_other_stakes(question.name, own_rows, stakes)
+    alone = alone_in_brief(rows[rows["entry"].isin(given[0].models)], stakes)
     dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
     dated = f"runs up to {days[-1]}, {dated}" if days else dated
-    return Answers(dated, stakes, tuple(found), others, board, considered(results, board), alone)
+    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:

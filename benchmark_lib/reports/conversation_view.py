@@ -209,7 +209,7 @@ def _turns(
     count: Numbering,
 ) -> list[dict[str, Any]]:
     def written(side: str, turn: int) -> list[dict[str, Any]]:
-        mine, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
+        messages, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
         return [
             {
                 "number": count.of(turn, side, n),
@@ -220,7 +220,7 @@ def _turns(
                     for i, a in enumerate(m.acts)
                 ],
             }
-            for n, m in enumerate(mine)
+            for n, m in enumerate(messages)
         ]
 
     before_call, before_reply = c.thoughts()
@@ -257,17 +257,17 @@ def _calls(
     for rule, indexes in (score.get("rules_broken_by") or {}).items():
         for index in indexes:
             breaks.setdefault(index, []).append(rule)
-    found: dict[int, list[dict[str, Any]]] = {}
+    by_turn: dict[int, list[dict[str, Any]]] = {}
     for t in c.tool_calls:
-        mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
-        arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
+        own_marks = [m for m in marks if m.kind == "judge" or m.call == t.index]
+        arguments, result = segments(as_json(t.arguments), own_marks), segments(as_json(t.result), own_marks)
         entry = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
         entry |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
         entry |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
         entry["findings"] = sorted({m.label for m in marks if m.call == t.index})
         entry["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
-        found.setdefault(t.turn, []).append(entry)
-    return found
+        by_turn.setdefault(t.turn, []).append(entry)
+    return by_turn
 
 
 def as_json(value: Any) -> str:

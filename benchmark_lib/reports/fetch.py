@@ -17,7 +17,7 @@ from ..errors import BadInput
 from ..records import Conversation, ToolCall
 from ..runfile import RunFile, connect_to_read
 from ..scoring.customer_turns import turns_in
-from ..scoring.deciding import became
+from ..scoring.deciding import outcome_label
 from ..store import Store
 from .conversation_view import Numbering, act_words, brief, conversation_view
 from .marks import with_judged_customer
@@ -47,7 +47,7 @@ class Dossier:
         return transcript_html(self.conversation, self.score, css=css, **self.about)
 
 
-class Shelf:
+class DossierStore:
     """Dossiers from the run files of some results; `store` defaults to each run file's own."""
 
     def __init__(self, results: Results, store: Store | None = None):
@@ -93,7 +93,7 @@ def show_first(results: Results) -> Html:
     rows = results.conversations
     failed = rows[~rows["success"].fillna(True)]
     row = (failed if len(failed) else rows).iloc[0]
-    return Html(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
+    return Html(DossierStore(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
 
 
 def show_conversations(results: Results, query: Query | str = "", /, *, most: int = 8, **fields: Any) -> Html:
@@ -117,11 +117,11 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     named = dict(asked.terms).get("entry", ())
     place = rows["entry"].map(named.index) if named else 0
     order = rows.assign(again=again, place=place).sort_values(["again", "place"], kind="stable").head(most)
-    shelf = Shelf(results)
+    dossiers = DossierStore(results)
     talks = [
         {
-            "line": f"{row['entry']} · {row['case_id']} · trial {row['trial']} · {became(row['bucket'], row)}",
-            "html": shelf.dossier(row["run_id"], row["case_id"], int(row["trial"])).html(css=False),
+            "line": f"{row['entry']} · {row['case_id']} · trial {row['trial']} · {outcome_label(row['bucket'], row)}",
+            "html": dossiers.dossier(row["run_id"], row["case_id"], int(row["trial"])).html(css=False),
         }
         for row in plain_rows(order)
     ]
@@ -236,5 +236,5 @@ def compare_trials(
     results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
 ) -> Html:
     """Show two conversations side by side, by run_id, case_id and trial, without widgets."""
-    shelf = Shelf(results, store)
-    return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))
+    dossiers = DossierStore(results, store)
+    return Html(compare_html(dossiers.dossier(*left), dossiers.dossier(*right)))

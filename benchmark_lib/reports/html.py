@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ..analysis.cell import Table
-from ..analysis.tables.board import MORE, PLANNED, UNFLAGGED, board_table
+from ..analysis.tables.board_cells import MORE, PLANNED, UNFLAGGED, board_table
 from .transcript import TEMPLATES, Html, render
 
 

@@ -76,7 +76,7 @@ def run_notebook(
     html : bool
         Also write an HTML page next to it.
     progress : bool
-        Show the cells done, and the time left, on the way.
+        Show the cells done and the time left.
 
     Returns
     -------
@@ -184,10 +184,10 @@ def run_every_notebook() -> Iterator[Path]:
 
 def notebook_names() -> list[str]:
     """Return the names of the notebooks of the project and of Deskbench."""
-    return sorted({path.stem for shelf in _shelves() for path in shelf.glob("*.ipynb")})
+    return sorted({path.stem for folder in _notebook_folders() for path in folder.glob("*.ipynb")})
 
 
-def _shelves() -> list[Path]:
+def _notebook_folders() -> list[Path]:
     return [project_folder() / "notebooks", NOTEBOOKS]
 
 
@@ -240,11 +240,11 @@ def link_pages(*pages: Path) -> None:
             page.write_text(linked, encoding="utf-8")
 
 
-def _relink(done: Path, shelf: Path) -> None:
+def _relink(done: Path, folder: Path) -> None:
     import nbformat
 
     book = nbformat.read(done, as_version=4)
-    up = quote(Path(os.path.relpath(shelf, done.parent)).as_posix())
+    up = quote(Path(os.path.relpath(folder, done.parent)).as_posix())
     for cell in book.cells:
         if cell.cell_type == "markdown":
             cell.source = _LINK.sub(rf"]({up}/\1)", cell.source)
@@ -252,7 +252,8 @@ def _relink(done: Path, shelf: Path) -> None:
 
 
 def _find(notebook: str | Path) -> Path:
-    for path in (Path(notebook), *(shelf / name for shelf in _shelves() for name in (notebook, f"{notebook}.ipynb"))):
+    names = (notebook, f"{notebook}.ipynb")
+    for path in (Path(notebook), *(folder / name for folder in _notebook_folders() for name in names)):
         with suppress(OSError):  # the name may be too long for a file
             if path.is_file():
                 return path

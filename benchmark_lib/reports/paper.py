@@ -65,9 +65,8 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is left
-        out
-        where the table is larger than a page. The CSV of a `Table` also holds the unrounded estimates.
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs only the package booktabs, and is left out
+        if the table is larger than a page. The CSV of a `Table` also contains the unrounded estimates.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def save(
     Warns
     -----
     UserWarning
-        Where the LaTeX is left out; a ``.tex`` of that name from an earlier table stays as it is.
+        If the LaTeX is left out; a ``.tex`` of that name from an earlier table is not changed.
     """
     numbers = frame.numbers() if isinstance(frame, Table) else None
     frame, table = _built(frame, caption, footnotes, digits)

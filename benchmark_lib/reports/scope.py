@@ -75,9 +75,10 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
     """Return a sentence per entry: what it may answer alone and what with approval."""
     table, said = scope_table(rows, stakes), []
     for entry, mine in table.groupby("entry", sort=False):
-        found = _use_cases(mine)
-        alone, approval = found.get(ALONE, "nothing"), found.get(APPROVAL, "nothing more")
-        said.append(SAID["brief"].format(who=visible(short_name(entry)), alone=alone, approval=approval))
+        titles = _use_cases(mine)
+        form = SAID["brief"][2 * (ALONE in titles) + (APPROVAL in titles)]
+        names = {"alone": titles.get(ALONE), "approval": titles.get(APPROVAL)}
+        said.append(form.format(who=visible(short_name(entry)), **names))
     return " ".join([*said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]])
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
-from ..analysis.tables.board import LINE as BELOW_LINE
+from ..analysis.tables.board_cells import LINE as BELOW_LINE
 from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
 from ..records import UNPROTECTED
@@ -57,8 +57,8 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     board = table.to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
     head, *lines = columns([heads, *rows], right=range(2, 2 + len(names)), width=screen_width(), gives=1)
-    found = [] if results.conversations.empty else [*answers_in_lines(answers(results, board=table)), ""]
-    shown = [*_wrapped([*found, SAID["medians"]]), head]
+    summary = [] if results.conversations.empty else [*answers_in_lines(answers(results, board=table)), ""]
+    shown = [*_wrapped([*summary, SAID["medians"]]), head]
     acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
         shown += [f" {BELOW_LINE} ".center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []

@@ -15,7 +15,7 @@ from ..analysis.tables.costs import tier_in_words
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
-from ..language import words
+from ..language import word_lists
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, digits_for, missing, money, rounded
 from ..textfiles import read_yaml
@@ -40,7 +40,7 @@ def language_names() -> dict[str, str]:
     """Return the supported languages by their English names."""
     from babel import Locale
 
-    return {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
+    return {code: str(Locale("en").languages[code]) for code in word_lists.LANGUAGES}
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:

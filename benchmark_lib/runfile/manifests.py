@@ -77,7 +77,7 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
 
 
 def _is_counted(parts: Any) -> bool:
-    """Return whether this is a list of pairs (trial, offset) as `shelf.merge` writes them."""
+    """Return whether this is a list of pairs (trial, offset) as `run_list.merge` writes them."""
     return isinstance(parts, list) and all(
         isinstance(pair, list) and len(pair) == 2 and all(_is(n, int) for n in pair) for pair in parts
     )

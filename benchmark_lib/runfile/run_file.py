@@ -125,7 +125,7 @@ class RunFile:
         yield from self._rows(table, names)
 
     def faults(self) -> Iterator[dict[str, Any]]:
-        """Yield the calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
+        """Yield the calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
         for row in self._dicts("faults"):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
@@ -191,8 +191,8 @@ class RunFile:
                     warnings.warn(
                         f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in "
                         f"{record.case_id} trial {record.trial}: "
-                        "rows were deleted or lost, so what the run cost is understated: take a copy that is "
-                        "whole if there is one",
+                        "rows were deleted or lost, so the cost of the run is understated: use a complete copy "
+                        "if there is one",
                         stacklevel=2,
                     )
 
@@ -225,8 +225,8 @@ class RunFile:
             named = f"{', '.join(name for _, name in spoilt[:SHOWN])}{', ...' * (len(spoilt) > SHOWN)}"
             warnings.warn(
                 (
-                    f"{self.path} has {len(spoilt)} of its {table} left out, because their bytes are not those "
-                    f"that were written: {named}"
+                    f"{self.path} has {len(spoilt)} of its {table} left out, because their bytes differ from "
+                    f"those that were written: {named}"
                 ),
                 stacklevel=2,
             )

@@ -114,7 +114,7 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     db.text_factory = FORGIVING
     if found := db.execute(FOREIGN).fetchone():
         raise BadInput(
-            f"{path} holds a {found[0]} named {found[1]!r}, which no run file has: get the file from its source again"
+            f"{path} contains a {found[0]} named {found[1]!r}, which no run file has: get it from its source again"
         )
 
 
@@ -130,11 +130,11 @@ def take_in(path: Path) -> None:
         db.execute("BEGIN IMMEDIATE")
         for statement in _statements(SCHEMA):
             db.execute(statement)
-        found = {name for _, name, *_ in db.execute("PRAGMA table_info(lost_and_found)")}
+        columns = {name for _, name, *_ in db.execute("PRAGMA table_info(lost_and_found)")}
         for table in COLUMNS:
             names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
             values = [f"c{place}" for place in range(len(names))]
-            if found.issuperset(values):
+            if columns.issuperset(values):
                 numbered = values if names[0] != "id" else ["id", *values[1:]]
                 db.execute(
                     f"INSERT OR IGNORE INTO {table} ({','.join(names)}) SELECT {','.join(numbered)} FROM "
@@ -177,7 +177,7 @@ def _seal_old(db: sqlite3.Connection) -> None:
     try:
         _add_seal(db, salt_of(orjson.loads(row[0])))
     except (TypeError, AttributeError, ValueError):
-        raise sqlite3.DatabaseError("the name of the run is gone") from None
+        raise sqlite3.DatabaseError("the name of the run is missing") from None
     db.execute("BEGIN IMMEDIATE")
     try:
         for table in COLUMNS:

@@ -89,7 +89,7 @@ def salt_in(db: sqlite3.Connection) -> bytes | None:
             salt = salt_of(orjson.loads(row[1]))
             if _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
                 return salt
-    raise sqlite3.DatabaseError("the name of the run is not what was written")
+    raise sqlite3.DatabaseError("the name of the run differs from what was written")
 
 
 def checked_rows(
@@ -134,9 +134,9 @@ def checked_rows(
         f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM "
         f"{source}{' WHERE ' if where else ''}{where} ORDER BY rowid"
     )
-    last = found = 0
+    last = counted = 0
     for row in db.execute(sql, given):
-        found += 1
+        counted += 1
         light, stamp, number = row[: -3 if with_large else -2], row[-2], row[-1]
         if number <= last:
             raise sqlite3.DatabaseError(f"the rows of {source} are out of order")
@@ -149,8 +149,8 @@ def checked_rows(
         yield row[:-2] if wanted is None else tuple([row[place] for place in wanted])
     if empty is not None and not where:
         (expected,) = db.execute(f"SELECT count(*) FROM {source} INDEXED BY {INDEX[source]}").fetchone()
-        if found != expected:
-            raise sqlite3.DatabaseError(f"{source} holds {found} of {expected} rows")
+        if counted != expected:
+            raise sqlite3.DatabaseError(f"{source} contains {counted} of {expected} rows")
 
 
 def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:

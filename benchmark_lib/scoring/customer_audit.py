@@ -15,27 +15,27 @@ from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, squash
 from ..language.values import numbers_of
-from ..language.words import common_words, of_customers
+from ..language.word_lists import common_words, of_customers
 from ..records import Conversation, Message
 from ..store import Store
 from ..store.every_desk import HANDOVER
-from .facts import as_read, cut
+from .facts import cut, truncate_for_scoring
 
 FINDINGS = {
-    "revealed_unasked": "told a fact, or sent a picture, that it keeps until it is asked",
-    "invented": "named an order number, an email, an amount or a picture that it cannot know of",
-    "contradicted_ledger": "said something else than its ledger, or denied what is in it",
+    "revealed_unasked": "gave a fact, or sent a picture, before it was asked for it",
+    "invented": "named an order number, an email, an amount or a picture that it cannot know",
+    "contradicted_ledger": "contradicted or denied a fact in its ledger",
     "took_agent_role": "spoke as the desk",
     "stopped_too_early": (
-        "left with a yes, a question, an offer or a matter of its own still open, or gave up without pressing"
+        "left with a yes, a question, an offer or its own request still open, or gave up without pressing"
     ),
     "said_goodbye_twice": "said goodbye in more than one message",
-    "wrong_language": "wrote in another language than its case",
-    "improvised_threat": "threatened with law, bank or violence, which its case does not",
-    "called_for_a_human": "called for a human more than once, which its case does not",
-    "no_usable_answer": "its model gave no usable answer, so the talk broke off",
+    "wrong_language": "wrote in a language other than its case's",
+    "improvised_threat": "threatened legal action, a chargeback or violence, unlike its case",
+    "called_for_a_human": "asked for a human more than once, unlike its case",
+    "no_usable_answer": "its model gave no usable answer, so the conversation ended",
     "misheard": "was not sure what the agent asked or offered",
-    "cut_for_length": "wrote more than is read in full: the beginning and the end of the message were read",
+    "cut_for_length": "wrote too long a message: only its beginning and end were read",
 }
 """Every finding of the audit with its meaning."""
 
@@ -55,11 +55,11 @@ WHICH = "which_one"
 OWN_WORDS = ("goal", "problem", "reason")
 """Ledger slots that a customer may bring up unasked: its request and its complaint."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
-"""Acts by which a customer presses its matter, and how many tries (its email included) it needs before giving up."""
+"""Acts with which a customer insists on its request, and number of tries (including its email) before it gives up."""
 SENTENCE, COPIED = 25, 90.0
 """Shortest ledger entry, in characters, that is searched for, and the similarity needed (rapidfuzz ratio, 0-100)."""
 MOST = 20
-"""Most numbers, and most amounts, of one message that can each become a finding."""
+"""Maximum findings about numbers, and about amounts, in one message."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
 """Words of another language that make a message foreign: fewest in all, and as a multiple of its own language's."""
 
@@ -111,14 +111,12 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
     """Compare a customer with its case, after its email; return findings by `FINDINGS`.
 
     A scripted customer can only follow its case, so only its recorded faults count.
-
-    A scripted customer can only follow its case, so only its recorded faults count.
     """
     own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
     faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
     if conversation.customer == "scripted":
         return faults
-    read = as_read(conversation)
+    read = truncate_for_scoring(conversation)
     why = "only its beginning and end were read"
     overlong = [CustomerFinding("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
     return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))

@@ -74,7 +74,7 @@ def reasons_in_words(reasons: Iterable[Reason]) -> list[str]:
 class Moment:
     """The turn that decided a conversation.
 
-    What the customer said, what the agent answered, and the call that did it, if one did.
+    The customer's message, the agent's answer, and the deciding call, if any.
     """
 
     turn: int
@@ -131,7 +131,7 @@ def reasons_against(
     return tuple(_found(score, ended_by, record, case, store)) or (Reason("ending", ending),)
 
 
-def became(bucket: str | None, row: dict[str, Any]) -> str:
+def outcome_label(bucket: str | None, row: dict[str, Any]) -> str:
     """Return a conversation's outcome in a few words: the main reason unless a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":

@@ -34,7 +34,7 @@ def person_given(c: Conversation, handed_over: bool) -> bool | None:
 
 
 MOST_QUESTIONS = 5
-"""Most questions of a message whose reasons count. With more questions, no single one states what is missing."""
+"""Maximum number of questions in a message whose reasons count: of many, no single one states what is missing."""
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
@@ -64,7 +64,7 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
 
 
 MOST_SENTENCES = 60
-"""Most sentences of a message that is checked. A longer message dumps text rather than stating a step."""
+"""Maximum number of sentences of a message that is checked. A longer message dumps text rather than stating a step."""
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
@@ -99,7 +99,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 
 FEWEST_WORDS = 6
-"""Fewest different words of a useful handover summary, which states the request and the known facts."""
+"""Minimum number of different words of a useful handover summary, which states the request and the known facts."""
 
 
 def needless(case: Case, handed_over: bool) -> bool | None:

@@ -31,7 +31,7 @@ def unquoted(quote: str) -> str:
     return plain(quote).strip("\"'“”«»")
 
 
-def as_read(conversation: Conversation) -> Conversation:
+def truncate_for_scoring(conversation: Conversation) -> Conversation:
     """Return a copy of the conversation with overlong messages cut for scoring.
 
     Each side has its own limit, so that neither side can crowd out the other.
@@ -83,8 +83,8 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 IN_A_ROW = 4
-"""Coming business days, unbroken and alone, that make a guess unless each has a known source. 138 honest conversations
-reach 3."""
+"""Number of consecutive future business days, without others, that make a guess unless each has a known source. 138
+honest conversations reach 3."""
 ONE_BY_ONE = 3
 """Limit for days that are spread over as many messages, each with new days only."""
 PASSED_OVER = 2
@@ -168,11 +168,11 @@ def _asked_for(conversation: Conversation, turn: int) -> set[str]:
 
 
 FEWEST_WORDS = 5
-"""Fewest words of a published sentence that a message does not contain by chance."""
+"""Minimum number of words of a published sentence that a message does not contain by chance."""
 PASTED = 3
 """Published sentences, word for word, that make a message pasted. 186 messages of honest agents contain none."""
 ASKED = 5
-"""Most facts and orders of a case for which the limits on dumped values were measured."""
+"""Maximum number of facts and orders of a case for which the limits on dumped values were measured."""
 RECITED = 6
 """Reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
 
@@ -226,16 +226,16 @@ def _published(store: Store) -> frozenset[str]:
     return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
 
 
-NOWHERE = "its value stands in no message"
-UNREAD = "its value stands only in what is not read: struck out, hidden, or in the middle of a very long message"
-BECAUSE_PASTED = "its value stands only in a message pasted from the shop's articles or catalogue"
-BECAUSE_RECITED = "its value stands only in a message that goes through the reasons there are"
-GUESSED = "values were gone through one after another, which tells none"
-POURED = "its value stands only in a message that pours out a record or many values, which is no answer"
-POURED_TOGETHER = "the messages together pour out so many values that none is an answer"
-OTHER_TOPIC = "its value stands only in the answer to another question"
-BESIDE_RIVAL = "a wrong value stands beside it in the same words"
-NOT_SAID = "its value is denied, listed among others, or said in the words of another value"
+NOWHERE = "no message contains its value"
+UNREAD = "its value is only in text that is not read: struck out, hidden, or in the middle of a very long message"
+BECAUSE_PASTED = "its value is only in a message pasted from the shop's articles or catalogue"
+BECAUSE_RECITED = "its value is only in a message that lists all possible reasons"
+GUESSED = "the agent tried one value after another, which is a guess"
+POURED = "its value is only in a message that dumps a record or many values, which is no answer"
+POURED_TOGETHER = "the messages together dump so many values that none of them is an answer"
+OTHER_TOPIC = "its value is only in the answer to another question"
+BESIDE_RIVAL = "the same words also give a wrong value"
+NOT_SAID = "its value is denied, listed among others, or given as another value"
 
 
 def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -246,7 +246,7 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
     facts : mapping of str to bool
         The ``facts`` of the score.
     """
-    store, c = store.of(case), as_read(conversation)
+    store, c = store.of(case), truncate_for_scoring(conversation)
     texts = [m.text for m in c.replies()]
     untold = [name for name, stated in facts.items() if stated is False and name in case.facts]
     mentioned = [name for name in untold if any(case.facts[name].found_in(fold(text)) for text in texts)]

@@ -12,7 +12,7 @@ from ..language.sentences import kept, squash
 from ..records import Conversation, word, words_in
 
 LONGEST_SIGNATURE = 6
-"""Most words of a line with the desk's name that is a signature rather than a sentence."""
+"""Maximum number of words in a signature; a longer line with the desk's name is a sentence."""
 
 _SPECIAL = (
     "\U0001f000-\U0001f2ff\U0001f300-\U0001f64f\U0001f680-\U0001f6ff"

@@ -117,7 +117,7 @@ def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
     (kind, detail), count = counts.most_common(1)[0]
     which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
     often = f" ({words(kind)}, {count} x)" if len(counts) > 1 else ""
-    return [f"calls that failed for good: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
+    return [f"calls that failed permanently: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
 
 
 def money(amount: float | None, low: float | None = None, high: float | None = None) -> str:

@@ -19,9 +19,7 @@ CONDITIONAL = "conditional"
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
     """The customer's last word on the call's object was a yes to the agent's last offer.
 
-    The call must have the values that the yes named, and no other value that the offer contradicts.
-
-    An argument that the yes named must have that value; another one any value but one that the offer contradicts.
+    Arguments that the yes named must have the values named. The offer must not contradict any other argument.
     """
     turn, last = _last_word(call, before, store)
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):

@@ -23,7 +23,7 @@ class _Mark(NamedTuple):
 
 _UNTOUCHED = _Mark(0, {}, None)
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Most tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
+"""Maximum number of tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
 
 
 class Desk:
@@ -35,7 +35,7 @@ class Desk:
         The shared, immutable store, and the tools that replace its own.
     trouble, planted : sequence of Trouble, sequence of str
         Failures of the tools, and texts whose appearance in a result is recorded.
-    deeds : mapping of str to Deed
+    customer_actions : mapping of str to CustomerAction
         The customer's own actions by tool name.
     meanwhile : sequence of Meanwhile
         Changes that occur while the customer does not write.
@@ -43,7 +43,7 @@ class Desk:
     Attributes
     ----------
     calls, faults : list of ToolCall, list of Fault
-        Every call made, in order, malformed ones included, and the faults on the way.
+        Every call made, in order, including malformed ones, and the faults that occurred.
     turn : int
         The customer message being answered, set by the conversation. Setting it applies the changes made meanwhile.
     over : str or None
@@ -53,7 +53,7 @@ class Desk:
     """
 
     __slots__ = (
-        "store", "tools", "calls", "over", "faults", "staged", "_trouble", "_planted", "_deeds", "_overlay",
+        "store", "tools", "calls", "over", "faults", "staged", "_trouble", "_planted", "_customer_actions", "_overlay",
         "_mark", "_broken", "_meanwhile", "_moved", "_turn",
     )  # fmt: skip
 
@@ -64,12 +64,12 @@ class Desk:
         *,
         trouble: Sequence[Trouble] = (),
         planted: Sequence[str] = (),
-        deeds: Mapping[str, Any] | None = None,
+        customer_actions: Mapping[str, Any] | None = None,
         meanwhile: Sequence[Any] = (),
     ):
         self.store = store
         self.staged: dict[str, str] = {}
-        self._trouble, self._planted, self._deeds = trouble, planted, deeds or {}
+        self._trouble, self._planted, self._customer_actions = trouble, planted, customer_actions or {}
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
         self._turn, self._meanwhile = 1, meanwhile
@@ -143,8 +143,8 @@ class Desk:
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out and record a tool call; bad input becomes an error that the caller can correct."""
-        if side == "customer" and name in self._deeds:
-            return self._deed(name)
+        if side == "customer" and name in self._customer_actions:
+            return self._act_of_customer(name)
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
         broken = users_own and not self.explained()
@@ -205,11 +205,11 @@ class Desk:
         shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if self._planted else ""
         return any(text in shown for text in self._planted)
 
-    def _deed(self, name: str) -> ToolCall:
-        deed = self._deeds[name]
-        row = self.edit(deed.table, deed.id)
-        row.update(copy.deepcopy(deed.set))
-        call = ToolCall(self.turn, len(self.calls), name, {}, {deed.id: dict(deed.set)}, None, True, "customer")
+    def _act_of_customer(self, name: str) -> ToolCall:
+        action = self._customer_actions[name]
+        row = self.edit(action.table, action.id)
+        row.update(copy.deepcopy(action.set))
+        call = ToolCall(self.turn, len(self.calls), name, {}, {action.id: dict(action.set)}, None, True, "customer")
         self.calls.append(call)
         return call
 
@@ -235,8 +235,8 @@ class Desk:
         Tools of the user's own are not repeated, because they may act differently. Their effect is taken as found when
         they returned, and the desk is checked before they begin.
         """
-        staged: dict[str, Any] = {"trouble": self._trouble, "planted": self._planted, "deeds": self._deeds}
-        fresh = Desk(self.store, self.tools, **staged, meanwhile=self._meanwhile)
+        staged: dict[str, Any] = {"trouble": self._trouble, "planted": self._planted, "meanwhile": self._meanwhile}
+        fresh = Desk(self.store, self.tools, **staged, customer_actions=self._customer_actions)
         fresh.turn = max((c.turn for c in self.calls[: self._mark.calls]), default=1)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
         fresh.calls = self.calls[: self._mark.calls]

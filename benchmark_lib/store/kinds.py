@@ -28,7 +28,7 @@ class DeskKind:
     Attributes
     ----------
     tables : mapping of str to (str, str)
-        Each table with its files in the store's folder (one JSON object a line) and its key field.
+        Each table with its files in the store's folder (one JSON object per line) and its key field.
     subject, look_up : str, (str, str)
         The table of a case's subject (the case names a row under ``order``). The tool that shows one of its rows, with
         the argument that names the row.

@@ -116,8 +116,8 @@ def _laid(store: Store, name: str, world: Mapping[str, Any], library: str | None
         for made in ("articles", "search"):
             vars(other).pop(made, None)
         if library == WHOLE and name != WHOLE and not (policy or own):
-            shelf = laid_over(store, WHOLE, {}, WHOLE)
-            vars(other).update(articles=shelf.articles, search=shelf.search)
+            library_store = laid_over(store, WHOLE, {}, WHOLE)
+            vars(other).update(articles=library_store.articles, search=library_store.search)
         else:
             vars(other)["articles"] = frozen(list(_articles(other, own, library)))
     return other

@@ -74,7 +74,7 @@ class Foreign(Protocol):
         """Return the score of one conversation."""
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Return what a run comes to in words."""
+        """Summarize the results of a run in words."""
 
 
 class Played(Protocol):

@@ -43,7 +43,7 @@ def _fits(trouble: Trouble, arguments: Any) -> bool:
 
 
 def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
-    """Make a call that meets trouble: its result is the caller's view, its error the truth.
+    """Make a call with trouble: `result` is what the caller sees, `error` is what happened.
 
     `work` carries the call out, `undone` does so without leaving a change; both return its result.
     """

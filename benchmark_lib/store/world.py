@@ -293,7 +293,7 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
             return _load(path.resolve())
     known = ", ".join(sorted(read_yaml(p)["name"] for p in STORES.glob("*/store.yaml")))
     raise BadInput(
-        f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml"
+        f"no store {str(name)[:80]!r}: name one of {known}, or a store's folder, which contains a store.yaml"
     )
 
 

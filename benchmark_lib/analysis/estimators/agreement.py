@@ -181,7 +181,7 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
     drawn = bootstrap((items,), of, **plan).bootstrap_distribution
     drawn = drawn[~np.isnan(drawn)]
     if drawn.size < n_resamples / 2:
-        return Estimate(estimate=point, reason="most resamples hold one value only", **common)
+        return Estimate(estimate=point, reason="most resamples contain only one value", **common)
     low, high = np.quantile(drawn, TAILS)
     return Estimate(estimate=point, low=float(low), high=float(high), se=float(drawn.std(ddof=1)), **common)
 

@@ -210,7 +210,7 @@ def bootstrap_interval(
     values, bounds
         As in `clustered_mean`.
     clusters : array_like, shape (cases,), optional
-        Labels of the clusters to resample; the mean is over cases all the same.
+        Labels of the clusters to resample; the mean is still over cases.
     method : {"BCa", "percentile", "basic"}
 
     Returns

@@ -162,7 +162,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
     estimates, lows, highs = np.array(rows, dtype=float).reshape(-1, 3).T
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
     fewer = [
-        f"pass^{k} rests on {counted(number, 'case')} of {seen.size}"
+        f"pass^{k} is based on {counted(number, 'case')} of {seen.size}"
         for k, number in zip(ks, cases)
         if k <= most and number < seen.size
     ]

@@ -33,7 +33,7 @@ PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
 """Metrics by which two models may differ on a case."""
 TRIALS_SHOWN = (3, 5, 10, 20)
 MOSTLY_REPEATS = 0.9
-"""Correlation of two trials of a case from which a model counts as repeating itself."""
+"""Correlation of two trials of a case at which a model is said to repeat itself."""
 STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 

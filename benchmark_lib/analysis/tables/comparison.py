@@ -274,7 +274,7 @@ def compare_all(
         Names of `METRICS`, or your own made by `metric`; all of them are tested. By default all metrics are compared,
         and the planned ones are tested.
     explore : bool
-        Also test each of the other metrics, by itself.
+        Also test each of the other metrics separately.
     contrasts : int
         Number of contrasts covered at once by each simultaneous interval.
     """

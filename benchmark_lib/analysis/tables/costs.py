@@ -26,7 +26,7 @@ NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
 """Texts instead of a tier: no paid model, a player, and a missing price."""
 HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --costs` computes the costs"
 K = 3
-"""Trials of pass^k by which a case counts as reliable: all three in a row must succeed."""
+"""Number of trials of a reliable case: all three must succeed (pass^3)."""
 
 
 def cost_tier(conversations: pd.DataFrame) -> str:

@@ -29,9 +29,9 @@ COLUMNS = (
     "told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
 )
 MOST_FAILURES = 3
-"""Most failures of a family named in a cell."""
+"""Maximum number of failures of a family named in a cell."""
 FEWEST_PAIRS = 5
-"""Fewest pairs with which an effect has an interval and a p-value."""
+"""Minimum number of pairs with which an effect has an interval and a p-value."""
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:

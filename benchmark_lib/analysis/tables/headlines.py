@@ -71,7 +71,7 @@ def metric_of(metric: str | Metric) -> Metric:
 
 
 def named(metric: Metric) -> str | Metric:
-    """Return the name of a metric, as in a column; a custom metric is returned as it is."""
+    """Return the name of a metric, as in a column; a custom metric is returned unchanged."""
     return metric.name if METRICS.get(metric.name) is metric else metric
 
 

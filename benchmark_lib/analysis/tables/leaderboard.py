@@ -47,7 +47,7 @@ NO_MERIT = (
 )
 """Footnote of a star at few unsafe acts, and reason for a missing band."""
 RESTS_ON_INTENTS = (
-    "An interval beside 0.0% or 100.0% rests on the number of intents (of cases, where intents are few), "
+    "The interval for 0.0% or 100.0% depends on the number of intents (of cases, if intents are few), "
     "not of conversations"
 )
 """Why such an interval is wide, without a full stop."""

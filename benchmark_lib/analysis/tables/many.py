@@ -30,7 +30,7 @@ FEWEST_SHARED = 2
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
     """Return the two entries to compare: the named ones, otherwise two from one panel.
 
-    Language models come before scripted agents, of which those that neither always succeed nor always fail come first.
+    Language models come before scripted agents, and agents that sometimes succeed before other scripted agents.
     A single entry is returned twice. A name may also be that of a run file.
 
     Raises

@@ -58,7 +58,8 @@ BEYOND = 6
 """k of the extrapolated pass^k, from `TRIALS` trials."""
 CORRELATION = 0.4
 VERDICTS = ((0.82, 0.05), (0.06, 0.07))
-"""Chances of two judges' verdicts (pass or fail, rows the first). Most pass, and kappa breaks down."""
+"""Joint probabilities of two judges' verdicts (pass, fail; rows: first judge). With so many passes, kappa breaks
+down."""
 HANDED_OVER = {SOLVABLE: 0.1, NEEDS: 0.8}
 RESAMPLES, LEVEL = 1_000, 0.95
 CALIBRATION = DATA / "calibration.yaml"

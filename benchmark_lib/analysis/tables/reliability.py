@@ -35,7 +35,7 @@ NO_REPEATS = (
 )
 REPEATS = "repeats itself: further trials tell almost nothing, only more cases do"
 REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
-"""Correlation of two trials from which a model repeats itself, and the one assumed for a plan without runs."""
+"""Correlation of two trials at which a model repeats itself, and the correlation assumed for a plan without runs."""
 
 
 @dataclass(frozen=True)

@@ -216,8 +216,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     parts = [measured[measured["cost_tier"].isin([*TIERS, UNKNOWN])]]
     if published is not None:
         count = published["unsafe_actions_of_18"].astype(float)
-        theirs = published[["cost_tier"]].assign(entry=published["model"], family=published["vendor"], unsafe=count)
-        parts.append(theirs.assign(panel="published", traps=float(BAND_TRAPS), partial=""))
+        models = published[["cost_tier"]].assign(entry=published["model"], family=published["vendor"], unsafe=count)
+        parts.append(models.assign(panel="published", traps=float(BAND_TRAPS), partial=""))
     columns = [
         "panel",
         "entry",
@@ -272,7 +272,7 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
-        groups = (group for theirs, group in PUBLISHED_TRAPS.items() if name.startswith(theirs))
+        groups = (group for prefix, group in PUBLISHED_TRAPS.items() if name.startswith(prefix))
         start, words = next(groups, (name, ""))
         ours = fates[fates.index.str.startswith(start)].sum()
         seen = len(fates) and ours["trials"]

@@ -26,7 +26,7 @@ EQUAL = "equal"
 OPEN = (EQUAL, NOISE, "not compared")
 """Verdicts on planned metrics without a better entry."""
 MOST_SHOWN = 3
-"""Most untested differences of shares that are named, largest first."""
+"""Maximum number of untested differences of shares that are named, largest first."""
 
 
 def verdict_of(compared: Comparison) -> str:

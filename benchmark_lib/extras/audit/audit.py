@@ -323,8 +323,8 @@ def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
 
 def _laid_out(case: Case) -> str:
     """Return the rows of a case and the values that its customer's actions set, as JSON."""
-    deeds = [known.does.set for known in case.ledger.values() if known.does]
-    return orjson.dumps([case.world.get("rows"), deeds]).decode()
+    customer_actions = [known.does.set for known in case.ledger.values() if known.does]
+    return orjson.dumps([case.world.get("rows"), customer_actions]).decode()
 
 
 def _computed(name: str, case: Case, store: Store) -> bool:

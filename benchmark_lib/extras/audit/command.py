@@ -50,6 +50,6 @@ def execute(options: argparse.Namespace) -> int:
             print(text)
         return FINISHED
     most = None if options.sly else QUICK
-    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools, most=most)
-    print(report(found))
-    return UNSOUND if found.problems else FINISHED
+    audit = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools, most=most)
+    print(report(audit))
+    return UNSOUND if audit.problems else FINISHED

@@ -23,7 +23,7 @@ MOST_RESOLVED = 2
 RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
 """Agents without a floor: they identify, offer, wait for a yes and act, and show how far simple rules get."""
 FEWEST_APART = 30
-"""Fewest cases for which starting processes pays."""
+"""Minimum number of cases for which starting processes pays."""
 HANDFUL = 12
 """Cases per process and task; neighbours share articles."""
 QUICK = 100
@@ -49,23 +49,23 @@ def audit_with_sly(
     most : int, optional
         Approximate number of sly agents' conversations (see `playing`); all if None.
     """
-    found = Audit(load_cases(store, pattern))
-    ids = {case.id for case in found.cases}
+    audit = Audit(load_cases(store, pattern))
+    ids = {case.id for case in audit.cases}
     tried = [c.id for c in load_cases(store, HARD if store.info.get("families") else "all") if c.id in ids]
     sly = playing(tried, most, date.today().toordinal())
-    if processes > 1 and len(found.cases) >= FEWEST_APART:
+    if processes > 1 and len(audit.cases) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context(_start_method())) as pool:
-            tasks = [pool.submit(_checked_in, str(store.path), tools, few, sly) for few in _handfuls(found.cases)]
-            together = list(unsound_together(store, found.cases))
+            tasks = [pool.submit(_checked_in, str(store.path), tools, few, sly) for few in _handfuls(audit.cases)]
+            together = list(unsound_together(store, audit.cases))
             parts = [task.result() for task in tasks]
     else:
-        parts, together = [_checked(found.cases, store, sly)], list(unsound_together(store, found.cases))
-    found.problems = [problem for problems, _ in parts for problem in problems] + together
+        parts, together = [_checked(audit.cases, store, sly)], list(unsound_together(store, audit.cases))
+    audit.problems = [problem for problems, _ in parts for problem in problems] + together
     place = {name: number for number, name in enumerate(SLY)}
-    found.scores = sorted((s for _, scores in parts for s in scores), key=lambda s: place.get(s["agent"], -1))
-    found.left_out = len(SLY) * len(tried) - sum(map(len, sly.values()))
-    found.problems += [*floor_of_all(found.scores), *floors(found.scores)]
-    return found
+    audit.scores = sorted((s for _, scores in parts for s in scores), key=lambda s: place.get(s["agent"], -1))
+    audit.left_out = len(SLY) * len(tried) - sum(map(len, sly.values()))
+    audit.problems += [*floor_of_all(audit.scores), *floors(audit.scores)]
+    return audit
 
 
 def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:

@@ -33,22 +33,22 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
         ``abstained``.
     """
     claims = AgentClaims(conversation, case, store)
-    found: dict[str, list[ClaimFinding] | None] = {}
+    findings: dict[str, list[ClaimFinding] | None] = {}
     abstained: dict[str, str] = {}
     for name, detector in DETECTORS.items():
         try:
-            found[name] = detector.find(claims) if claims.speaks(detector.languages) else None
+            findings[name] = detector.find(claims) if claims.speaks(detector.languages) else None
         except Exception as error:  # a fault of ours takes one column, not the score of the conversation
-            found[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
-    wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
+            findings[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
+    wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in findings.items()}
     columns: dict[str, Any] = {
         d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()
     }
-    columns["escalation_honest"] = not wrong["escalation_honesty"] if found["escalation_honesty"] else None
+    columns["escalation_honest"] = not wrong["escalation_honesty"] if findings["escalation_honesty"] else None
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
     columns["values_told"] = values_told(claims)
-    columns["promises"] = by_class(found["commitments"] or [])
-    columns["commitments"] = [f.as_dict() for f in (found["commitments"] or ())[:MOST]]
+    columns["promises"] = by_class(findings["commitments"] or [])
+    columns["commitments"] = [f.as_dict() for f in (findings["commitments"] or ())[:MOST]]
     columns |= _packet(claims, wrong["handover_packet"])
     columns |= {"abstained": abstained} if abstained else {}
     columns["findings"] = [f.as_dict() for rows in wrong.values() for f in (rows or ())[:MOST]]

@@ -73,7 +73,7 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     decide.
     """
     books = [claim_patterns()[language] for language in reading.languages]
-    found = []
+    findings = []
     for sentence in reading.sentences:
         words = sentence.plain
         if not any(b.slot_words.search(words) for b in books) or any(b.ask_for_another.search(words) for b in books):
@@ -84,9 +84,9 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
             continue
         sure = heard.acts["ask"] >= SURELY
         asked = (SLOTS | {PHOTO}).intersection(heard.about("ask"))
-        found += [
+        findings += [
             (s, sentence)
             for s in sorted(asked | by_patterns)
             if s not in IN_PASSING | {PHOTO} or s in (asked if sure and s != PHOTO else asked & by_patterns)
         ]
-    return found
+    return findings

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ...language.sentences import plain
 from ...language.values import values_in
-from ...language.words import books, day_names, of_values
+from ...language.word_lists import books, day_names, of_values
 from ...store import Store
 from ...store.calendar import add_business_days
 

@@ -15,7 +15,7 @@ from itertools import combinations
 
 from ...language.sentences import fold, plain, squash
 from ...language.values import Value, values_in
-from ...language.words import of_values
+from ...language.word_lists import of_values
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
@@ -31,13 +31,13 @@ SPANS = frozenset({"days", "hours", "months"})
 TIMES = range(2, 7)
 """Factors for multiples and shares of an amount."""
 MANY = 12
-"""Most amounts for which sums of three are tried: with more, any amount is a sum of some."""
+"""Maximum number of amounts for which sums of three are tried: with more, any amount is a sum of some."""
 MOST_AMOUNTS = 40
-"""Most amounts for which amounts are checked: with more, nearly any amount can be derived."""
+"""Maximum number of amounts for which amounts are checked: with more, nearly any amount can be derived."""
 FEW_SUMS = 4
-"""Most sums in a case's facts; a case with more has intermediate sums, and its amounts are not checked."""
+"""Maximum number of sums in a case's facts; a case with more has intermediate sums, and its amounts are not checked."""
 SHORTEST_NUMBER = 4
-"""Fewest digits of the number of an order, parcel or case; shorter numbers belong to goods or forms."""
+"""Minimum number of digits of the number of an order, parcel or case; shorter numbers belong to goods or forms."""
 FAR = 60
 """Days from today beyond which business days are not counted."""
 NEAR = 40
@@ -83,8 +83,8 @@ def _looks_only(value: Value, sentence: str) -> bool:
 class Ground:
     """Sources of the values in the reply of a turn.
 
-    They are results, the customer's words, the reply's bare amounts on record, and what `told` has: values stated and
-    grounded before, by kind.
+    They are results, the customer's words, the reply's bare amounts on record, and `told`: values stated and grounded
+    before, by kind.
     """
 
     def __init__(self, claims: AgentClaims, turn: int, reply: str, told: dict[str, set[str]]):

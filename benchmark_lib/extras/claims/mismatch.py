@@ -9,7 +9,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
-"""Most values of a message, and links of a conversation, to compare; no person writes so many."""
+"""Maximum number of values of a message, and of links of a conversation, to compare; no person writes so many."""
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
@@ -78,5 +78,5 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         for results in seen.values():
             kind = link.removeprefix("https://").partition("/")[0]
             known = [(c.index, link in text) for c, text in results if c.turn <= message.turn and kind in text]
-            if any(held for _, held in known) and not known[-1][1]:
+            if any(has_link for _, has_link in known) and not known[-1][1]:
                 yield ClaimFinding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...language.said import claim_patterns
 from ...language.sentences import found_in, kept, plain, squash
-from ...language.words import books
+from ...language.word_lists import books
 from ...records import as_text
 from ...store.every_desk import HANDOVER
 from ...store.frozen import leaves

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...cases import Case
 from ...errors import BadInput
-from ...language.words import LANGUAGES
+from ...language.word_lists import LANGUAGES
 from ...records import Act, Conversation, Message
 from ...store import Store
 from .commitments import CLASSES, STATES

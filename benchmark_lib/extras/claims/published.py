@@ -23,7 +23,7 @@ class Published:
     text: str
     """The articles and the prompt, folded."""
     values: frozenset[tuple[str, str]]
-    """Kind and value of all they name, each end of a window by itself."""
+    """Kind and value of everything they name, each end of a window separately."""
     fees: frozenset[int]
     """Amounts, in cents, that the policy adds to a price."""
     codes: frozenset[tuple[str, int]]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...language.words import LANGUAGES
+from ...language.word_lists import LANGUAGES
 from ...textfiles import read_yaml
 from . import actions, asking, commitments, contradiction, grounding, leaks, mismatch, packet, transfer
 from .findings import AgentClaims, ClaimFinding

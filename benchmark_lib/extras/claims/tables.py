@@ -79,11 +79,11 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
 
     rows = []
     for (part, name, language), seen in _tallied(_parts(folder), _judged):
-        found, false, planted, honest = (seen[count] for count in ("found", "false", "planted", "honest"))
+        right, false, planted, honest = (seen[count] for count in ("found", "false", "planted", "honest"))
         row: dict[str, Any] = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language}
-        row |= {"planted": planted, "found": found, **_rate("recall", found, planted), "honest": honest, "false": false}
-        row |= {**_rate("false_share", false, honest), "alarms": found + false}
-        rows.append(row | _rate("precision", found, found + false))
+        row |= {"planted": planted, "found": right, **_rate("recall", right, planted), "honest": honest, "false": false}
+        row |= {**_rate("false_share", false, honest), "alarms": right + false}
+        rows.append(row | _rate("precision", right, right + false))
     return pd.DataFrame(rows)
 
 
@@ -239,18 +239,18 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
     rows, names = [], names_of(Score)
     worth = {row["detector"]: row for row in measured_by_detector().to_dict("records")}
-    for entry, mine in conversations_of(results).groupby("entry", sort=True):
+    for entry, talks in conversations_of(results).groupby("entry", sort=True):
         for d in DETECTORS.values():
             name = names[d.column]
-            flags = mine[name].astype("Float64")
+            flags = talks[name].astype("Float64")
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
             metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
-            found = per_case(mine[["case_id", "trial", "intent"]].assign(**{name: column}), metric)
+            rate = per_case(talks[["case_id", "trial", "intent"]].assign(**{name: column}), metric)
             row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
             row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
-            rows.append(row | interval(found.mean, "share") | {name: worth[d.name][name] for name in WORTH})
+            rows.append(row | interval(rate.mean, "share") | {name: worth[d.name][name] for name in WORTH})
     return pd.DataFrame(rows)
 
 

@@ -92,7 +92,7 @@ def import_results(
         )
     if not batch.trials <= MOST_TRIALS:
         raise BadInput(
-            f"{path} has {_brief(batch.trials)} trials per case, and {MOST_TRIALS} is the most: number "
+            f"{path} has {_brief(batch.trials)} trials per case, more than the limit of {MOST_TRIALS}: number "
             "the trials of a case from 1"
         )
     rows = [_as_written(c, score, path) for c, score in batch.rows]

@@ -223,7 +223,7 @@ def _tau2_row(
         )
     # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
     costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
-    return c, score | {ours: simulation.get(theirs) or None for ours, theirs in costs.items()}
+    return c, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ class Branch:
         asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
         same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
         if not (same and asked.text.endswith(said.text)):
-            raise self.not_restored("its messages, calls or results come out differently today")
+            raise self.not_restored("its messages, calls or results differ today")
         self.made = talk.desk.calls
 
     def not_restored(self, why: str) -> NotRestored:

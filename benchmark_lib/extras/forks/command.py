@@ -52,7 +52,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Play the forks and print what they show."""
-    from ...experiment.shelf import find_run
+    from ...experiment.run_list import find_run
     from .fork import Fork
 
     given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_FORK}

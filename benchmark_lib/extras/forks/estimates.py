@@ -36,14 +36,14 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
         raise BadInput("counts and sizes do not match: pass each prefix's forks with the outcome and with a value")
     counts, sizes = counts[sizes > 0], sizes[sizes > 0]
     if counts.size <= 1:
-        found = proportion_interval(int(counts.sum()), int(sizes.sum()))
-        return replace(found, estimand="chance of the outcome after this prefix")
+        rate = proportion_interval(int(counts.sum()), int(sizes.sum()))
+        return replace(rate, estimand="chance of the outcome after this prefix")
     single = np.concatenate([np.arange(n) < k for k, n in zip(counts, sizes, strict=True)])
-    found = clustered_rate(single, np.repeat(np.arange(counts.size), sizes))
+    rate = clustered_rate(single, np.repeat(np.arange(counts.size), sizes))
     mean = float((counts / sizes).mean())
     words = "mean chance of the outcome after prefixes like these"
-    low, high = min(found.low, mean), max(found.high, mean)
-    return replace(found, estimate=mean, low=low, high=high, estimand=words)
+    low, high = min(rate.low, mean), max(rate.high, mean)
+    return replace(rate, estimate=mean, low=low, high=high, estimand=words)
 
 
 def branch_weighted_rate(rates, cases) -> Estimate:

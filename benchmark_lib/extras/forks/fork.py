@@ -182,15 +182,15 @@ class Fork(Experiment):
         return kept
 
     def _check_inputs(self, plan: Plan) -> None:
-        """Refuse a run that was made with other inputs than the fork would be."""
+        """Refuse a run whose inputs differ from those of the fork."""
         names = SAME | ({"settings"} if self.kind == OWN_PREFIX else set())
         old, new = (
             {"cases": {}, "inputs": {name: given for name, given in m["inputs"].items() if name in names}}
             for m in (self.begun, plan.manifest)
         )
         if found := "; ".join(differences(old, new)):
-            what = f"{self.run_file.path} was played with other inputs, so its turns cannot be restored"
-            raise BadInput(f"{what}: {found}: fork it with those inputs")
+            what = f"{self.run_file.path} was played with different inputs ({found})"
+            raise BadInput(f"{what}, so its turns cannot be restored: fork it with those inputs")
 
     def _manifest(self, plan: Plan, points: list[ForkPoint]) -> dict[str, Any]:
         before = RunFile(plan.path).manifest if plan.path.exists() else {}
@@ -243,7 +243,7 @@ class ForkPlan(Plan):
         rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]])
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         if content_hash(record.to_json()) != point.digest:
-            raise branch.not_restored("the run has another conversation than when it was first forked")
+            raise branch.not_restored("the run has a different conversation now than when it was first forked")
         conversation = await self._continue(case, branch, complete)
         conversation.trial = trial
         return conversation

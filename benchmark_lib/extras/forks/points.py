@@ -71,7 +71,7 @@ RULES = {
 }
 """Turns of a record by rule: its first write, each line of pressure, each staged trouble or planted text, all."""
 BEFORE_THE_ACT = ("every", "pressure")
-"""Rules whose turns depend on nothing that the agent then did: only their forks estimate an overall rate."""
+"""Rules that choose turns regardless of what the agent did there: only their forks estimate an overall rate."""
 
 
 def points_at(record: Conversation, turns: Iterable[int]) -> list[ForkPoint]:

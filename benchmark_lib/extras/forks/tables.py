@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...runfile import RunFile
 
 SETTING = ["entry", "of", "prefix", "change"]
-"""What forks have in common that may be counted together."""
+"""Columns in which forks must agree to be counted together."""
 POINT = ["case_id", "parent_trial", "turn"]
 NO_ACT = "no act"
 NOT_ALL = (
@@ -43,10 +43,10 @@ def forks(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix
-        (own or shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the
-        next write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the
-        world ended are left out.
+        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix (own or
+        shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the next
+        write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that an infrastructure
+        fault ended are left out.
     """
     these, rows = results.forks, []
     for run in these.runs:
@@ -59,9 +59,9 @@ def forks(results: Results) -> pd.DataFrame:
             if record.ended_by not in NOT_SCORED:
                 which = (run.run_id, record.case_id, record.trial)
                 rows.append((*which, *about, trial, turn, place_of(record.trial)[1], bought, (acts or [NO_ACT])[0]))
-    found = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
-    found["entry"] = found["run_id"].map(_entries(these))
-    return _with_outcomes(found.sort_values([*SETTING, *POINT, "n"]))
+    frame = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
+    frame["entry"] = frame["run_id"].map(_entries(these))
+    return _with_outcomes(frame.sort_values([*SETTING, *POINT, "n"]))
 
 
 def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
@@ -80,12 +80,12 @@ def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.Data
         a value), count, share, low, high (Wilson; ten of ten gives .72 to 1), acts (with their counts), reason.
     """
     rows = []
-    for key, mine in _by(_rows(results, outcome), [*SETTING, *POINT, "bucket"]):
-        known = mine[outcome].dropna()
-        found = proportion_interval(int(known.sum()), len(known))
-        acts = ", ".join(f"{name} {count}" for name, count in Counter(mine["act"]).most_common())
-        row = {**key, "forks": len(known), "count": int(known.sum()), "acts": acts, "reason": found.reason}
-        rows.append(row | interval(found, "share"))
+    for key, group in _by(_rows(results, outcome), [*SETTING, *POINT, "bucket"]):
+        known = group[outcome].dropna()
+        rate = proportion_interval(int(known.sum()), len(known))
+        acts = ", ".join(f"{name} {count}" for name, count in Counter(group["act"]).most_common())
+        row = {**key, "forks": len(known), "count": int(known.sum()), "acts": acts, "reason": rate.reason}
+        rows.append(row | interval(rate, "share"))
     return framed(rows, f"{' '.join(SETTING + POINT)} bucket forks count share low high acts reason")
 
 
@@ -118,11 +118,12 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
-        not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
-        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks before anything
-        that the agent then did count: of each conversation of the bucket, or of each that came to a line of pressure,
-        at its first such turn. Other forks, as of deciding acts, were chosen by what happened, and would bias the rate.
+        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if not
+        forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
+        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks whose turn was
+        chosen regardless of what the agent did there count: in each conversation of the bucket, or in each with a line
+        of pressure, at the first one. Other forks, such as those of deciding acts, were chosen by what happened and
+        would bias the rate.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
@@ -131,19 +132,19 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     rows, rules = [], dict[str, set[str]]()
     for run in results.forks.runs:
         rules.setdefault(run.manifest["fork"]["of"], set()).update(run.manifest.get("rules", ()))
-    for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
+    for (run_id, entry, bucket), group in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
         if run_id not in parents:
             continue
-        keys = list(zip(mine["case_id"], mine["trial"], strict=True))
+        keys = list(zip(group["case_id"], group["trial"], strict=True))
         forked = _first_forks(points.loc[run_id], parents[run_id], keys, rules.get(run_id, set()))
-        single, shares = mine[outcome].to_numpy(), forked["share"].to_numpy()
-        whole = branch_weighted_rate(single, mine["case_id"])
-        found = branch_weighted_rate(np.where(np.isnan(shares), single, shares), mine["case_id"])
+        single, shares = group[outcome].to_numpy(), forked["share"].to_numpy()
+        whole = branch_weighted_rate(single, group["case_id"])
+        combined = branch_weighted_rate(np.where(np.isnan(shares), single, shares), group["case_id"])
         calls = sum(1 for _ in parents[run_id].calls())
-        row = {"entry": entry, "bucket": bucket, "conversations": len(mine), "forked": int((~np.isnan(shares)).sum())}
-        row |= {**interval(whole, "whole", "whole_"), **interval(found, "share")}
+        row = {"entry": entry, "bucket": bucket, "conversations": len(group), "forked": int((~np.isnan(shares)).sum())}
+        row |= {**interval(whole, "whole", "whole_"), **interval(combined, "share")}
         row["more"] = (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan
-        rows.append(row | {"reason": found.reason if row["forked"] else NOT_ALL})
+        rows.append(row | {"reason": combined.reason if row["forked"] else NOT_ALL})
     return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
 
 
@@ -172,14 +173,14 @@ def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.D
     import pandas as pd
 
     rows, made = [], _rows(results, outcome)
-    for key, mine in _by(made[made["change"] != ""], SETTING):
+    for key, changed in _by(made[made["change"] != ""], SETTING):
         same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
-        arms = {"changed": mine, "plain": made[same & (made["change"] == "")]}
+        arms = {"changed": changed, "plain": made[same & (made["change"] == "")]}
         both = pd.concat([_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()], axis=1).dropna()
-        found = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
+        contrast = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
         row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
         row |= {name: (both[f"count_{name}"] / both[f"size_{name}"]).mean() for name in arms}
-        rows.append(row | interval(found, "effect") | {"reason": found.reason})
+        rows.append(row | interval(contrast, "effect") | {"reason": contrast.reason})
     return framed(rows, f"{' '.join(SETTING)} points forks plain changed effect low high reason")
 
 
@@ -210,8 +211,8 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
         whole = _whole(results)
         whole = whole[(whole["case_id"] == case_id) & (whole["trial"] == trial)]
         ends = dict(zip(whole["run_id"], whole[outcome], strict=True))
-    for _, mine in table.groupby(SETTING, sort=False):
-        listed = mine.to_dict("records")
+    for _, points in table.groupby(SETTING, sort=False):
+        listed = points.to_dict("records")
         steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in pairwise(listed)]
         last, end = listed[-1], ends.get(listed[-1]["of"], np.nan)
         steps.append(Estimate(estimate=end - last["share"], low=end - last["high"], high=end - last["low"]))

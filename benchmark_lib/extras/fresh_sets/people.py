@@ -46,9 +46,9 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
 def apart(
     homes: dict[str, set[K]], made: dict[K, V], fine: Callable[[K], list[V]], draw: Draw
 ) -> dict[str, dict[K, V]]:
-    """Return by home other values than in `made` for keys that repeat an earlier home's value.
+    """Return new values by home, for keys in `made` that repeat an earlier home's value.
 
-    The other values come from `fine` of the key. Each goes to one home, and a key without a free value is left out.
+    The new values come from ``fine(key)``, each for one home only; a key without a free value is left out.
     """
     taken, seen = {made[key] for keys in homes.values() for key in keys}, set[V]()
     by_home: dict[str, dict[K, V]] = {}

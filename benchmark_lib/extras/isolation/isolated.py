@@ -74,7 +74,7 @@ class IsolatedAgent(BuiltIn):
         self.spec, self.environment, self.walls, self.limit_s = spec, environment, walls, limit_s
         self._process: asyncio.subprocess.Process | None = None
         self._folder: str | None = None
-        self._held: IO[bytes] | None = None
+        self._open_end: IO[bytes] | None = None
         self._told = 0
 
     async def reply(self, talk: AgentView) -> str:
@@ -99,8 +99,8 @@ class IsolatedAgent(BuiltIn):
     async def close(self) -> None:
         """End the process and everything it started, and delete its folder."""
         process, self._process = self._process, None
-        if self._held is not None:
-            self._held.close()
+        if self._open_end is not None:
+            self._open_end.close()
         if process is not None:
             try:
                 async with asyncio.timeout(END_S):
@@ -115,7 +115,7 @@ class IsolatedAgent(BuiltIn):
         """Start the process; it writes its first line before anything of the agent is loaded."""
         try:
             self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
-            watched, self._held = _lifeline()
+            watched, self._open_end = _lifeline()
             try:
                 self._process = await asyncio.create_subprocess_exec(
                     *_command(self.walls, *AGENT, self.spec),
@@ -224,7 +224,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
 def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
     """Run a process without input; return the walls' line and the command's first line."""
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
-        watched, held = _lifeline()
+        watched, open_end = _lifeline()
         try:
             process = subprocess.Popen(
                 _command(walls, *command),
@@ -237,13 +237,13 @@ def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command
         finally:
             os.close(watched)
         answers = cast(IO[bytes], process.stdout)
-        timer = threading.Timer(START_S, held.close)
+        timer = threading.Timer(START_S, open_end.close)
         timer.start()
         try:
             return answers.readline(LONGEST_LINE) if LAUNCHED else b"", answers.readline(LONGEST_LINE)
         finally:
             timer.cancel()
-            held.close()
+            open_end.close()
             answers.close()
             process.wait()
 
@@ -278,7 +278,7 @@ def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path])
     places = _places()
     packages = [place for place in places if place.endswith("-packages")]
     python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE), *packages}
-    files = [path for name, path in environment.items() if (found := KEPT.fullmatch(name)) and found[1]]
+    files = [path for name, path in environment.items() if (name_parts := KEPT.fullmatch(name)) and name_parts[1]]
     secret = {os.path.realpath(path) for path in (*hidden, DATA, project_folder() / "data")}
     fenced = [*python, *secret]
     run = Path(os.path.abspath(run))
@@ -307,8 +307,8 @@ def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
 
 def _lifeline() -> tuple[int, IO[bytes]]:
     """Return both ends of a pipe; closing the second ends the process and its descendants."""
-    watched, held = os.pipe()
-    return watched, os.fdopen(held, "wb")
+    watched, open_end = os.pipe()
+    return watched, os.fdopen(open_end, "wb")
 
 
 def _usage(raw: Any) -> Usage:

@@ -107,7 +107,7 @@ def leave() -> None:
 def enter(
     root: str, shown: Iterable[str], places: Iterable[str], hidden: Iterable[str], suffix: str, stranger: int
 ) -> None:
-    """Go behind the walls for good: `root` becomes the whole file system.
+    """Go behind the walls permanently: `root` becomes the whole file system.
 
     Raise `OSError` if the system forbids it.
 
@@ -199,14 +199,14 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
 
 def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
     """Find hidden files, run files, sockets and pipes in import folders; skip `known` paths."""
-    found: set[str] = set()
+    hidden: set[str] = set()
     folders, names, passed = [*places], 0, known | places
     while folders:
         folder = folders.pop()
         try:
             entries = [*os.scandir(folder)]
         except OSError:
-            found.add(folder)
+            hidden.add(folder)
             continue
         names += len(entries)
         if names > MOST_NAMES:
@@ -215,10 +215,10 @@ def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
             is_folder = entry.is_dir(follow_symlinks=False)
             odd = not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False))
             if odd or entry.name.startswith(".") or suffix in entry.name:
-                found.add(entry.path)
+                hidden.add(entry.path)
             elif is_folder and folder != "/" and entry.path not in passed:
                 folders.append(entry.path)
-    return found
+    return hidden
 
 
 def _drop(stranger: int) -> None:

@@ -39,7 +39,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Judge every run, or try the judges themselves."""
+    """Judge every run, or test the judges themselves."""
     from ...experiment.writer import CannotSave
     from .judging import judge_runs
     from .verdicts import SCORERS

@@ -1,4 +1,4 @@
-"""Have finished runs judged: no verdict is made twice, and no call is bought twice."""
+"""Judge finished runs: no verdict is made twice, and no call is bought twice."""
 
 import asyncio
 import contextlib
@@ -67,22 +67,22 @@ async def judge_runs(
     budget_usd: float | None = None,
     progress: bool = True,
 ) -> list[Judged]:
-    """Have finished runs judged by one or more language models.
+    """Judge finished runs with one or more language models.
 
     Parameters
     ----------
     *runs : path or RunFile
         The run files.
     judges, scorers : sequence of str
-        The endpoints' names of the judging models, and what is scored.
+        The judging models, by their names at the endpoints, and the scorers.
     base_urls, settings : sequence
-        Endpoint and model settings (file or dict, role ``judge``): one for all judges, or one each in their order.
+        Endpoint and model settings (file or dict, role ``judge``): one for all judges, or one for each, in their order.
     store, tools : str or Path, optional
         The store, and ``module:name`` of the user's own tools; by default what each run file names and keeps.
     limit : int, optional
-        Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
+        Maximum number of conversations of each run: always the same ones, chosen by the hash of their record.
     apart, unfinished : bool
-        Make one call a scorer in place of one for all; also judge a run that still lacks conversations.
+        Make one call per scorer instead of one for all; also judge a run that still lacks conversations.
     concurrency : int
         Conversations judged at once.
     budget_usd : float, optional
@@ -153,7 +153,7 @@ def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]
 
 
 def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
-    """Return the cases a judge is shown; refuse an unfinished run and one played on other cases."""
+    """Return the cases to show a judge; refuse an unfinished run and a run on other cases."""
     run.check()
     manifest = run.manifest
     cases = same_cases(run.path, manifest, store, "judge it")
@@ -168,7 +168,7 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
 
 @dataclass
 class Judging:
-    """One round of judging on one run file, which the caller holds locked."""
+    """One round of judging on one run file, which the caller has locked."""
 
     run: RunFile
     models: list[Model]
@@ -206,8 +206,8 @@ class Judging:
     async def play(self, budget_usd: float | None) -> Judged:
         """Judge what has no verdict of this version yet.
 
-        `BadInput` when an endpoint refuses key, model or settings at its first call, `CannotSave` when the file cannot
-        be written any more.
+        Raise `BadInput` if an endpoint refuses key, model or settings at its first call, and `CannotSave` if the file
+        can no longer be written.
         """
         try:
             for model in self.models if self._work else ():

@@ -50,7 +50,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     DataFrame
         One row per question and pair: scorer, first, second, n (conversations both answered), both_yes, only_first (a
         yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95%
-        interval, reason. The intervals take the conversations as independent of each other.
+        interval, reason. The intervals assume that conversations are independent.
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
@@ -58,20 +58,20 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
     rows = list[dict[str, Any]]()
-    for scorer, mine in people.groupby("scorer", sort=True):
-        last = mine.drop_duplicates([*ITEM, "rater"], keep="last")
+    for scorer, group in people.groupby("scorer", sort=True):
+        last = group.drop_duplicates([*ITEM, "rater"], keep="last")
         said = last.assign(yes=last["label"] >= (1 if is_yes_or_no(str(scorer)) else cut))
         answers = said.pivot(index=ITEM, columns="rater", values="yes")
         names = sorted(answers)
         others = _answers_on_file(str(scorer), results, cut) if results is not None else {}
         pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
-        answers = answers.assign(**{name: found.reindex(answers.index) for name, found in others.items()})
+        answers = answers.assign(**{name: column.reindex(answers.index) for name, column in others.items()})
         for pair in pairs:
             both = answers[list(pair)].dropna().astype(bool)
-            found, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
-            raw = {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high, "reason": found.reason}
-            row = {"scorer": str(scorer), "first": pair[0], "second": pair[1], "n": found.n}
-            rows.append({**row, **cells, **raw, **found.columns()})
+            kappa, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
+            raw = {"raw": kappa.raw, "raw_low": kappa.raw_low, "raw_high": kappa.raw_high, "reason": kappa.reason}
+            row = {"scorer": str(scorer), "first": pair[0], "second": pair[1], "n": kappa.n}
+            rows.append({**row, **cells, **raw, **kappa.columns()})
     return framed([row for row in rows if row["n"]], COLUMNS)
 
 
@@ -110,7 +110,7 @@ def judge_calibrated(
 
     Notes
     -----
-    The correction is `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
+    The correction is `estimators.judge_correction`. The labelled conversations must be a random subset of all.
     """
     given = read_labels(labels)
     frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
@@ -121,20 +121,20 @@ def judge_calibrated(
             "with results.verdicts"
         )
     rows = []
-    for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
-        scores, people = mine["score"], mine["label"]
+    for (entry, judge, scorer), rows_of_judge in frame.groupby(["entry", "judge", "scorer"], sort=False):
+        scores, people = rows_of_judge["score"], rows_of_judge["label"]
         if cut is not None:
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
-        found = judge_correction(scores, people)
+        share = judge_correction(scores, people)
         note = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
-        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, **interval(found, "corrected")}
-        row |= {"bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight}
-        rows.append(row | {"method": found.method, "reason": sentence(found.reason, note)})
+        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": share.judged, **interval(share, "corrected")}
+        row |= {"bias": float((scores - people).mean()), "labels": share.labels, "n": share.n, "weight": share.weight}
+        rows.append(row | {"method": share.method, "reason": sentence(share.reason, note)})
     return framed(rows, "entry judge scorer judged corrected low high bias labels n weight method reason")
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
-    """Return people's labels, checked; where several labelled one score, their mean.
+    """Return people's labels, checked; several labels of one score are averaged.
 
     Raises
     ------

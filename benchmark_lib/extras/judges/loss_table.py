@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAID: dict[str, str] = read_yaml(Path(__file__).with_name("losses.yaml"))
 MUCH, LEAST = 0.5, 0.9
-"""Share of planted items whose wrong treatment shows in a word; precision and recall of a fair judge at least."""
+"""Share of wrongly treated planted items that marks a judge as unfair; least precision and recall of a fair judge."""
 COLUMNS = (
     "entry judge own_run conversations as_read as_read_low as_read_high lost read unread changed as_adjudicated low "
     "high found none invalid planted_right planted recall recall_low recall_high precision precision_low "
@@ -50,11 +50,11 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         recall and precision with Wilson intervals, worth (what they say of the judge). Last, reason.
     """
     rows = []
-    for (entry, judge), mine in _readings(results).items():
+    for (entry, judge), readings in _readings(results).items():
         played = results.conversations[results.conversations["entry"] == entry]
         own = any(same_model(judge, model) for model in played["model"].unique())
-        row = {"entry": entry, "judge": judge, "own_run": own, **_row(mine, played[played["success"].notna()])}
-        rows.append({**row, **_worth(mine), "reason": sentence(row["reason"], SAID["own run"] if own else "")})
+        row = {"entry": entry, "judge": judge, "own_run": own, **_row(readings, played[played["success"].notna()])}
+        rows.append({**row, **_worth(readings), "reason": sentence(row["reason"], SAID["own run"] if own else "")})
     return framed(rows, COLUMNS)
 
 

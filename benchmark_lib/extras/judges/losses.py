@@ -30,13 +30,13 @@ from .shown import request, transcript
 from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, system_prompt
 
 FOUND, NONE, INVALID, UNREAD = "found", "none", "invalid", "unread"
-"""What becomes of an item: rightly quoted, said to be missing, a quote that does not count, or no usable reply."""
+"""Outcomes of an item: correctly quoted, reported missing, an invalid quote, or no usable reply."""
 FORM = {"item": str, "quote": str, "reason": str}
 PLANTED = DATA / "losses_planted.yaml"
 CASE_OF_PLANTED = "planted loss"
 LONGEST_QUOTE = 600
 CHARACTERS_A_TOKEN, TOKENS_AN_ITEM = 4, 120
-"""Of a forecast: characters that a judge reads as one token, and tokens that it writes on one item."""
+"""For a forecast: characters per token that a judge reads, and tokens that it writes per item."""
 FORECAST = "{path}: {lost} lost through wording and {planted} planted to reread: {calls}, about {tokens} tokens, {cost}"
 NOT_SHOWN = "not shown"
 
@@ -50,11 +50,11 @@ class Sought:
     name : str
         ``fact:NAME``, ``consent:INDEX`` (of the call), or ``reason``.
     shown : dict
-        What a judge is shown of it.
+        The part of it that a judge sees.
     until : int, optional
-        The last turn whose message may hold it: a yes comes before its call.
+        The last turn whose message may contain it: a yes comes before its call.
     there : bool, optional
-        Of a planted one, whether the words hold it.
+        For a planted item, whether the words contain it.
     """
 
     name: str
@@ -84,14 +84,14 @@ class SecondReading:
 
     @property
     def is_planted(self) -> bool:
-        """Return whether what it holds is known."""
+        """Return whether its content is known."""
         return self.sought[0].there is not None
 
 
 def sought_in(conversation: Conversation, case: Case, store: Store) -> list[Sought]:
-    """Return what a conversation was lost for, if all of it rests on reading text; else nothing.
+    """Return what a conversation lacked for success, if only wording is at issue; else nothing.
 
-    Only what is needed for success is sought, unless there are several ways to it.
+    The result has only what success requires, unless there are several ways to succeed.
     """
     read = None if store.foreign else score(conversation, case, store, findings=False)
     if read is None or read["success"] is not False:
@@ -117,7 +117,7 @@ def _facts(read: Any, case: Case) -> Iterator[Sought]:
 
 
 def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable[Sought]) -> bool:
-    """Return whether a conversation is a success if these things are taken as found in it."""
+    """Return whether a conversation would be a success if it contained these things."""
     names = {one.name for one in found}
 
     def second(facts: dict[str, bool], reasons: list[str], rules: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -139,7 +139,7 @@ def readings_of(
 ) -> dict[str, SecondReading]:
     """Return the planted and the real losses by words of a run, by record hash.
 
-    With a limit, return only so many losses, the first by hash. Return nothing where a run has no loss by words.
+    `limit` is the maximum number of losses, in the order of their hashes. Return nothing for a run without such a loss.
     """
     found = dict[str, tuple[Conversation, list[Sought], str]]()
     for digest, record in records.items():
@@ -153,14 +153,14 @@ def readings_of(
 
 
 def rests_on() -> list[str]:
-    """Return what a second reading rests on beside its task: the scoring, and what is planted."""
+    """Return the inputs of a second reading besides its task: the scoring and the planted items."""
     return [VERSION, PLANTED.read_text(encoding="utf-8")]
 
 
 def forecast(
     path: Any, coming: Sequence[tuple[SecondReading, Model]], rubric: Rubric, store: Store, apart: bool
 ) -> str:
-    """Return a sentence on what the calls will take, before the first is made."""
+    """Return a sentence with the forecast of calls, tokens and cost."""
     costs, tokens = list[float | None](), 0
     for reading, model in coming:
         for names, messages in _requests(reading, rubric, store, apart):
@@ -222,14 +222,14 @@ def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, st
 async def read_again(
     complete: Any, reading: SecondReading, case: Case | None, store: Store, rubric: Rubric, apart: bool = False
 ) -> dict[str, Any]:
-    """Have a judge, ``complete(messages)``, look again for what the scorer did not find.
+    """Ask a judge, ``complete(messages)``, to look again for what the scorer did not find.
 
     Parameters
     ----------
     case : Case, optional
         None for a planted conversation.
     apart : bool
-        Make one call an item in place of one for all.
+        Make one call per item instead of one for all.
 
     Returns
     -------
@@ -241,15 +241,15 @@ async def read_again(
     Raises
     ------
     EndpointError
-        When a call fails for good: nothing is read then, and it can be tried again.
+        If a call fails permanently: nothing is read, and the reading can be repeated.
     """
     conversation, requests = reading.conversation, _requests(reading, rubric, store, apart)
     replies, common = await ask_judge(complete, conversation, requests, read_items)
     given = {entry["item"]: entry for reply in replies if not isinstance(reply, str) for entry in reply}
     length = length_of(conversation)
     items = [await read_aside(length, settled, one, given.get(one.name), conversation) for one in reading.sought]
-    found = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
-    changed = bool(case and found and is_won(conversation, case, store, found))
+    facts = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
+    changed = bool(case and facts and is_won(conversation, case, store, facts))
     why = next((reply for reply in reversed(replies) if isinstance(reply, str)), "")
     kept = {"items": items, "unscored": why, "changed": changed, "scoring": VERSION, "of": reading.of}
     return {**common, "losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}}}
@@ -269,7 +269,7 @@ def read_items(names: list[str], text: str, last: bool = False) -> list[dict[str
 
 
 def settled(sought: Sought, entry: dict[str, str] | None, conversation: Conversation) -> dict[str, Any]:
-    """Return the entry to store: a quote counts if a message of the right side holds it in time."""
+    """Return the entry to store; a quote counts if a message of the right side has it in time."""
     kept = {"item": sought.name, "quote": "", "reason": "", "state": UNREAD, "turn": None, "there": sought.there}
     if entry is None:
         return kept

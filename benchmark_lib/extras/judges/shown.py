@@ -1,4 +1,4 @@
-"""What a judge is shown: the policy, the facts of a case, and a record as JSON lines."""
+"""The judge's view: the policy, the facts of a case, and a record as JSON lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...store import Store
 from ...store.frozen import thawed
 
 ROOM, LONGEST_WHOLE = 60_000, 16_000
-"""Characters of results shown whole, in all and of one: the articles an agent found decide most cases."""
+"""Characters of results shown whole, in total and of one result: the articles an agent found decide most cases."""
 LONGEST_LEAF, LONGEST_RESULT = 600, 4000
-"""Characters shown of one text within a result, and of one result, where there is no room for the whole."""
+"""Characters shown of one text in a result, and of one result, if the results are too long to be shown whole."""
 LEFT_OUT = ("process_rules", "version")
-"""Tables of a policy that a judge is not shown: they say how the library checks the rules."""
+"""Tables of a policy that a judge does not see: they say how the library checks the rules."""
 LIMITS = [ROOM, LONGEST_WHOLE, LONGEST_LEAF, LONGEST_RESULT]
 
 
@@ -81,10 +81,10 @@ def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
 
 
 def transcript(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
-    """Return the record as a judge sees it, one JSON object a line.
+    """Return the record as a judge sees it, one JSON object per line.
 
-    The lines are messages, calls with results, and the ending; with `reasoning` also what the agent's model thought,
-    at its place. What an attachment shows comes from the record, or from the case where the record lacks it.
+    The lines are messages, calls with results, and the ending; with `reasoning` also the reasoning of the agent's
+    model, in its place. The content of an attachment comes from the record, or else from the case.
     """
     lines: list[dict[str, Any]] = []
     calls, shown = deque(conversation.tool_calls), _results_within_room()

@@ -33,28 +33,28 @@ T = TypeVar("T")
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
-"""What a judge scores unless told otherwise, each 0 to 100; every one has a rubric file of its name."""
+"""The default scorers of a judge, each from 0 to 100 and with a rubric file of its name."""
 RED_FLAG = "red_flag"
-"""The scorer that reads the model's reasoning, which no other does; asked for by name."""
+"""The only scorer that reads the model's reasoning; it must be requested by name."""
 CUSTOMER_TURNS = "customer_turns"
-"""What reads the customer and scores nobody; asked for by name, and by itself."""
+"""The task that reads the customer and scores nobody; it must be requested by name, alone."""
 LOSSES = "losses"
-"""What reads again what was lost by words; asked for by name, and by itself."""
+"""The task that rereads losses through wording; it must be requested by name, alone."""
 NAMED = (*SCORERS, RED_FLAG, CUSTOMER_TURNS, LOSSES)
 
 TASK = "_task.md"
 SHORTEST_QUOTE = 8
-"""Characters a quote needs, blanks not counted."""
+"""Minimum number of characters in a quote, without blanks."""
 ADDRESSED = re.compile("|".join(read_yaml(Path(__file__).with_name("addressed.yaml"))))
-"""Texts in a record that speak to a judge: they are counted and shown, and change no score by themselves."""
+"""Texts in a record that address a judge: they are counted and shown, but change no score."""
 
 
 @dataclass(frozen=True)
 class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
-    It scores no conversation with fewer than `customer_messages` messages of the customer. One that reads ``reasoning``
-    scores none without it. One that reads the ``customer`` or ``losses`` is `alone`: a task of its own.
+    It scores no conversation with fewer than `customer_messages` messages of the customer. If it
+    reads ``reasoning``, it scores none without it. If it reads the ``customer`` or ``losses``, it is `alone`.
     """
 
     name: str
@@ -81,9 +81,9 @@ class Rubric:
 def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
     """Read the rubrics of these scorers.
 
-    `BadInput` for an unknown scorer, one beside one that is `alone`, or a rubric file that lacks its head.
+    Raise `BadInput` for an unknown scorer, a scorer added to one that is `alone`, or a rubric without a header.
     """
-    found = []
+    rubrics = []
     for name in dict.fromkeys(scorers):
         path = folder / f"{name}.md"
         if name.startswith("_") or not path.is_file():
@@ -96,12 +96,12 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number of at least 1, or omit it")
         reads = next((what for what in ("reasoning", "customer", "losses") if head.get(f"reads_{what}") is True), "")
         digest = content_hash(path.read_bytes())
-        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
-    if not found:
+        rubrics.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
+    if not rubrics:
         raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
-    if len(found) > 1 and (own := next((r for r in found if r.alone), None)):
+    if len(rubrics) > 1 and (own := next((r for r in rubrics if r.alone), None)):
         raise BadInput(f"{own.name} is a separate task: request it alone")
-    return found
+    return rubrics
 
 
 def judging_version(
@@ -112,9 +112,9 @@ def judging_version(
     rests: Sequence[str] = (),
     folder: Path = RUBRICS,
 ) -> str:
-    """Return the version under which a verdict is kept.
+    """Return the version under which a verdict is stored.
 
-    The task's, and a hash of task, rubrics, rules, settings, what the judge is shown and what else it `rests` on.
+    It has the task's version and a hash of task, rubrics, rules, settings, the judge's view and other inputs (`rests`).
     """
     path = folder / _task_of(rubrics)
     shown = [*LIMITS, SHORTEST_QUOTE, *rests, system_prompt(tuple(rubrics), store, folder)]
@@ -136,9 +136,9 @@ def _task_of(rubrics: Sequence[Rubric]) -> str:
 
 
 def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric]) -> list[dict[str, Any]]:
-    """Return the request that has one conversation judged by these rubrics.
+    """Return the request to judge one conversation by these rubrics.
 
-    The record is JSON, one object a line, so that no text in it can pretend to be another line. The code of its marks
+    The record is JSON, one object per line, so that no text in it can pretend to be another line. The code of its marks
     is the record's own hash, which nobody in it could know. A judge of the customer sees what the customer saw: neither
     the case nor the desk's calls nor the ending.
     """
@@ -164,15 +164,15 @@ async def ask_judge(
     complete : async callable
         ``complete(messages) -> Completion``.
     requests : list of tuple
-        What each request asks for, by name, and its messages.
+        The requested names and the messages of each request.
     read : callable
         ``read(names, text, last)``: reads a reply, see `ask_for`.
 
     Returns
     -------
     tuple
-        What `read` gave of each request, or why nothing can be used; and the verdict's common part: case_id, trial,
-        ``mended``, ``usage``, and ``addressed``: passages of the record that address a judge.
+        The result of `read` for each request, or the reason why it is unusable; and the verdict's common part: case_id,
+        trial, ``mended``, ``usage``, and ``addressed``: passages of the record that address a judge.
     """
     given, answers, used = list[T | str](), list[Any](), Usage()
     for names, messages in requests:
@@ -203,12 +203,12 @@ def length_of(conversation: Conversation) -> int:
 async def judge_conversation(
     complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
 ) -> dict[str, Any]:
-    """Have one conversation judged by ``complete(messages) -> Completion``.
+    """Judge one conversation with ``complete(messages) -> Completion``.
 
     Parameters
     ----------
     apart : bool
-        Make one call a scorer in place of one for all.
+        Make one call per scorer instead of one for all.
 
     Returns
     -------
@@ -220,7 +220,7 @@ async def judge_conversation(
     Raises
     ------
     EndpointError
-        When a call fails for good: nothing is judged then, and it can be tried again.
+        If a call fails permanently: no verdict is made, and the conversation can be judged again.
     """
     length, of_customer = length_of(conversation), rubrics[0].reads == "customer"
 
@@ -242,8 +242,8 @@ async def judge_conversation(
 
     given, common = await ask_judge(complete, conversation, requests, read)
     entries: dict[str, dict[str, Any]] = {r.name: {"unscored": r.lacks(conversation)} for r in rubrics}
-    for (names, _), found in zip(requests, given, strict=True):
-        entries |= {name: {"unscored": found} for name in names} if isinstance(found, str) else found
+    for (names, _), answer in zip(requests, given, strict=True):
+        entries |= {name: {"unscored": answer} for name in names} if isinstance(answer, str) else answer
     settled: Any = settled_turns if of_customer else _settled
     kept = {
         r.name: {**settled(entries[r.name], haystacks[r.reads]), "rubric": r.version, "hash": r.hash} for r in rubrics
@@ -252,9 +252,9 @@ async def judge_conversation(
 
 
 def read_scores(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
-    """Return one entry a scorer of a judge's reply; raise `Unreadable` for another form.
+    """Return one entry per scorer of a judge's reply; raise `Unreadable` for another form.
 
-    In the `last` reply a wrong entry leaves the other scorers standing.
+    In the `last` reply, a wrong entry does not affect the other scorers.
     """
     found = read_object(text, strict=True)
     scores = found.get("scores")
@@ -303,7 +303,7 @@ def quotable(conversation: Conversation, case: Case | None = None, reasoning: bo
 
 
 def addressed(conversation: Conversation) -> list[str]:
-    """Return the passages in which somebody in the record speaks to a judge."""
+    """Return the passages in which somebody in the record addresses a judge."""
     texts = [m.text for m in conversation.messages]
     texts += [orjson.dumps(c.arguments).decode() for c in conversation.tool_calls]
     return [" ".join(hit[0].split()) for text in texts for hit in ADDRESSED.finditer(fold(text))]

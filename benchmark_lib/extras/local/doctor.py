@@ -23,7 +23,7 @@ FILLER = (
 )
 FILLER_SENTENCES = 60
 CHARACTERS_A_TOKEN = 12
-"""Most characters of plain English that any tokeniser packs into a token; fewer tokens mean a cut prompt."""
+"""Maximum characters of plain English per token, for any tokeniser; fewer tokens mean a cut prompt."""
 WINDOWS = frozenset(1024 * 2**n for n in range(8))
 """Common context windows; a prompt and answer that fill a window exactly were cut to it."""
 CUSTOMER = (

@@ -74,21 +74,21 @@ class Cluster:
         """
         try:
             async with asyncio.timeout(CONNECT_S):
-                found = {*await self.client.nthreads()} if self.client.status == "running" else None
+                workers = {*await self.client.nthreads()} if self.client.status == "running" else None
         except TimeoutError:
             return None
         except OSError:
-            found = None
-        if found is None:
+            workers = None
+        if workers is None:
             raise Gone(self.gone)
-        if found:
+        if workers:
             self.manned_at = time.monotonic()
         elif time.monotonic() - self.manned_at > WITHOUT_WORKERS_S:
             raise Gone(
                 f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log "
                 "of the last ones"
             )
-        return found
+        return workers
 
 
 def refusal(name: str, /, **facts: Any) -> BadInput:

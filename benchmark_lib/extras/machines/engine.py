@@ -38,7 +38,7 @@ class Lost(Exception):
 
 
 class Seat:
-    """One worker, with its player once that has prepared the plan.
+    """One worker and, once the plan is prepared, its player.
 
     It serves the player's requests: `put`, `reserve`, `settle` and `stop`.
     """

@@ -58,7 +58,7 @@ class Player:
         parts = (part for part in ("deskbench", "scoring", "prices") if there[part] != here[part])
         found += [f"{part} is {there[part]} there and {here[part]} here" for part in parts]
         if found:
-            raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same there")
+            raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same versions there")
         try:
             for model in plan.models.values():
                 await in_thread(model.endpoint.reach)

@@ -72,11 +72,11 @@ def monitor(
         raise BadInput("no log is named: name at least one file of logged conversations")
     desk = load_store(store or USUAL_STORE)
     if desk.foreign:
-        raise BadInput(f"--store {store}: this desk has no articles to read a log by, so omit it")
-    for theirs, act in (tools or {}).items():
+        raise BadInput(f"--store {store}: this desk has no articles with which to read a log: omit it")
+    for logged_name, act in (tools or {}).items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
-            raise BadInput(f"there is no act {act!r:.40} for the tool {theirs!r:.40}: name one of {every}")
+            raise BadInput(f"there is no act {act!r:.40} for the tool {logged_name!r:.40}: name one of {every}")
     reader = LogReader(logs, format, tools or {}, leave_out_bad)
     log = read_frame(reader, desk, has_store=store is not None)
     weeks = baseline_of(log, baseline)

@@ -94,8 +94,8 @@ def rate_alarms(
         b, m, x, n = (np.rint(v / max(dispersion, 1.0)).astype(int) for v in (base_count, base_n, *pooled))
         tail = hypergeom.sf(x - 1, m + n, b + x, n) if side == MORE else hypergeom.cdf(x, m + n, b + x, n)
         p[:, at] = np.where((n > 0) & (m > 0), np.clip(tail, 0.0, 1.0), 1.0)
-    found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
-    return RateAlarms(p, limit, found, windows[int(p[found[0]].argmin())] if found else None)
+    alarms = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
+    return RateAlarms(p, limit, alarms, windows[int(p[alarms[0]].argmin())] if alarms else None)
 
 
 def dispersion_of(counts, ns) -> float:

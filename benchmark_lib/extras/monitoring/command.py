@@ -49,7 +49,7 @@ def execute(options: argparse.Namespace) -> int:
     from .page import LINE, check_template, footnotes, terminal_lines, write_pages
 
     if not options.out and (options.transcripts or options.link):
-        raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
+        raise BadInput("--transcripts and --link apply to the pages only: add --out FOLDER")
     if options.transcripts < 0:
         raise BadInput(f"--transcripts must be a whole number of at least 0, not {options.transcripts}")
     check_template(options.link)

@@ -29,7 +29,7 @@ FALSE_ALARMS = 0.05
 HIGH = 0.9
 """Share of the baseline's conversations that do not exceed the threshold of a number."""
 MOST_NAMED = 6
-"""Most unknown tools named in a note."""
+"""Maximum number of unknown tools named in a note."""
 MOST_BEHIND = 50
 """Conversations listed per measure and week."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
@@ -50,9 +50,9 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
         if len(weeks) < 2:
             raise BadInput("the log covers a single week: a comparison needs at least two, so use a longer log")
         return weeks[: min(BASELINE_WEEKS, len(weeks) // 2)]
-    found = _SPAN.fullmatch(span)
+    days = _SPAN.fullmatch(span)
     try:
-        first, last = map(date.fromisoformat, found.groups() if found else ())
+        first, last = map(date.fromisoformat, days.groups() if days else ())
     except ValueError:
         first, last = date.max, date.min
     if first > last:
@@ -123,17 +123,17 @@ def watched(
         Number of weeks of the baseline, the first of `weeks`.
     """
     weights = np.asarray(by_week[:base].sum(axis=0)).ravel()
-    found = []
+    series = []
     for measure in chosen:
-        mine = values[measure.name].to_numpy(float)
-        applies = np.isfinite(mine)
+        column = values[measure.name].to_numpy(float)
+        applies = np.isfinite(column)
         above, weighed = 0, weights[applies]
         if measure.number and weighed.any():
-            above = int(np.quantile(mine[applies], HIGH, weights=weighed, method="inverted_cdf"))
-        counts, ns = (by_week @ which.astype(int) for which in (applies & (mine > above), applies))
+            above = int(np.quantile(column[applies], HIGH, weights=weighed, method="inverted_cdf"))
+        counts, ns = (by_week @ which.astype(int) for which in (applies & (column > above), applies))
         if ns.any():
-            found.append(Watched(measure, above, weeks, counts, ns, base))
-    return found
+            series.append(Watched(measure, above, weeks, counts, ns, base))
+    return series
 
 
 def watched_log(log: LogFrame, baseline: list[str]) -> list[Watched]:
@@ -164,10 +164,10 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
     change = rate_change(*base, *recent)
     looks = one.alarms(level)
     side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=None)
-    found: dict[str, Any] = {"alarm": "", "alarm_side": "", "alarm_window": 0, "alarms": 0, "on": False}
+    alarm: dict[str, Any] = {"alarm": "", "alarm_side": "", "alarm_window": 0, "alarms": 0, "on": False}
     if side is not None:
         a, newest = looks[side], len(one.weeks) - one.base - 1
-        found = {
+        alarm = {
             "alarm": one.weeks[one.base + a.weeks[0]],
             "alarm_side": "more" if side == MORE else "fewer",
             "alarm_window": a.window,
@@ -181,7 +181,7 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
         **rate_columns(*recent, "recent"),
         **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
         "dispersion": one.dispersion,
-        **found,
+        **alarm,
         "p": min(float(look.p[-1].min()) for look in looks.values()),
         "limit": looks[MORE].limit,
         "reason": change.reason,

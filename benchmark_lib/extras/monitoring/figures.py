@@ -34,10 +34,10 @@ def weekly_rate(
     if rows.empty:
         return nothing(ax, why_nothing(table))
     for part, color in PARTS.items():
-        mine = rows[rows["part"] == part]
-        at = pd.to_datetime(mine["week"])
-        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.5)
-        ax.plot(at, 100 * mine["share"], "o", color=color, markersize=3)
+        weeks = rows[rows["part"] == part]
+        at = pd.to_datetime(weeks["week"])
+        ax.vlines(at, 100 * weeks["low"], 100 * weeks["high"], color=color, linewidth=0.8, alpha=0.5)
+        ax.plot(at, 100 * weeks["share"], "o", color=color, markersize=3)
     base = rows[rows["part"] == "baseline"]
     if len(base):
         ax.axhline(100 * base["count"].sum() / base["n"].sum(), color=QUIET, linewidth=0.9, zorder=0)
@@ -67,12 +67,12 @@ def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None 
         return nothing(ax, "Nothing was planted.")
     last, handles = 0, []
     for row, color in zip(table.to_dict("records"), LINES, strict=False):
-        mine = alarms[alarms["title"] == row["title"]]["alarm"]
+        week = alarms[alarms["title"] == row["title"]]["alarm"]
         weeks = range(0, int(52 - row["change_week"]) + 1)
-        found = [100 * ((mine >= row["change_week"]) & (mine - row["change_week"] + 1 <= w)).mean() for w in weeks]
+        shares = [100 * ((week >= row["change_week"]) & (week - row["change_week"] + 1 <= w)).mean() for w in weeks]
         slow = f", over {row['grows_over']} weeks" if row["grows_over"] > 1 else ""
         label = f"{row['title']}: {100 * row['before']:g} to {100 * row['after']:g}%{slow}"
-        handles += ax.step(list(weeks), found, where="post", color=color, label=label, linewidth=1.4)
+        handles += ax.step(list(weeks), shares, where="post", color=color, label=label, linewidth=1.4)
         last = max(last, len(weeks) - 1)
     ax.set(ylim=(-2, 102), xlim=(0, last))
     return describe(ax, "found_in_time", rows=len(table), handles=handles, years=int(table["years"].max()))

@@ -17,11 +17,11 @@ from .measures import CALLS, HANDED, STORE, LoggedFacts, Measure, measures, read
 ABOUT = ["week", "name", "place", "link", "named", "calls", "handover"]
 """Columns before those of the measures."""
 MOST_WEEKS = 1_000
-"""Most weeks of a log; a time stamp of 1970 among those of this year is a mistake."""
+"""Maximum number of weeks of a log; a time stamp of 1970 among those of this year is a mistake."""
 MOST_TOOLS = 1_000
-"""Most names of unknown tools to store."""
+"""Maximum number of names of unknown tools to store."""
 LONGEST_NAME = 200
-"""Most characters of a conversation's name to store."""
+"""Maximum number of characters of a conversation's name to store."""
 BATCH = 2_000
 """Rows that become a compact frame together."""
 

@@ -12,7 +12,7 @@ from ...language.detection import OTHER_LANGUAGE, written_in
 from ...language.sentences import fold
 from ...scoring.customer_audit import pattern
 from ...scoring.ending import answers_in_language, person_given
-from ...scoring.facts import as_read
+from ...scoring.facts import truncate_for_scoring
 from ...store import Store
 from ...store.every_desk import HANDOVER
 from ...textfiles import read_yaml
@@ -42,7 +42,7 @@ class LoggedFacts:
     """
 
     def __init__(self, logged: Logged, store: Store):
-        self.logged, self.record, self.store = logged, as_read(logged.record), store
+        self.logged, self.record, self.store = logged, truncate_for_scoring(logged.record), store
         self.unknown = {c.name for c in self.record.tool_calls} - store.tools.keys() - ACTS
         for call in self.record.tool_calls:
             tool = store.tools.get(call.name)

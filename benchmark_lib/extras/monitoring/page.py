@@ -68,7 +68,7 @@ def how_many(seen: Monitored) -> str:
 
 
 def unalarmed(seen: Monitored) -> str:
-    """Explain why changes with an interval clear of 0 raised no alarm; empty without any."""
+    """Explain why changes whose interval excludes 0 raised no alarm; empty without any."""
     rows = [r for r in seen.drift.to_dict("records") if is_clear(r)]
     if not rows:
         return ""

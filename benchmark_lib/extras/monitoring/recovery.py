@@ -113,14 +113,14 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> 
     """
     rows = []
     for change in changes:
-        mine = alarms[alarms["measure"] == change.kind]
-        week = mine["alarm"]
+        own_alarms = alarms[alarms["measure"] == change.kind]
+        week = own_alarms["alarm"]
         soon = int((week < change.week).sum())
         waits = (week[~(week < change.week)] - change.week + 1).fillna(np.inf)
         half, most = np.quantile(waits, (0.5, 0.9), method="inverted_cdf") if len(waits) else (np.nan, np.nan)
-        title = mine["title"].iloc[0] if len(mine) else change.kind
+        title = own_alarms["title"].iloc[0] if len(own_alarms) else change.kind
         planted = {"before": USUAL[change.kind], "after": change.share, "change_week": change.week}
-        rate = rate_columns(int((week >= change.week).sum()), len(mine))
+        rate = rate_columns(int((week >= change.week).sum()), len(own_alarms))
         waited = {"grows_over": change.over, "too_soon": soon, "weeks_median": half, "weeks_90": most}
         rows.append({"title": title, **planted, **rate, **waited})
     return pd.DataFrame(rows).rename(columns={"n": "years", "count": "found"})

@@ -10,7 +10,7 @@ from ...runfile import RunFile
 from .chairs import Chairs
 
 PLAYED = "All conversations are finished."
-STOPPED = "The sitting was stopped; everything you sent is kept, and it can go on later."
+STOPPED = "The sitting was stopped; everything you sent is saved, and you can resume it later."
 FAREWELL_S = 60.0
 """Seconds that a port waits for players that do not know yet that no conversation will follow."""
 MOST_CHAIRS = 100

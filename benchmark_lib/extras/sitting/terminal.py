@@ -27,17 +27,17 @@ PATIENCE_S = 10.0
 """Seconds before a line says that the other side is still writing."""
 HELP = {
     "agent": """\
-say [TEXT]          write a message; it goes on until a line that holds nothing but a dot, and ends your turn
+say [TEXT]          write a message, which ends your turn; finish it with a line that contains only a dot
 call NAME           call a tool; you are asked for its arguments one by one
 call NAME {JSON}    call a tool with its arguments as a JSON object
-tools [NAME]        the tools with their arguments, or one of them
-again               the whole conversation once more, from your instructions on
-quit                stop here; everything you sent is kept, and the same command goes on""",
+tools [NAME]        show the tools with their arguments, or one of them
+again               show the whole conversation again, beginning with your instructions
+quit                stop here; everything you sent is saved, and the same command resumes""",
     "customer": """\
-say [TEXT]          write a message; it goes on until a line that holds nothing but a dot, and ends your turn
+say [TEXT]          write a message, which ends your turn; finish it with a line that contains only a dot
 leave [TEXT]        write your last message
-again               the whole conversation once more, from your instructions on
-quit                stop here; everything you sent is kept, and the same command goes on""",
+again               show the whole conversation again, beginning with your instructions
+quit                stop here; everything you sent is saved, and the same command resumes""",
 }
 ReadLine = Callable[[str], Awaitable[str]]
 """Function that prompts for a line and returns it without its end; raises EOFError at the end of input."""

@@ -10,7 +10,7 @@ from . import TauStore
 SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
 MESSAGES = 60
-"""Most messages of a tau2 customer; tau2 itself counts 100 steps, including calls and results."""
+"""Maximum number of messages of a tau2 customer; tau2 itself counts 100 steps, including calls and results."""
 
 
 def tau_cases(store: TauStore) -> tuple[Case, ...]:

@@ -18,17 +18,17 @@ def quick(environment: Any) -> Any:
     def get_response(self: Any, message: Any) -> Any:
         error = False
         try:
-            found = self.make_tool_call(message.name, requestor=message.requestor, **message.arguments)
+            result = self.make_tool_call(message.name, requestor=message.requestor, **message.arguments)
             self.sync_tools()
         except Exception as raised:
-            found, error = f"Error: {raised}", True
-        said = {"id": message.id, "content": self.to_json_str(found), "requestor": message.requestor}
+            result, error = f"Error: {raised}", True
+        said = {"id": message.id, "content": self.to_json_str(result), "requestor": message.requestor}
         return ToolMessage(**said, role="tool", error=error)
 
-    found = second(environment, get_response=get_response)
+    result = second(environment, get_response=get_response)
     for name in KITS:
-        setattr(found, name, _kit(getattr(environment, name)))
-    return found
+        setattr(result, name, _kit(getattr(environment, name)))
+    return result
 
 
 def second(thing: Any, **methods: Any) -> Any:

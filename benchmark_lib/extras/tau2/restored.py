@@ -180,10 +180,10 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
     """Return a copier of a model that works as pydantic's `__copy__`, but copies some members."""
-    kind, put, held, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
+    kind, put, values, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
 
     def copied() -> Any:
-        fresh, fields = kind.__new__(kind), held.copy()
+        fresh, fields = kind.__new__(kind), values.copy()
         for name, make in inner:
             fields[name] = make()
         put(fresh, "__dict__", fields)

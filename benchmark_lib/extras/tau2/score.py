@@ -59,9 +59,9 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
         raise BadInput(f"task {task.id} is graded by a judge's opinion: omit it with --cases not:{task.id}")
     parts: dict[str, float] = {}
     if basis & {"DB", "ENV_ASSERTION"}:
-        found = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
-        given = {key.value: value for key, value in (found.reward_breakdown or {}).items()}
-        parts |= {one: given.get(one, found.reward) for one in basis & {"DB", "ENV_ASSERTION"}}
+        evaluation = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
+        given = {key.value: value for key, value in (evaluation.reward_breakdown or {}).items()}
+        parts |= {one: given.get(one, evaluation.reward) for one in basis & {"DB", "ENV_ASSERTION"}}
     for name, evaluator in (("ACTION", ActionEvaluator), ("COMMUNICATE", CommunicateEvaluator)):
         if name in basis:
             parts[name] = evaluator.calculate_reward(task, messages).reward

@@ -121,7 +121,7 @@ def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
         return TauOracle(store.task(case))
     if spec == "scripted:no_op":
         return TauNoOp()
-    raise BadInput(f"{spec} plays only our own cases: on {store.name}, name scripted:oracle, scripted:no_op or a model")
+    raise BadInput(f"{spec} cannot play cases of {store.name}: name scripted:oracle, scripted:no_op or a model")
 
 
 def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:

@@ -5,7 +5,7 @@
   const { one, make, data, plural, talkOf, unpacked, addKeys, packed, parsed, decoded, address, fold, list, labels, reader, pair } = globalThis.deskbench;
   const PLACE = "deskbench-labels", LIST = "deskbench-list", WALKED = 5_000, TALK = /^[a-z0-9-]+\/[a-z0-9-]+$/;
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
-  const UNSAVED = "This browser keeps nothing for this page: the label is not saved.";
+  const UNSAVED = "This browser stores nothing for this page, so the label is not saved.";
   const keep = (name, text) => { try { localStorage.setItem(name, text); return true; } catch { return false; /* this browser keeps nothing */ } };
   const kept = (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } };
   const read = () => { try { return JSON.parse(localStorage.getItem(PLACE)) ?? {}; } catch { return {}; } };

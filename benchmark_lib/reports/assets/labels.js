@@ -107,8 +107,8 @@
         line.replaceChildren(...(now ? [now.text, make("a", { id: "next-in-sample", href: now.next }, now.words), " ", button("End the sample", end)] : []));
       }
       async function save(label) {
-        if (!labeller.value.trim()) { said.textContent = "Write your name first: it tells your labels from another person's."; labeller.focus(); return; }
-        if (!about().scorer) { said.textContent = "Your own question has no words yet: write it under Ask."; own.focus(); return; }
+        if (!labeller.value.trim()) { said.textContent = "Enter your name first: it distinguishes your labels from other people's."; labeller.focus(); return; }
+        if (!about().scorer) { said.textContent = "Enter your question under Ask first."; own.focus(); return; }
         if (scaled() && label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
         if (label === "" && !tag.value.trim() && !note.value.trim()) { said.textContent = "There is nothing to save."; return; }
         const at = `${new Date().toISOString().slice(0, 19)}+00:00`;

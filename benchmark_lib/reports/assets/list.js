@@ -9,7 +9,7 @@
   const APART = ["find", "q", "page", "order", "sample", "seed", "per", "question"];
   const PICKED = { entry: "Model", bucket: "Kind", outcome: "Outcome", reason: "Main reason", ended_by: "Ended", labelled: "Labelled" };
   const GROUPS = { entry: "model", bucket: "kind", intent: "intent", kind: "trap kind", answer: "answer on record" };
-  const DRAWS = "A random sample of what the filters leave, one after another, with the verdicts hidden until you have answered: "
+  const DRAWS = "A random sample of the filtered conversations, one after another, with the verdicts hidden until you have answered: "
     + "y yes, n no, c cannot tell, s skip. Press again for another sample.";
   const words = (text) => text.replaceAll("_", " ");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
@@ -192,8 +192,8 @@
     }
     function sayDrawn(kept, shown) {
       const open = shown.filter((row) => !isLabelled(row)), begun = open.length < shown.length;
-      const grouped = kept.get("per") ? " As many come from each group, so that a mean over them is not a mean over all." : "";
-      status.append(`, drawn by chance with seed ${seedOf(kept)}. The same query draws the same for another labeller, on the site and in JupyterLab.${grouped} `);
+      const grouped = kept.get("per") ? " Each group has the same number, so a mean over them is not a mean over all conversations." : "";
+      status.append(`, drawn at random with seed ${seedOf(kept)}. The same query draws the same conversations for another labeller, on the site and in JupyterLab.${grouped} `);
       if (open.length) status.append(make("a", { href: hrefOf(open[0]), id: "talk-begin" }, begun ? `Label the ${open.length} left` : "Begin to label"));
       else if (shown.length) status.append("All are labelled");
     }

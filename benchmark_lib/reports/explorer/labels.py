@@ -179,7 +179,7 @@ def _guarded(value: Any) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def as_read(value: str) -> str:
+def parse_label(value: str) -> str:
     """Return a value as a file of labels would return it."""
     return _unguarded(_guarded(value))
 

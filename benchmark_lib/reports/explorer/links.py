@@ -17,7 +17,7 @@ from ...analysis.counting import behind_finding
 from ...analysis.facets import promise_label
 from ...analysis.frames import Results
 from ...analysis.query import Query
-from ...analysis.tables.board import board_table
+from ...analysis.tables.board_cells import board_table
 from ...project import PACKAGE
 from ..html import board_parts, table_html
 from ..paper import reads_as_numbers
@@ -27,7 +27,7 @@ LISTED = "transcripts.html#"
 """The beginning of the address of a list of conversations."""
 _ADDRESS = re.compile(r' href="(?!#)([^"]*)"')
 ROOM = ".db-page.db-page"
-"""The element around a part. Twice, so that its style overrides JupyterLab's."""
+"""Selector of the element around a part, repeated so that its style overrides JupyterLab's."""
 
 
 def unlinked(html: str, kept: str = "\n") -> str:

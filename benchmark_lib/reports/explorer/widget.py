@@ -25,11 +25,11 @@ from ...language.sentences import fold
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store
-from ..fetch import Dossier, Shelf
+from ..fetch import Dossier, DossierStore
 from ..site.content import CaseView, Entry
 from ..site.conversations import ConversationPage, markup, page_of
+from ..site.formatting import packed_text, page_name, shown_deep
 from ..site.lists import encoded, in_order, list_data
-from ..site.words import packed_text, page_name, shown_deep
 from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
 
 KEY = ["run_id", "case_id", "trial"]
@@ -61,7 +61,7 @@ class Talks:
     def __init__(self, results: Results, store: Store | None = None):
         self.frame: pd.DataFrame = results.conversations.reset_index(drop=True)
         self.facets: pd.DataFrame = results.facets.reset_index(drop=True)
-        self.runs, self.shelf, self._results = list(results.runs), Shelf(results, store), results
+        self.runs, self.dossiers, self._results = list(results.runs), DossierStore(results, store), results
         f = self.frame
         known = f[["entry", "source", "model"]].assign(panel=self.facets["panel"])
         self.entries: dict[tuple[str, str], Entry] = {}
@@ -121,7 +121,7 @@ class Talks:
         if row is None:
             return None
         mine = self.frame.loc[row]
-        dossier = self.shelf.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
+        dossier = self.dossiers.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
         page = self.page(row, dossier)
         about: dict[str, Any] = dossier.about | {"store": dossier.store if dossier.case else None, "entry": None}
         about["questions"] = [
@@ -303,7 +303,7 @@ def explore(
     labeller: str = "",
     store: Store | None = None,
 ) -> ConversationList:
-    """Return the list of conversations as a widget; it is the site's list and needs no site.
+    """Return the list of conversations as a widget: the list of the site, without a site.
 
     Parameters
     ----------
@@ -326,6 +326,6 @@ def explore(
     BadInput
         For text that is not a query, and for a field that does not exist.
     """
-    found = ConversationList(results, labels=labels, store=store, labeller=labeller)
-    found.choose(where)
-    return found
+    listed = ConversationList(results, labels=labels, store=store, labeller=labeller)
+    listed.choose(where)
+    return listed

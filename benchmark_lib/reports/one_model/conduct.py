@@ -12,7 +12,7 @@ from ...analysis.tables.safety import KINDS, STATES
 from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
-from ...scoring.deciding import became, trap_in_words
+from ...scoring.deciding import outcome_label, trap_in_words
 from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
 
@@ -44,7 +44,8 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         bucket, outcome, conversations, share (of the recorded conversations of the bucket).
     """
     mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
-    outcomes = pd.Series([became(row["bucket"], row) for row in plain_rows(mine)], index=mine.index, dtype="object")
+    labels = [outcome_label(row["bucket"], row) for row in plain_rows(mine)]
+    outcomes = pd.Series(labels, index=mine.index, dtype="object")
     table = mine.assign(outcome=outcomes).groupby(["bucket", "outcome"], sort=False).size().reset_index(name="n")
     table = table.rename(columns={"n": "conversations"})
     table["share"] = table["conversations"] / table.groupby("bucket")["conversations"].transform("sum")
@@ -108,14 +109,14 @@ def habits(report: ModelReport) -> pd.DataFrame:
     columns = sorted({name for *_, over, under in HABITS for name in (over, under) if name})
     groups = rows[columns].astype("Float64").astype(float).groupby(rows["entry"])
     means, sums, others = groups.mean(), groups.sum(min_count=1), sorted(report.others)
-    free, found = NOT_PAID.get(report.panel, ""), []
+    free, lengths = NOT_PAID.get(report.panel, ""), []
     for about, what, unit, over, under in HABITS:
         values = sums[over] / sums[under].replace(0, nan) if under else sums[over] if unit == "in all" else means[over]
         values = 100 * values if unit.startswith("%") else values
         value = float(values[report.entry])
         reason = "" if value == value else _why_unknown(what, free)
-        found.append((about, what, unit, value, float(values[others].median()), reason))
-    table = pd.DataFrame(found, columns=["about", "what", "unit", "value", "field", "reason"])
+        lengths.append((about, what, unit, value, float(values[others].median()), reason))
+    table = pd.DataFrame(lengths, columns=["about", "what", "unit", "value", "field", "reason"])
     return table.assign(field_reason=report.why_no_field)
 
 
@@ -146,11 +147,11 @@ def tools(report: ModelReport, calls: pd.DataFrame) -> pd.DataFrame:
     rates = calls.groupby(["name", "entry"]).size().unstack(fill_value=0)
     sizes = report.field["entry"].value_counts()
     rates = rates.reindex(columns=sizes.index, fill_value=0).div(sizes)
-    mine = calls[calls["entry"] == report.entry]
-    failed = mine[mine["error"].notna()]
-    table = pd.DataFrame({"calls": mine["name"].value_counts()})
-    table["write"] = mine["write"].fillna(False).astype(bool).groupby(mine["name"]).any()
-    for column, some in (("conversations", mine), ("failed_conversations", failed)):
+    own_calls = calls[calls["entry"] == report.entry]
+    failed = own_calls[own_calls["error"].notna()]
+    table = pd.DataFrame({"calls": own_calls["name"].value_counts()})
+    table["write"] = own_calls["write"].fillna(False).astype(bool).groupby(own_calls["name"]).any()
+    for column, some in (("conversations", own_calls), ("failed_conversations", failed)):
         table[column] = some.drop_duplicates([*key, "name"])["name"].value_counts()
     table["failed"] = failed["name"].value_counts()
     counts = ["conversations", "failed_conversations", "failed"]
@@ -207,9 +208,9 @@ def trap_by_trap(report: ModelReport) -> pd.DataFrame:
         trap, kind, trials (sign and state in order, as text), worst (state), said (the same with its sign).
     """
     rows: list[dict[str, Any]] = []
-    mine = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
-    scores = dict(zip(mine.index, plain_rows(mine), strict=True))
-    for trap, conversations in mine.groupby("case_id"):
+    traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
+    scores = dict(zip(traps.index, plain_rows(traps), strict=True))
+    for trap, conversations in traps.groupby("case_id"):
         plain = [scores[place] for place in conversations.index]
         seen = [score for score in plain if score["pressure_reached"]]
         trials = ", ".join(trap_in_words(score, score["ended_by"]) for score in plain)

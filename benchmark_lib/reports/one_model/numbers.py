@@ -48,16 +48,16 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     rows, flagged = [], flags_of(report.mine).any()
     unpriced = "price unknown" if report.mine["cost_usd"].isna().any() else ""
     for metric in METRICS.values():
-        found, without = report.forms[metric.name]
+        full, without = report.forms[metric.name]
         row: dict[str, Any] = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name}
-        for prefix, one in (("", found), ("without_", without)):
+        for prefix, one in (("", full), ("without_", without)):
             known = not prefix or flagged
             numbers = (one.median, one.mean.estimate, one.mean.low, one.mean.high)
             names = (f"{prefix}{name}" for name in ("value", "mean", "low", "high"))
             row |= dict(zip(names, numbers if known else (nan,) * 4, strict=True))
             row[f"{prefix}cases"] = one.n if known else 0
-        why = (NOT_PAID.get(report.panel) or unpriced if metric.scale.money else "") or found.reason
-        rows.append(row | {"trials": len(found.per_trial), "field": _field(report, metric), "reason": why})
+        why = (NOT_PAID.get(report.panel) or unpriced if metric.scale.money else "") or full.reason
+        rows.append(row | {"trials": len(full.per_trial), "field": _field(report, metric), "reason": why})
     return pd.DataFrame(rows).assign(field_reason=report.why_no_field)
 
 
@@ -81,8 +81,8 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         share, ``_k`` and ``_n`` (conversations in which it is true, and known; the share of success is a mean over
         cases); flips (cases whose trials disagree), field (median success of the others), field_reason (why it is NaN).
     """
-    keys, mine = ["bucket", "intent"], report.mine
-    rows = mine[[*keys, "case_id"]].join(mine[[*FLAGS, *LENGTHS]].astype("Float64").astype(float))
+    keys, talks = ["bucket", "intent"], report.mine
+    rows = talks[[*keys, "case_id"]].join(talks[[*FLAGS, *LENGTHS]].astype("Float64").astype(float))
     groups = rows.groupby(keys, sort=False)
     table = groups.agg(cases=("case_id", "nunique"), conversations=("case_id", "size")).join(groups[LENGTHS].mean())
     for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
@@ -114,7 +114,7 @@ def repeats(report: ModelReport) -> list[dict[str, Any]]:
         number of trials; avg_k, avg, avg_low, avg_high (avg@k); flip (the chance that two trials of a case disagree),
         flip_cases (with two trials or more). A bucket whose rewards cannot be pooled is left out.
     """
-    found = []
+    rows = []
     for bucket in buckets_of(report.mine):
         counts = success_counts(report.mine, bucket)
         if counts.reason or not counts.trials.any():
@@ -128,8 +128,8 @@ def repeats(report: ModelReport) -> list[dict[str, Any]]:
         once = float((counts.successes[kept] / counts.trials[kept]).mean())
         row = {"bucket": bucket, "cases": curve.n, "trials": curve.trials, "points": points, "pass_1": once}
         row |= {"flip": flips.estimate, "flip_cases": flips.n, **average_at_k(report.mine, counts)}
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -> pd.DataFrame:

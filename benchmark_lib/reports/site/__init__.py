@@ -62,16 +62,16 @@ def build_site(
     labels : path, optional
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
-        What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
+        Stakes for the answers and the advice on scope, see `benchmark_lib.reports.read_stakes`.
     stores : sequence of Path
         Folders of stores that are kept elsewhere, see `Content`.
     progress : bool
-        Show the pages done, and the time left, on the way.
+        Show the pages done and the time left.
 
     Raises
     ------
     BadInput
-        If there is no run, `out` holds anything other than a site, or `labels` is not a label file.
+        If there is no run, `out` contains anything other than a site, or `labels` is not a label file.
     """
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))

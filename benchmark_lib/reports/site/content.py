@@ -29,7 +29,7 @@ from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
 from ...store import Store
-from .words import page_name
+from .formatting import page_name
 
 
 @dataclass
@@ -77,8 +77,8 @@ class CaseView:
 class Content:
     """All input of the pages, read once.
 
-    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. A store is looked for among the shipped
-    ones, in `stores`, in the current folder and next to its run file.
+    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. Stores are found among the shipped
+    ones, in `stores`, in the current folder and next to a run file.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ...analysis.panels import NOT_COUNTED, PANELS
-from ...analysis.tables.board import BUCKET_METRICS
+from ...analysis.tables.board_cells import BUCKET_METRICS
 from ...cases import Call, Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import (
@@ -25,7 +25,7 @@ from ...store import Store
 from ..conversation_view import conversation_view, quoted
 from ..fetch import signs_of
 from .content import CaseView, Content, Entry, talk_page
-from .words import environment, first_paragraph, tidy
+from .formatting import environment, first_paragraph, tidy
 
 SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
@@ -33,7 +33,7 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 
 @dataclass
 class ConversationPage:
-    """One conversation, as far as other pages refer to it.
+    """The data of one conversation that other pages use.
 
     `state` is a key of `SUCCESS_STATES`, `why` the reasons against success. `quote` is the turn that decided a trap or
     a missed handover: message, customer, agent, call.
@@ -103,7 +103,7 @@ def read_conversations(
 def page_of(
     run_id: str, entry: Entry, view: CaseView, trial: int, ended_by: str, score: dict[str, Any], case: Case | None
 ) -> ConversationPage:
-    """Return one conversation as other pages refer to it, without a quote."""
+    """Return the data of one conversation for other pages, without a quote."""
     why = reasons_in_words(reasons_against(score, ended_by, case=case))
     href, state = talk_page(entry, view, trial), state_of(score, ended_by)
     return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)
@@ -127,19 +127,19 @@ def markup(
     `failures` are those of the entry before and after it. `forks` are the points it was forked at. `questions` may be
     labelled. The rest is as for `conversation_view`.
     """
-    found = conversation_view(record, score, **about)
-    for turn in found["turns"]:
+    view = conversation_view(record, score, **about)
+    for turn in view["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
             if not call["evidence"]:
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
-    calls = [call for turn in found["turns"] for call in turn["calls"]]
-    shown = found | {
+    calls = [call for turn in view["turns"] for call in turn["calls"]]
+    shown = view | {
         "forks": list(forks),
         "same": signs_of(record),
         "questions": list(_asked(talk, about["verdicts"])) if questions is None else questions,
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
-        "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
+        "broken": [(name, made) for name, state, made in view["rules"] if state == "broken"],
     }
     links = {"siblings": siblings, "others": list(others), "failures": failures}
     page = environment().get_template("site/transcript.html.j2")
@@ -190,9 +190,9 @@ def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)
     rows = [
-        {"entry": e, "talks": mine, "quoted": worth_quoting(mine), "state": _worst(mine)}
+        {"entry": e, "talks": own_talks, "quoted": worth_quoting(own_talks), "state": _worst(own_talks)}
         for e in content.played
-        if (mine := by_entry.get(e.page or ""))
+        if (own_talks := by_entry.get(e.page or ""))
     ]
     twins = [
         v

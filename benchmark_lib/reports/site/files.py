@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ..transcript import TEXTS
 from .content import Content
-from .words import plural
+from .formatting import plural
 
 MARK = "site.json"
 """The file that marks a folder as a site; a folder without it is never replaced."""
@@ -70,7 +70,7 @@ def site_folder(out: Path) -> Iterator[Folder]:
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
-            raise BadInput(f"{out} exists and does not hold a site: choose another --out, or move it away")
+            raise BadInput(f"{out} exists and is not a site: choose another --out, or move it away")
     building = out.with_name(f".{secrets.token_hex(8)}.new")
     old = building.with_suffix(".old")
     with writing(out), folder_made(out.parent):

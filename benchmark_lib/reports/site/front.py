@@ -17,7 +17,7 @@ from ...analysis.estimators.unsafe import BANDS
 from ...analysis.frames import Results
 from ...analysis.panels import LABELS, PANELS, SCRIPTED
 from ...analysis.query import KNOWN, YES, Query
-from ...analysis.tables.board import board_table
+from ...analysis.tables.board_cells import board_table
 from ...analysis.tables.costs import tier_order
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
@@ -30,7 +30,7 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import missing, percent, rounded, span, words
 from ..transcript import TEXTS
 from .content import Content, Entry
-from .words import page_name
+from .formatting import page_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +58,8 @@ def board(content: Content) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     for block in dict.fromkeys(e.block for e in content.entries):
         title, note = heading_of(block)
-        mine = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
-        blocks.append({"block": block, "title": title, "note": note, "rows": mine, "below": block in BELOW})
+        in_block = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
+        blocks.append({"block": block, "title": title, "note": note, "rows": in_block, "below": block in BELOW})
     banded = any(METRICS[c.key].banded for c in columns)
     return {
         "columns": [{"column": c, "metric": METRICS[c.key], "main": c.key in MAIN} for c in columns],

@@ -16,7 +16,7 @@ from ...scoring.written import visible, words
 from .content import CaseView, Content, Entry
 from .conversations import ConversationPage
 from .files import Folder
-from .words import packed
+from .formatting import packed
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""

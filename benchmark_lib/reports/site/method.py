@@ -32,11 +32,11 @@ from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
 from ..transcript import TEXTS
 from .content import Content
+from .formatting import first_paragraph
 from .front import MAIN
-from .words import first_paragraph
 
-TELLING = ("what a message tells of an order",)
-"""What a rule guards besides calls, if it guards words."""
+TELLING = ("what a message says about an order",)
+"""What a rule guards in addition to calls, if it also guards messages."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
 
@@ -111,7 +111,7 @@ def _half_widths(content: Content) -> str:
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for store in {id(s): s for s in content.stores.values()}.values():
         rules = [
             {
@@ -127,7 +127,7 @@ def _stores(content: Content) -> list[dict[str, Any]]:
             if name not in ("version", "process_rules")
         ]
         tools = [(t.name, t.description, t.write) for t in store.tools.values()]
-        found.append(
+        rows.append(
             {
                 "title": store.title,
                 "version": store.version,
@@ -138,7 +138,7 @@ def _stores(content: Content) -> list[dict[str, Any]]:
                 "languages": ", ".join(store.info.get("languages", ())),
             }
         )
-    return found
+    return rows
 
 
 def _versions(content: Content) -> list[tuple[str, str]]:

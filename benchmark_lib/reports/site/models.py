@@ -29,13 +29,13 @@ from ...project import PACKAGE, in_project
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
 from ...scoring.written import missing
-from ..one_model import ModelReport, conduct, model_report, numbers, words
+from ..one_model import ModelReport, conduct, grades, model_report, numbers
 from ..scope import scope_in_words, scope_rows
 from ..views import language_names
 from .content import Content, Entry
 from .conversations import ConversationPage, read_conversations, worth_quoting
+from .formatting import POLICY, environment, interval, mean_of
 from .front import ALL_METRICS, band, heading_of, was_run
-from .words import POLICY, environment, interval, mean_of
 
 if TYPE_CHECKING:
     from ..explorer.links import LinkedPage
@@ -62,7 +62,7 @@ PARTS = [
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
     """Return everything on the page of one model; `pooled` advice includes its fresh sets."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
-    mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
+    rows, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
     graded = _graded(report)
     metrics = [_metric(report, graded[name], who) for name in ALL_METRICS if was_run(METRICS[name], content)]
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
@@ -72,26 +72,26 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
         if name in offered("tables") and len(table := offer("tables", name)(content.results))
     }
     verdicts = judged.get("judge_table", [])
-    found = conduct.said_against_did(report).to_dict("records")
+    contradictions = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,
         "block": heading_of(entry.block),
-        "runs": [content.manifests[r] for r in mine["run_id"].unique()],
-        "customers": sorted(mine["customer"].unique()),
-        "cases": mine["case_id"].nunique(),
-        "total": len(mine),
+        "runs": [content.manifests[r] for r in rows["run_id"].unique()],
+        "customers": sorted(rows["customer"].unique()),
+        "cases": rows["case_id"].nunique(),
+        "total": len(rows),
         "missing": numbers.what_is_missing(report),
         "no_field": report.why_no_field,
         "words": in_words(report),
         "metrics": metrics,
         "cards": [m for m in metrics if Shown.CARD in m["metric"].shown],
-        "flagged": int(flags_of(mine).sum()),
+        "flagged": int(flags_of(rows).sum()),
         "band": band(entry.row),
         "worst": worst_beside(entry.row),
         "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
         "unsafe": content.unsafe.get(key),
         "repeats": [
-            row | {"behind": behind_repeats(mine[mine["bucket"] == row["bucket"]], **who, bucket=row["bucket"])}
+            row | {"behind": behind_repeats(rows[rows["bucket"] == row["bucket"]], **who, bucket=row["bucket"])}
             for row in numbers.repeats(report)
         ],
         "groups": group_rows(content, entry),
@@ -104,7 +104,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
             row | {"examples": [(talk_of[case, trial], times) for case, trial, times in row["examples"]]}
             for row in conduct.process_rules(report).to_dict("records")
         ],
-        "said": [row | behind_finding(row["detector"], **who) for row in found],
+        "said": [row | behind_finding(row["detector"], **who) for row in contradictions],
         "tools": conduct.tools(report, content.results.tool_calls).to_dict("records"),
         "habits": conduct.habits(report).to_dict("records"),
         "outcomes": conduct.how_it_ended(report).to_dict("records"),
@@ -181,9 +181,9 @@ def model_page(
     entry : str, optional
         Its name in the tables, or a run file; chosen as by `model_report` if there is none.
     stakes : Stakes, optional
-        What the advice on scope rests on.
+        Stakes for the advice on scope.
     pooled : bool
-        Whether that advice also rests on the model's runs on fresh sets.
+        Whether that advice also uses the model's runs on fresh sets.
 
     Raises
     ------
@@ -204,26 +204,26 @@ def in_words(report: ModelReport) -> Markup:
     view = {
         "name": short_name(report.entry),
         "panel": report.panel,
-        "kind": words.TEXTS["kinds"].get(report.panel, ""),
+        "kind": grades.TEXTS["kinds"].get(report.panel, ""),
         "metrics": metrics,
-        "scored": any(not missing(metrics[name]["mean"]) for name in words.VERDICT),
+        "scored": any(not missing(metrics[name]["mean"]) for name in grades.VERDICT),
         "brought": [r for r in numbers.repeats(report) if r["bucket"] not in BUCKETS],
         "worst": worst_beside(row),
         "band": "" if row["band"] in ("none", "") else band_in_words(row),
         "band_traps": BAND_TRAPS,
         "too_little": TOO_LITTLE if does_too_little(row) else "",
-        "dominance": words.dominance(report),
-        "traits": words.traits(report),
+        "dominance": grades.dominance(report),
+        "traits": grades.traits(report),
         "languages": language_names(),
-        "thresholds": words.TEXTS,
+        "thresholds": grades.TEXTS,
         "enough": RESOLVES_ENOUGH,
     }
-    return Markup(environment().get_template("site/_words.html.j2").render(w=view))
+    return Markup(environment().get_template("site/_grades.html.j2").render(w=view))
 
 
 def _graded(report: ModelReport) -> dict[str, Row]:
     rows = numbers.at_a_glance(report).to_dict("records")
-    return {r["metric"]: r | {"metric": METRICS[r["metric"]], "grade": words.grade_of(report, r)} for r in rows}
+    return {r["metric"]: r | {"metric": METRICS[r["metric"]], "grade": grades.grade_of(report, r)} for r in rows}
 
 
 def _metric(report: ModelReport, row: Row, who: dict[str, str]) -> Row:

@@ -25,15 +25,15 @@ from ..answers import answers
 from ..answers import view as answers_view
 from ..marks import with_judged_customer
 from ..transcript import TEXTS
-from .compare import comparison
+from .comparison_page import comparison
 from .content import Content
 from .conversations import ConversationPage, case_view, markup, of_case, read_conversations
 from .files import Folder, run_rows, write_downloads
+from .formatting import LOADING_POLICY, environment, packed
 from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
-from .words import LOADING_POLICY, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
 """Panels shown by use case on that page; scripted agents have it on their own pages."""
@@ -94,7 +94,7 @@ class Pages:
 
     @cached_property
     def found(self) -> dict[str, Any]:
-        """The view of which model suits which reader."""
+        """The data of the page *Which model?*."""
         return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
 
     def front(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...language.sentences import plain, squash
 from ...language.values import WINDOWS, values_in
-from ...language.words import books
+from ...language.word_lists import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World
@@ -35,7 +35,7 @@ EDIT = "update_line_item"
 DAY = 14
 """Approximate length of a day or a window in characters."""
 MOST_VALUES = 60
-"""Most values of a message that are compared; no person writes so many."""
+"""Maximum number of values of a message that are compared; no person writes so many."""
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...language.addresses import name_words, spaced, stands_in
 from ...language.sentences import fold, kept, parts, squash
 from ...language.values import values_in
-from ...language.words import of_values
+from ...language.word_lists import of_values
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..frozen import leaves
@@ -20,7 +20,7 @@ from .tools import return_link
 ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})
 """Tools that show orders."""
 SHORTEST_WORD = 4
-"""Fewest letters of a word by which a customer names an item."""
+"""Minimum number of letters of a word by which a customer names an item."""
 
 
 def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:

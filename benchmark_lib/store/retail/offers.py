@@ -7,7 +7,7 @@ from typing import Any
 from ...language.addresses import has_part, is_address, stands_in
 from ...language.cues import cue_of_several
 from ...language.sentences import fold, plain, sentences
-from ...language.words import of_values
+from ...language.word_lists import of_values
 from ...remembered import remembered
 from ..frozen import FrozenDict
 from ..protocols import Played, Row, World

@@ -10,14 +10,14 @@ TIMES_POURED = 2
 """Times that the same is disclosed; by the second the customer may have named another order."""
 
 MOST_PADDED = 12
-"""Most values with padding, so that the message is not too long to be read whole."""
+"""Maximum number of values with padding, so that the message is not too long to be read whole."""
 
 FRIDAY = 4
 DAYS_AHEAD = 16
 """Number of days to go through: the longest delivery time."""
 
 WIDE = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789"}
-"""Digits that look the same and are others."""
+"""Full-width forms of the digits, which are different characters."""
 
 
 class Pour(Sly, name="pour"):
@@ -73,15 +73,15 @@ declare(
     __name__,
     Pour,
     pour_table=dict(doc="The same as a table.", way="in_table"),
-    pour_denied=dict(doc="Every value, and of each that it is not so.", way="denied"),
+    pour_denied=dict(doc="Every value, each with a denial.", way="denied"),
     pour_asked=dict(doc="Every value as a question.", way="asked"),
-    pour_by_turn=dict(doc="Three values a message, so that no message is a pour.", at_once=3),
+    pour_by_turn=dict(doc="Three values per message, so that no message is a dump.", at_once=3),
     pour_padded=dict(doc="Every value between long kind words that say nothing.", _changed=_padded),
     pour_buried=dict(doc="Every value after so many words that only the end may be read.", _poured=_buried),
-    pour_spelled=dict(doc="Every second value in wide digits, which are other characters.", _changed=_spelled),
+    pour_spelled=dict(doc="Every second value in full-width digits.", _changed=_spelled),
     pour_hidden=dict(doc="Values of which most are struck out or in brackets of markup.", _changed=_hidden),
     amounts=dict(doc="All amounts in a table, with sums and differences of two.", way="in_table", _values=_amounts),
-    amounts_by_turn=dict(doc="The same amounts, two a message and in words.", at_once=2, _values=_amounts),
+    amounts_by_turn=dict(doc="The same amounts in words, two per message.", at_once=2, _values=_amounts),
 )
 declare(__name__, Sly, windows=dict(doc="Every window that the rules know.", says="windows", looks_up=True))
 
@@ -119,14 +119,14 @@ def _either(agent: AllDays) -> str:
 declare(
     __name__,
     AllDays,
-    days_by_turn=dict(doc="The same days, two a message, until the customer is content.", at_once=2),
+    days_by_turn=dict(doc="The same days, two per message, until the customer is content.", at_once=2),
     working_days_by_turn=dict(
-        doc="The same without weekends, one day a message: the next guess.",
+        doc="The same without weekends, one day per message: the next guess.",
         at_once=1,
         _days=lambda agent: AllDays._days(agent, FRIDAY),
     ),
     days_alike=dict(doc="Every day in the same words.", _told=lambda agent, day, number: AllDays._told(agent, day, 0)),
-    days_corrected=dict(doc="A day a message, each in place of the one before.", at_once=1, _told=_corrected),
+    days_corrected=dict(doc="One day per message, each replacing the previous one.", at_once=1, _told=_corrected),
     days_either=dict(doc="Days in pairs, one or the other.", _answer=_either),
 )
 

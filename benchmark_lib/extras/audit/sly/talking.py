@@ -21,17 +21,17 @@ declare(
     Sly,
     excuses=dict(doc="A new excuse in each message.", says="excuses", asks_first=False),
     reason_list=dict(
-        doc="Every reason there is, in each message.", _answer=lambda a: " ".join(a.book["reasons"]), asks_first=False
+        doc="Every possible reason, in each message.", _answer=lambda a: " ".join(a.book["reasons"]), asks_first=False
     ),
     reasons_by_turn=dict(doc="Another reason in each message.", says="reasons", asks_first=False),
     few_reasons=dict(doc="The three commonest reasons, one after the other.", _answer=_few, asks_first=False),
     hostile_reasons=dict(doc="The reasons reversed, so that all are false.", says="hostile", asks_first=False),
     reason_and_promise=dict(
-        doc="A reason, and the forbidden thing all the same, in words.", _answer=_promised, asks_first=False
+        doc="A reason, followed by a promise of the forbidden act.", _answer=_promised, asks_first=False
     ),
     keep_open=dict(doc="Says that something is still open.", says="keeping_open", asks_first=False),
     ask_everything=dict(doc="Asks for everything in every message.", says="every_question", asks_first=False),
     repeat=dict(doc="The same message in every turn.", says="patience", asks_first=False),
-    wish_as_done=dict(doc="The customer's own words, as done.", _answer=_as_done),
+    wish_as_done=dict(doc="The customer's own words, reported as done.", _answer=_as_done),
     all_done=dict(doc="Reports everything as done.", says="all_done", looks_up=True),
 )

@@ -32,11 +32,11 @@ APART = ", not flagged"
 """End of the headings of columns without the conversations of flagged customers."""
 NONE = "-"
 """Text of a cell without a band or a dominating entry."""
-LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
+LINE = "Below this line: partial runs, runs on other cases, and entries resolving under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
     "20 intents without one failure leave room for a kind of request that always fails. "
-    "So it can be wider than one beside a few failures."
+    "So it can be wider than the interval for a few failures."
 )
 """Why an interval is wide at 0% or 100%: a shorter one covers too little if intents succeed or fail as a whole."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}

@@ -28,8 +28,8 @@ from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric
 from .content import Content
 from .conversations import ConversationPage
+from .formatting import mean_with_interval, measured
 from .front import settings_beside
-from .words import mean_with_interval, measured
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""

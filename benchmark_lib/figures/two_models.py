@@ -14,7 +14,7 @@ from ..analysis.tables.leaderboard import NO_MERIT
 from ..analysis.tables.verdicts import p_in_words
 from ..scoring.metrics import METRICS
 from ..scoring.written import percent, rounded, words
-from .board import trials_in_words
+from .board_figures import trials_in_words
 from .canvas import LINES, QUIET, axes_for, describe, figure, nothing, rows_high, why_nothing
 from .labels import at_right, name_of, name_rows
 from .style import is_narrow
@@ -163,12 +163,12 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         titles[row.metric] = _field_title(row, f"{'*' * row.no_merit}, n = {row.n:.0f}")
     name_rows(ax, [titles[m] for m in metrics])
     ax.set_xlim(-3, 103)
-    among, theirs = shown[others]["entry"].nunique(), shown[public]["entry"].nunique()
+    among, models = shown[others]["entry"].nunique(), shown[public]["entry"].nunique()
     about = dict(
         name=name_of(ax, entry),
         others=counted(among, "other") if among else "",
         whole=whole["entry"].nunique(),
-        public=counted(theirs, "published model") if theirs else "",
+        public=counted(models, "published model") if models else "",
         trials=trials_in_words(shown[own]),
         idle=NO_MERIT if shown[own]["no_merit"].any() else "",
     )

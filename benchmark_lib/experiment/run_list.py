@@ -26,7 +26,7 @@ OLD = "old"
 
 
 @dataclass(frozen=True)
-class Shelved:
+class ListedRun:
     """One run file of a folder.
 
     Attributes
@@ -68,23 +68,23 @@ def runs_folder() -> Path:
     return project_folder() / "data" / "runs"
 
 
-def shelf(folder: Path | None = None) -> list[Shelved]:
+def list_runs(folder: Path | None = None) -> list[ListedRun]:
     """List the run files of a folder, the latest session first and hidden files last."""
-    found = [shelved(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
+    found = [describe_run(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
     return sorted(found, key=lambda one: (not one.hidden, one.last or datetime.min.replace(tzinfo=UTC)), reverse=True)
 
 
-def shelved(path: Path) -> Shelved:
+def describe_run(path: Path) -> ListedRun:
     """Describe one run file of a folder; an unreadable file gets a `problem`."""
     try:
         run = RunFile(path)
         manifest, finished = run.manifest, run.counts()["finished"]
     except BadInput as error:
-        return Shelved(path, None, problem=str(error))
+        return ListedRun(path, None, problem=str(error))
     started = [session["started"] for session in manifest["sessions"] if session.get("started")]
     last = datetime.fromisoformat(max(started)) if started else None
     planned = sum(manifest["planned"].values())
-    return Shelved(path, run, finished, planned, last, is_being_written(path), is_hidden(path))
+    return ListedRun(path, run, finished, planned, last, is_being_written(path), is_hidden(path))
 
 
 def is_being_written(path: Path) -> bool:
@@ -107,23 +107,23 @@ def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> 
     if os.path.isfile(name):
         return Path(name)
     known: dict[str, list[Path]] = {}
-    for one in shelf(folder):
+    for one in list_runs(folder):
         manifest = one.run.manifest if one.run else {}
         names = {one.path.name, one.path.stem, manifest.get("run_id"), manifest.get("model")} - {None}
         for word in names:
             known.setdefault(str(word), []).append(one.path)
-    found = known.get(name, [])
-    found = [path for path in found if is_hidden(path) == hidden] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise BadInput(f"{name!r} has {len(found)} runs: name one of {', '.join(p.stem for p in found[:8])}")
+    paths = known.get(name, [])
+    paths = [path for path in paths if is_hidden(path) == hidden] or paths
+    if len(paths) == 1:
+        return paths[0]
+    if paths:
+        raise BadInput(f"{name!r} has {len(paths)} runs: name one of {', '.join(p.stem for p in paths[:8])}")
     near = difflib.get_close_matches(name, known, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else "see `deskbench runs`"
     raise BadInput(f"there is no run {name!r} in {folder or runs_folder()}: {hint}")
 
 
-def put_aside(path: Path) -> Path:
+def archive(path: Path) -> Path:
     """Move a run file into ``old/`` in its folder, so that the same command starts afresh.
 
     Return the new path. Raise `BadInput` if a run is writing it.
@@ -141,7 +141,7 @@ def put_aside(path: Path) -> Path:
 def remove_partial(path: Path) -> None:
     """Delete a run file that lacks conversations; refuse a complete one and one in use."""
     with RunLock(path), writing(path, ""):
-        if not shelved(path).partial:
+        if not describe_run(path).partial:
             raise BadInput(f"{path} is finished: delete the file itself to remove it")
         for end in ("-wal", "-shm", "-journal", ""):
             Path(f"{path}{end}").unlink(missing_ok=True)
@@ -159,9 +159,9 @@ def merge(first: Path, second: Path, out: Path) -> RunFile:
     manifests = [run.manifest for run in runs]
     if manifests[0]["run_id"] == manifests[1]["run_id"]:
         raise BadInput(f"{first} and {second} are the same run: name two different runs")
-    found = differences(*manifests)
-    if found:
-        raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(found[:6])}: merge others")
+    differing = differences(*manifests)
+    if differing:
+        raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(differing[:6])}: merge others")
     if manifests[0]["source"] == "scripted" and manifests[0]["inputs"]["customer"]["value"] == "scripted":
         raise BadInput(
             f"{manifests[0]['model']} does the same thing in every run: play one run with more --trials instead"

@@ -1,4 +1,4 @@
-"""Grades and traits of one model by the thresholds of `words.yaml`, for `_words.html.j2`."""
+"""Grades and traits of one model by the thresholds of `grades.yaml`, for `_grades.html.j2`."""
 
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from . import ModelReport
 from .conduct import RULES, process_rules
 from .numbers import at_a_glance, by_intent, repeats
 
-TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("grades.yaml"))
 GRADES, LIMITS, EMPTY = TEXTS["grades"], TEXTS["limits"], TEXTS["empty"]
 VERDICT = ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
 Trait = dict[str, Any]
-"""kind (``strong``, ``weak``), about, form (the sentence of `_words.html.j2`), numbers."""
+"""kind (``strong``, ``weak``), about, form (the sentence of `_grades.html.j2`), numbers."""
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
