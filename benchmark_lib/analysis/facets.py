@@ -142,6 +142,8 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
     findings = [{finding_label(finding) for finding in score.get("findings") or ()} for score in stored]
     for names, column in zip(findings, f["customer_finding_names"].fillna(""), strict=True):
         names |= {f"customer: {name}" for name in column.split(", ") if name}
+    for names, score in zip(findings, stored, strict=True):
+        names |= {f"{BROKEN}{rule}" for rule in score.get("rules_broken_by") or ()}
     for rule in (name for name in f if name.startswith("rule_")):
         for names, state in zip(findings, f[rule], strict=True):
             names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -69,6 +69,13 @@ class Results:
         """Return the runs of hard sets; the tables of the board never mix them with others."""
         hard = [run for run in self._whole if is_hard(run.manifest)]
         return Results(hard + [run for run in self._every if is_fork(run.manifest)] if hard else [], self._named)
+
+    def parted(self, by: Callable[[RunFile], str]) -> dict[str, Results]:
+        """Return the runs in groups, such as one for each store."""
+        groups: dict[str, list[RunFile]] = {}
+        for run in self._every:
+            groups.setdefault(by(run), []).append(run)
+        return {name: Results(runs, self._named) for name, runs in groups.items()}
 
     @cached_property
     def forks(self) -> Results:

@@ -89,6 +89,12 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
     return store if store is not named or _is_readable(named, manifest) else None
 
 
+def own_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> str:
+    """Return the name of a run's store if it is of another kind than the shipped one, else an empty text."""
+    store = store_played(manifest, near)
+    return store.name if store is not None and store.kind is not load_store().kind else ""
+
+
 def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
     """Return whether a store's cases can be read; they may name tools the run file lacks."""
     if (manifest["inputs"].get("tools") or {}).get("value"):

@@ -22,24 +22,24 @@ ARGUMENTS: Options = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Build the site and print where it is."""
+    """Build the site, one for each desk of the user's own, and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
+    from ..cases.played import own_store
+    from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store
 
     watched = sys.stderr.isatty()
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)
-    built = build_site(
-        load_results(*options.runs),
-        options.out,
-        stores=tuple(load_store(store).path for store in options.store),
-        published=options.published,
-        labels=options.labels,
-        stakes=read_stakes(options.stakes),
-        progress=watched,
-    )
-    print(f"site: {sum(built.pages.values())} files ({built.transcripts} transcripts), {built.bytes / 1e6:.1f} MB")
-    print(f"open: {built.index.resolve()}")
+    stores = tuple(load_store(store).path for store in options.store)
+    given = {"published": options.published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
+    results = load_results(*options.runs)
+    parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
+    for name, results in sorted(parts.items()):
+        out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out
+        built = build_site(results, out, stores=stores, progress=watched, **given)
+        print(f"site: {sum(built.pages.values())} files ({built.transcripts} transcripts), {built.bytes / 1e6:.1f} MB")
+        print(f"open: {built.index.resolve()}")
     return FINISHED

@@ -30,13 +30,17 @@ WIDTH = 150
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the numbers; `head` and `rows` are a table, if there is one."""
+    """A limit of the numbers; `head` and `rows` are a table, if there is one.
+
+    `of_set` marks a limit of the shipped case set, which results on other stores do not have.
+    """
 
     title: str
     text: str
     source: str
     head: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
+    of_set: bool = False
 
 
 @lru_cache(maxsize=1)

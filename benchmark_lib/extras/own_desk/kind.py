@@ -162,7 +162,7 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
 
 
 def _rules(desk: DeskFile) -> dict[str, Any]:
-    rules: dict[str, Any] = {"identity": partial(_identity, desk), "confirmation": confirmation}
+    rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": confirmation}
     for name, act in desk.acts.items():
         for rule, declared in act.rules.items():
             rules[reason_name(name, rule)] = _predicate(desk, name, declared.holds, declared.say)
@@ -179,28 +179,29 @@ def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
         knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
         return bool(evaluated(holds, f"acts.{name}", names_of(store, row, call.named, knows)))
 
-    keeps.__doc__ = say
+    keeps.__doc__ = f"{words_of(name)}: {say}"
     return keeps
 
 
-def _identity(desk: DeskFile, call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
-    """Return whether the customer had proved who it is, as the policy asks."""
-    row = store.tables[desk.subject].get(str(call.named.get(desk.key)))
-    if row is None:
-        return None
-    said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
-    heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
-
-    def given(column: str) -> bool:
-        value = str(row.get(column) or "")
-        stated = bool(value) and re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
+def _identity(desk: DeskFile) -> Any:
+    def identity(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
+        row = store.tables[desk.subject].get(str(call.named.get(desk.key)))
         return (
-            stated
-            or squash(heads.get(column, "")) == squash(value) != ""
-            or squash(value) in map(squash, before.gave(column))
+            None if row is None else any(all(_proved(column, row, before, desk) for column in way) for way in desk.ways)
         )
 
-    return any(all(map(given, way)) for way in desk.ways)
+    identity.__doc__ = f"The customer had named {' or '.join(' and '.join(map(words_of, way)) for way in desk.ways)}."
+    return identity
+
+
+def _proved(column: str, row: dict[str, Any], before: Before, desk: DeskFile) -> bool:
+    """Return whether the customer's words, its answers or the head of its email give a column's value."""
+    value = str(row.get(column) or "")
+    heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
+    if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
+        return bool(value)
+    said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
+    return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
 
 
 def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...scoring.written import rounded
+from ...store import load_store
 from ...store.frozen import thawed
 from ...textfiles import read_yaml
 from ..honesty import LANGUAGES, detector_quality, limits
@@ -44,6 +45,8 @@ def method_view(content: Content) -> dict[str, Any]:
     """Return everything on the methodology page."""
     prices = load_prices()
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
+    of_kind = {store.kind.name for store in content.stores.values()} or {load_store().kind.name}
+    shipped = load_store().kind.name in of_kind
     return {
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
         **detector_quality(),
@@ -69,7 +72,7 @@ def method_view(content: Content) -> dict[str, Any]:
         },
         "stores": _stores(content),
         "versions": _versions(content),
-        "cannot_tell": [limit_in_words(limit) for limit in limits()],
+        "cannot_tell": [limit_in_words(limit) for limit in limits() if shipped or not limit.of_set],
         "here": _limits_here(content),
     }
 

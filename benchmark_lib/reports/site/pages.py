@@ -128,6 +128,7 @@ class Pages:
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
+            sections=[section(content) for section in offers("front")],
         )
 
     def answers(self) -> None:
