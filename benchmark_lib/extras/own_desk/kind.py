@@ -18,7 +18,7 @@ from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import read_yaml
 from .compiled import compiled, reason_name
-from .desk_file import DeclaredAct, DeskFile, read_desk
+from .desk_file import ANY_QUEUE, DeclaredAct, DeskFile, read_desk
 from .formulas import evaluated, names_of
 
 DECLARED = "declared"
@@ -273,7 +273,7 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
     }
     for name, act in desk.acts.items():
         rules |= {reason_name(name, rule): {"guards": [name]} for rule in act.rules}
-    queues = {intent.queue for intent in desk.intents.values() if intent.queue}
+    queues = {intent.queue for intent in desk.intents.values()} - {"", ANY_QUEUE}
     queues |= {r.otherwise for act in desk.acts.values() for r in act.rules.values() if r.otherwise != "refuse"}
     return {"queues": {name: "" for name in sorted(queues | {"general"})}, "process_rules": rules}
 
@@ -303,6 +303,9 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
         for name, act in desk.acts.items()
         for rule, r in act.rules.items()
     }
+    for name, refusal in desk.refusals.items():
+        patterns = [*map(pattern_of, refusal.words or [refusal.say])]
+        book["reasons"][name] = {"say": {"en": refusal.say}, "patterns": patterns}
     return book
 
 
