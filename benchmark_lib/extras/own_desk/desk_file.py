@@ -94,7 +94,7 @@ class DeclaredRefusal(_Declared):
 
 
 class DeclaredIntent(_Declared):
-    """What customers write about: an act, something to be told, a matter for a queue, or one that is refused.
+    """What customers write about: an act, something to be told, a handover or a refusal.
 
     An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has none. Handing it over is
     right only if it has a queue, too.
