@@ -79,7 +79,8 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "facts": _facts(raw, intent, names, where),
     }
     made |= _key(raw, desk, row, values, names, where)
-    given = {name: {"value": str(value)} for name, value in {**values, **knows}.items()}
+    # a customer says a code of the desk, such as wrong_item, in words
+    given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
     for entry in given.values():
         if squash(entry["value"]) in own:

@@ -293,7 +293,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     book["slots"] = {column: shipped["slots"].get(column) or _slot(words_of(column)) for column in columns}
     for name, question in desk.questions.items():
         book["slots"][name] = {
-            **_slot(words_of(name)), "patterns": [*map(pattern_of, question.words)], "ask": question.ask,
+            **_slot(words_of(name)), "patterns": [*map(_asked, question.words)], "ask": question.ask,
             "answer": question.answer,
         }  # fmt: skip
     book["actions"] = {name: _action(name, act, desk) for name, act in desk.acts.items()}
@@ -311,11 +311,20 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 def _slot(words: str) -> dict[str, Any]:
     return {
-        "patterns": [pattern_of(words)],
+        "patterns": [_asked(words)],
         "ask": f"Could you tell me the {words}, please?",
         "answer": ["{value}.", "It's {value}."],
         "lack": ["I don't know that, sorry.", "I don't have that."],
     }
+
+
+def _asked(words: str) -> str:
+    """Return the pattern of a question about something: a statement that names it asks for nothing."""
+    person = "(?:me|us)"
+    asks = rf"what|which|whose|how|when|where|(?:tell|give|send) {person}|let {person} know|provide|share|confirm"
+    asks += "|(?:can|could|may|would|do) (?:you|i|we)|(?:i|we) need"
+    named = pattern_of(words)
+    return rf"\b(?:{asks})\W+(?:\w+\W+){{0,8}}?{named}|{named}[^?]*\?"
 
 
 def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
