@@ -183,8 +183,8 @@ def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
 def test_checks_of_ones_own_are_columns_with_their_denominators(tickets, capsys):
     lines, played = ("email,refuse", "Give me money,yes"), ("--keep-personal-data", "--trials", "2")
     _, out, _ = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:thanks"))
-    assert "check thanks" in out and "0 of 2, 0%" in out
+    assert "check_thanks" in out and "0 of 2, 0%" in out
     code, _, err = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:broken"))
-    assert code == 2 and "check broken gave 'IndexError: list index out of range' for ticket ticket_2, trial 1" in err
+    assert code == 2 and "check_broken gave 'IndexError: list index out of range' for ticket ticket_2, trial 1" in err
     code, _, err = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:nowhere"))
     assert code == 2 and "cannot be loaded" in err

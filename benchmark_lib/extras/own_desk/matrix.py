@@ -11,6 +11,7 @@ import pandas as pd
 from ...analysis.cell import Cell, Heading, Table
 from ...analysis.frames import Results
 from ...analysis.query import Query
+from ...analysis.tables.rows import framed
 from ...errors import BadInput
 from ...project import code_version
 from ...records import Conversation
@@ -64,7 +65,7 @@ def _answer(name: str, check: Callable[[Conversation], Any], record: Conversatio
 
 def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
     """Return a row for each model, and a row for each ticket with a column for each model."""
-    played = pd.DataFrame(_rows(results, checks))
+    played = framed(_rows(results, checks), " ".join(["entry case_id wrong right", *checks]))
     scored, entries = played[played["wrong"] != NOT_SCORED], [*results.entries.values()]
     of = dict(list(scored.groupby(["entry", "case_id"])))
     models: list[dict[str, Any]] = []
@@ -74,7 +75,7 @@ def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Tab
         weight = sum(weight for weight, _ in shares)
         models.append({"model": entry, "right": _share(own["right"], Query.of(entry=entry))})
         models[-1]["weighted"] = Cell(number=percent(sum(w * s for w, s in shares) / weight) if weight else DASH)
-        models[-1] |= {name: _share(own[name].dropna()) for name in checks if len(own)}
+        models[-1] |= {name: _share(own[name].dropna()) for name in checks}
     weighted = [("weighted", "Right, weighted")] if len({ticket.weight for ticket in tickets}) > 1 else []
     rows = [
         {"ticket": f"{t.id}: {t.title}", "expected": t.expected}

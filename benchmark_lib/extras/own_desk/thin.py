@@ -32,8 +32,7 @@ LONGEST_CODE = 3
 def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
     """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash.
 
-    Return None if the desk is to be written. Raise `BadInput` if the folder is somebody else's, or was edited before the
-    inputs changed.
+    Return None to write it. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None

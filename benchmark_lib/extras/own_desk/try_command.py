@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write the desk, play each model on it, and show the matrix."""
     from ...experiment import Experiment
 
-    checks = {f"check {spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
+    checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
