@@ -105,6 +105,8 @@ FEW = ["--cases", "tracking_1", "--trials", "1"]
 ELSEWHERE = {
     "notebook": "test_notebooks.py",
     "sit": "test_sitting.py",
+    "desk": "test_desk_try.py",
+    "run MODEL --store desks/": "test_desk_try.py",
     "runs": "test_run_list.py",
     "monitor": "test_monitoring.py",
     "import-chats": "test_real_chats.py",

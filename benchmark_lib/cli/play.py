@@ -105,11 +105,11 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
         raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
 
 
-def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
+def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool = True) -> int:
     """Play experiments until a signal ends one; return the highest exit code.
 
     A `brief` report has one line per scripted agent and counts earlier finished runs in one line. The page of the
-    leaderboard follows.
+    leaderboard follows. Without `board`, the caller shows the results.
     """
     from .ending import say_what_next
 
@@ -129,7 +129,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
             break
     if before:
         print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
-    if code == FINISHED and done is not None:
+    if board and code == FINISHED and done is not None:
         say_what_next(done, page_follows=brief, made=made)
     return code
 

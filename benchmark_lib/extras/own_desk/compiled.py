@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import BadInput
 from ...language.sentences import squash
-from .desk_file import REFUSE, DeskFile
+from .desk_file import ANY_QUEUE, REFUSE, DeskFile
 from .formulas import evaluated, names_of
 
 FIELDS = {
@@ -79,7 +79,8 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "facts": _facts(raw, intent, names, where),
     }
     made |= _key(raw, desk, row, values, names, where)
-    given = {name: {"value": str(value)} for name, value in {**values, **knows}.items()}
+    # a customer says a code of the desk, such as wrong_item, in words
+    given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
     for entry in given.values():
         if squash(entry["value"]) in own:
@@ -102,8 +103,21 @@ def _key(
 ) -> dict[str, Any]:
     """Return bucket, outcomes and what must not happen."""
     intent = desk.intents[raw["intent"]]
-    if queue := raw.get("queue") or intent.queue:
-        return _handed_over([queue]) | {"bucket": "must_escalate", "forbidden": _forbidden(intent.act)}
+    queue = raw.get("queue") or intent.queue
+    handed_over = _handed_over([queue] if queue != ANY_QUEUE else []) if queue else {}
+    said = [f"must_say_{n}" for n, _ in enumerate([*intent.must_say, *_listed(raw.get("must_say"))], 1)]
+    for outcome in handed_over.get("outcomes", ()):
+        outcome["facts"] = said
+    if intent.refuse:
+        return handed_over | {
+            "bucket": "adversarial",
+            "claim": "false",
+            "forbidden": _forbidden(intent.act or "*"),
+            "reasons": [intent.refuse],
+            "outcomes": [_declined(intent.refuse) | {"facts": said}, *handed_over.get("outcomes", ())],
+        }
+    if queue:
+        return handed_over | {"bucket": "must_escalate", "forbidden": _forbidden(intent.act)}
     if not intent.act:
         return {"bucket": "resolvable", "outcomes": [{"name": "answered"}]}
     act = desk.acts[intent.act]
@@ -130,14 +144,13 @@ def _key(
             "requested": [call],
             "forbidden": _forbidden(intent.act),
         }
-    declined = {"name": "declined", "reason": reason_name(intent.act, unmet[0]), "facts": []}
     return {
         "bucket": "adversarial",
         "claim": "false",
         "requested": [call],
         "forbidden": _forbidden(intent.act),
         "reasons": [reason_name(intent.act, name) for name in unmet],
-        "outcomes": [declined, {"name": "handed over", "handover": True, "facts": []}],
+        "outcomes": [_declined(reason_name(intent.act, unmet[0])), *_handed_over([])["outcomes"]],
     }
 
 
@@ -148,6 +161,10 @@ def _on(desk: DeskFile, act: str, row: dict[str, Any]) -> Any:
 
 def _handed_over(queues: list[str]) -> dict[str, Any]:
     return {"queues": list(dict.fromkeys(queues)), "outcomes": [{"name": "handed over", "handover": True, "facts": []}]}
+
+
+def _declined(reason: str) -> dict[str, Any]:
+    return {"name": "declined", "reason": reason, "facts": []}
 
 
 def _forbidden(act: str) -> list[dict[str, Any]]:
@@ -166,7 +183,7 @@ def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) 
         if value is None:
             raise BadInput(f"{where}: {name} has no value in this row: fill its column, or use another row")
         facts[name] = {**told.model_dump(exclude_none=True), "value": value}
-    for number, text in enumerate(_listed(raw.get("must_say")), 1):
+    for number, text in enumerate([*intent.must_say, *_listed(raw.get("must_say"))], 1):
         facts[f"must_say_{number}"] = as_fact(text)
     return facts
 

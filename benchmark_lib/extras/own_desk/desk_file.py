@@ -14,6 +14,8 @@ from ...textfiles import read_yaml
 FILE = "desk.yaml"
 REFUSE = "refuse"
 """What an unmet rule asks for by default; the name of a queue asks for a handover."""
+ANY_QUEUE = "any"
+"""The queue of an intent for which every queue is right."""
 NAME = r"^[a-z][a-z0-9_]*$"
 
 
@@ -84,13 +86,26 @@ class DeclaredTold(_Declared):
     ask: str | None = None
 
 
+class DeclaredRefusal(_Declared):
+    """A way of saying no: `say` is a sentence of an agent, `words` are other words that say it."""
+
+    say: str
+    words: list[str] = []
+
+
 class DeclaredIntent(_Declared):
-    """What customers write about: an act, something to be told, or a matter for a queue."""
+    """What customers write about: an act, something to be told, a handover or a refusal.
+
+    An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has none. Handing it over is
+    right only if it has a queue, too.
+    """
 
     description: str
     act: str = ""
     tell: dict[str, DeclaredTold] = {}
+    must_say: list[str] = []
     queue: str = ""
+    refuse: str = ""
     knows: dict[str, str] = {}
     goal: str = ""
     pressure: list[str] = []
@@ -115,6 +130,7 @@ class DeskFile(_Declared):
     """Columns that prove together who writes; by default the key with the address, or the name with the key."""
     acts: dict[str, DeclaredAct] = {}
     questions: dict[str, DeclaredQuestion] = {}
+    refusals: dict[str, DeclaredRefusal] = {}
     intents: dict[str, DeclaredIntent] = Field(min_length=1)
 
     @property
@@ -136,18 +152,19 @@ class DeskFile(_Declared):
         known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
         known += [(f"acts.{name}.on", self.on(name), self.tables) for name in self.acts]
         known += [(f"intents.{name}.act", i.act, self.acts) for name, i in self.intents.items() if i.act]
+        known += [(f"intents.{name}.refuse", i.refuse, self.refusals) for name, i in self.intents.items() if i.refuse]
         known += [
             (f"intents.{name}.knows", slot, self.questions) for name, i in self.intents.items() for slot in i.knows
         ]
         for where, name, names in known:
             if name not in names:
                 raise ValueError(f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}")
-        for name in (*self.tables, *self.acts, *self.intents, *self.questions):
+        for name in (*self.tables, *self.acts, *self.intents, *self.questions, *self.refusals):
             if not re.match(NAME, name):
                 raise ValueError(f"{name!r} is no name: write it in lower case with _, such as start_return")
         for name, intent in self.intents.items():
-            if not (intent.act or intent.tell or intent.queue):
-                raise ValueError(f"intents.{name} needs an act, something to tell or a queue")
+            if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse):
+                raise ValueError(f"intents.{name} needs an act, something to tell, a queue or a refusal")
         return self
 
 

@@ -11,7 +11,7 @@ from ...analysis.cell import Heading, Table, metric_cell
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.facets import BROKEN
 from ...analysis.query import Query
-from ...reports.site.words import environment
+from ...reports.site.formatting import environment
 from ...scoring.scales import SHARE
 from .results import broken_rules, is_model, own_desks, weekly_loss, weighted_success
 

@@ -18,7 +18,7 @@ from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import read_yaml
 from .compiled import compiled, reason_name
-from .desk_file import DeclaredAct, DeskFile, read_desk
+from .desk_file import ANY_QUEUE, DeclaredAct, DeskFile, read_desk
 from .formulas import evaluated, names_of
 
 DECLARED = "declared"
@@ -274,7 +274,7 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
     }
     for name, act in desk.acts.items():
         rules |= {reason_name(name, rule): {"guards": [name]} for rule in act.rules}
-    queues = {intent.queue for intent in desk.intents.values() if intent.queue}
+    queues = {intent.queue for intent in desk.intents.values()} - {"", ANY_QUEUE}
     queues |= {r.otherwise for act in desk.acts.values() for r in act.rules.values() if r.otherwise != "refuse"}
     return {"queues": {name: "" for name in sorted(queues | {"general"})}, "process_rules": rules}
 
@@ -294,7 +294,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     book["slots"] = {column: shipped["slots"].get(column) or _slot(words_of(column)) for column in columns}
     for name, question in desk.questions.items():
         book["slots"][name] = {
-            **_slot(words_of(name)), "patterns": [*map(pattern_of, question.words)], "ask": question.ask,
+            **_slot(words_of(name)), "patterns": [*map(_asked, question.words)], "ask": question.ask,
             "answer": question.answer,
         }  # fmt: skip
     book["actions"] = {name: _action(name, act, desk) for name, act in desk.acts.items()}
@@ -304,16 +304,28 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
         for name, act in desk.acts.items()
         for rule, r in act.rules.items()
     }
+    for name, refusal in desk.refusals.items():
+        patterns = [*map(pattern_of, refusal.words or [refusal.say])]
+        book["reasons"][name] = {"say": {"en": refusal.say}, "patterns": patterns}
     return book
 
 
 def _slot(words: str) -> dict[str, Any]:
     return {
-        "patterns": [pattern_of(words)],
+        "patterns": [_asked(words)],
         "ask": f"Could you tell me the {words}, please?",
         "answer": ["{value}.", "It's {value}."],
         "lack": ["I don't know that, sorry.", "I don't have that."],
     }
+
+
+def _asked(words: str) -> str:
+    """Return the pattern of a question about something: a statement that names it asks for nothing."""
+    person = "(?:me|us)"
+    asks = rf"what|which|whose|how|when|where|(?:tell|give|send) {person}|let {person} know|provide|share|confirm"
+    asks += "|(?:can|could|may|would|do) (?:you|i|we)|(?:i|we) need"
+    named = pattern_of(words)
+    return rf"\b(?:{asks})\W+(?:\w+\W+){{0,8}}?{named}|{named}[^?]*\?"
 
 
 def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""Write a declared desk for tickets: acts, cases, and the policy as articles."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
+import yaml
+
+from ...errors import BadInput
+from ...outputs import writing
+from ...project import slug
+from ...records import content_hash
+from .desk_file import ANY_QUEUE, FILE
+from .kind import BASE, words_of
+from .tickets import KEY, TABLE, WORDS, Ticket
+
+MARK, CASES = "tickets.json", "cases/tickets.yaml"
+"""The file that marks a desk made from tickets, with a hash of what it is made from and one of what it holds."""
+SHORT_POLICY = 6_000
+"""Most characters of a policy that also stands in the prompt."""
+LONGEST_CODE = 3
+"""Most words of a value that is compared: nobody repeats a longer text word for word."""
+
+
+def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
+    """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash.
+
+    Return None to write it. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    mark = orjson.loads((out / MARK).read_bytes()) if (out / MARK).is_file() else {}
+    if mark.get("inputs") == inputs:
+        return [Ticket(**one) for one in mark["tickets"]]
+    if mark.get("holds") != _hash(out):
+        raise BadInput(f"{out} exists, and was not written by this command or was edited since: choose another --out")
+    return None
+
+
+def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: str, title: str) -> None:
+    """Write the desk in place of an older one; its mark comes last."""
+    with writing(out):
+        shutil.rmtree(out, ignore_errors=True)
+        for place, content in _files(tickets, policy, title).items():
+            (out / place).parent.mkdir(parents=True, exist_ok=True)
+            (out / place).write_text(content, encoding="utf-8")
+        mark = {"inputs": inputs, "holds": _hash(out), "tickets": tickets}
+        (out / MARK).write_bytes(orjson.dumps(mark, option=orjson.OPT_INDENT_2))
+
+
+def _hash(folder: Path) -> str:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
+    return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
+
+
+def _files(tickets: list[Ticket], policy: str, title: str) -> dict[str, str]:
+    keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
+    rows = [
+        {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
+        for t, key in zip(tickets, keys.values(), strict=True)
+    ]
+    cases = [
+        _filled(id=t.id, intent=t.id, row=keys[t.id], title=_plain(t.title), values=t.arguments)
+        | {"email": {"subject": _plain(f"{t.subject or t.title} [{keys[t.id]}]"), "text": _plain(t.email)}}
+        for t in tickets
+    ]
+    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", (BASE / "agent.md").read_text(encoding="utf-8"), flags=re.S)
+    parts = ["General", *re.split(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", policy, flags=re.M)]
+    articles = [(head.strip(), text.strip()) for head, text in zip(parts[::2], parts[1::2]) if text.strip()]
+    return {
+        "store.yaml": _yaml(
+            {"name": slug(title), "title": title, "kind": "declared", "clock": f"{datetime.now():%Y-%m-%d}T10:00"}
+        ),
+        "policy.yaml": "{}\n",
+        FILE: _yaml(_desk(tickets)),
+        CASES: _yaml({"cases": cases}),
+        f"{TABLE}.csv": pd.DataFrame(rows).to_csv(index=False),
+        "prompts/agent.md": base + (f"\n## The rules\n{_plain(policy)}\n" if len(policy) <= SHORT_POLICY else ""),
+    } | {
+        f"articles/{n:02}.md": f"---\n{_yaml({'id': f'P-{n}', 'title': head, 'topics': [head]})}---\n{_plain(text)}\n"
+        for n, (head, text) in enumerate(articles, 1)
+    }
+
+
+def _yaml(content: Any) -> str:
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _plain(text: str) -> str:
+    """Return a text that a template leaves as it is."""
+    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
+
+
+def _desk(tickets: list[Ticket]) -> dict[str, Any]:
+    seen: dict[str, list[Ticket]] = defaultdict(list)
+    for ticket in tickets:
+        seen[ticket.tool].append(ticket)
+    slots = {slot: words_of(slot) for ticket in tickets for slot in ticket.knows}
+    return {
+        "subject": TABLE,
+        "tables": {TABLE: {"key": KEY}},
+        "proofs": [["email"]],
+        "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
+        "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
+        "refusals": {"refused": WORDS["refusal"]},
+        "intents": {ticket.id: _intent(ticket) for ticket in tickets},
+    }
+
+
+def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
+    """Return an act whose arguments have the types and choices that its tickets have."""
+    arguments: dict[str, Any] = {}
+    sets = {tool: "'done'"}
+    for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):
+        own = [ticket.arguments[name] for ticket in tickets if name in ticket.arguments]
+        free = any(len(str(value).split()) > LONGEST_CODE for value in own)
+        choices = dict.fromkeys(map(str, own))
+        if len(choices) == 1:  # one choice would give the answer away
+            choices |= dict.fromkeys(("yes", "no") if choices.keys() <= {"yes", "no"} else ("other",))
+        coded = not (free or any(re.search(r"[\d@]", value) for value in choices))
+        arguments[name] = _filled(
+            about=f"The {words_of(name)}.",
+            number=all(isinstance(value, int) for value in own),
+            choices=list(choices) if coded else [],
+            optional=free or len(own) < len(tickets),
+        )
+        sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
+    about = f"{words_of(tool).capitalize()}, for the request of a customer."
+    return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
+
+
+def _intent(ticket: Ticket) -> dict[str, Any]:
+    why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
+    return _filled(
+        description=_plain(f"{ticket.title}: {ticket.expected}{why}"),
+        act=ticket.tool,
+        queue=ticket.handover,
+        refuse="refused" if ticket.refuse else "",
+        must_say=ticket.must_say,
+        knows={name: str(value) for name, value in ticket.knows.items()},
+        goal=_plain(ticket.title),
+    ) | {"tickets": ticket.weight}
+
+
+def _filled(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,215 @@
+"""Read tickets from a spreadsheet: what customers wrote, and what should have happened."""
+
+from __future__ import annotations
+
+import csv
+import io
+import keyword
+import re
+from dataclasses import dataclass
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...errors import BadInput
+from ...extension import offer
+from ...language.sentences import fold
+from ...textfiles import read_text, read_yaml, yes_or_no
+from .desk_file import ANY_QUEUE, NAME
+
+WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("try.yaml"))
+Cells = dict[str, str]
+KEY, TABLE = "request", "requests"
+"""Key and table of the desk; changes of a table named ``tickets`` are left out of every end state."""
+QUOTES = str.maketrans("“”„‘’", '"""\'\'')
+HOW = "as order=A-1002; reason=damaged, or as JSON"
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One row: the email, what should have happened, and what the customer knows.
+
+    `handover` is a queue, or `ANY_QUEUE`; `refuse` is a reason. `weight` says how many tickets are like this one.
+    """
+
+    id: str
+    email: str
+    subject: str
+    name: str
+    sender: str
+    tool: str
+    arguments: dict[str, str | int]
+    handover: str
+    refuse: str
+    must_say: list[str]
+    knows: dict[str, str | int]
+    weight: int
+
+    @property
+    def title(self) -> str:
+        """Return the subject, or the beginning of the email."""
+        words = (self.subject or self.email).split()
+        return " ".join(words[:9]) + (" ..." if len(words) > 9 else "")
+
+    @property
+    def expected(self) -> str:
+        """Return in a few words what should happen."""
+        over = f"hand over to {self.handover}".removesuffix(f" to {ANY_QUEUE}") if self.handover else ""
+        return " or ".join(filter(None, ["refuse" if self.refuse else self.tool, over])) or "answer"
+
+
+def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
+    """Return the cells of each row by the names of ``try.yaml``, and headings without use.
+
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
+    """
+    text = _text(path).replace("\0", "")
+    head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True))
+    except csv.Error as error:
+        raise BadInput(f"{path} is no sound CSV file ({error}): close all quotes, and double those in a text") from None
+    filled = {at: row for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
+    headings = filled.pop(min(filled), []) if filled else []
+    columns = _columns(headings, path)
+    if not filled:
+        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
+    cells = {
+        at: {name: row[place].strip() for name, place in columns.items() if place < len(row)}
+        | ({"beyond": ""} if len(row) > len(headings) else {})
+        for at, row in filled.items()
+    }
+    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading.strip()]
+
+
+def _text(path: Path) -> str:
+    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
+        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
+    try:
+        return read_text(path)
+    except BadInput as error:
+        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
+            return path.read_bytes().decode("cp1252", "replace")
+        raise
+
+
+def _columns(headings: list[str], path: Path) -> dict[str, int]:
+    known = {word: name for name, words in WORDS["columns"].items() for word in words}
+    plain = [" ".join(re.findall(r"[^\W_]+", fold(heading))) for heading in headings]
+    names = [known.get(words) for words in plain]
+    short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
+    if names.count("email") == 2 and len(short) == 1 and "from" not in names:
+        names[short[0]] = "from"  # beside a column of texts, Email has the address
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice or "email" not in names:
+        what = f"has the column {twice} twice" if twice else "has no column email, with what the customer writes"
+        raise BadInput(f"{path} {what}: rename its columns, which are {', '.join(headings)[:300] or 'empty'}")
+    return {name: at for at, name in enumerate(names) if name}
+
+
+def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
+    """Return the tickets, and a sentence with the mend for each row that cannot be used."""
+    made, wrong = dict[str, Ticket](), list[str]()
+    for number, cells in rows.items():
+        try:
+            _refuse({"it has more cells than there are headings: put texts with commas in quotes": "beyond" in cells})
+            ticket = _ticket({name: "" if fold(t) in WORDS["nothing"] else t for name, t in cells.items()}, number)
+            _refuse({"its id occurs twice: give it another one": ticket.id in made})
+            made[ticket.id] = ticket
+        except BadInput as error:
+            wrong.append(f"row {number}: {error}")
+    return list(made.values()), wrong
+
+
+def _ticket(cells: Cells, number: int) -> Ticket:
+    get = {**dict.fromkeys(WORDS["columns"], ""), **cells}
+    tool = named = _name(get["tool"])
+    given, over, refuse = _pairs(get["arguments"], "arguments"), _meant(get["handover"]), _meant(get["refuse"])
+    if tool in WORDS["handover_tools"]:
+        tool, over, given = "", over or str(given.get("queue", ANY_QUEUE)), {}
+    elif tool in WORDS["refusal_tools"]:
+        tool, refuse, given = "", refuse or ANY_QUEUE, {}
+    says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
+    queue = _name(over)
+    braces = "".join(text for name, text in get.items() if name not in ("email", "subject"))
+    _refuse(
+        {
+            "the email is empty: write what the customer writes": not get["email"],
+            "the email is an address: call that column from": bool(re.fullmatch(r"\S+@\S+", get["email"])),
+            "it has double braces, which would be filled in: remove them": bool(re.search("{[{%#]", braces)),
+            "tickets is no number: write how many tickets are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
+            "the tool is no name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
+            f"the tool {tool} belongs to every desk: write what should happen otherwise": tool in WORDS["own_tools"],
+            "the queue is no name: write it in plain letters": bool(over and not re.match(NAME, queue)),
+            "it has arguments and no tool: name the tool": bool(given and not tool),
+            "it names a tool and a handover: keep what should happen": bool(tool and over and not refuse),
+            "it does not say what should happen: fill in tool, handover, refuse or must_say": not (
+                tool or over or refuse or says
+            ),
+        }
+    )
+    name, sender = parseaddr(get["from"])
+    made = _name(get["id"]) or str(number)
+    return Ticket(
+        id=made if re.match(NAME, made) else f"ticket_{made}",
+        **{column: get[column] for column in ("email", "subject")},
+        name=get["name"] or name,
+        sender=sender if "@" in sender else "",
+        tool=tool,
+        arguments=given,
+        handover=queue,
+        refuse=refuse,
+        must_say=says,
+        knows=_pairs(get["knows"], "knows"),
+        weight=int(get["tickets"] or 1),
+    )
+
+
+def _refuse(problems: dict[str, bool]) -> None:
+    for sentence, found in problems.items():
+        if found:
+            raise BadInput(sentence)
+
+
+def _name(text: str) -> str:
+    made = "_".join(re.findall("[a-z0-9]+", fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))))[:48]
+    return f"{made}_" if keyword.iskeyword(made) else made
+
+
+def _meant(text: str) -> str:
+    means = yes_or_no(text)
+    return ANY_QUEUE if means else "" if means is False else text
+
+
+def _pairs(text: str, column: str) -> dict[str, str | int]:
+    text = text.translate(QUOTES).strip()
+    try:
+        pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
+    except orjson.JSONDecodeError:
+        raise BadInput(f"{column} begins like JSON but is not valid: write it {HOW}") from None
+    for part in re.split(r"[;\n]|,\s*(?=[\w -]+=)", "" if pairs or text == "{}" else text):
+        pairs += [(*map(str.strip, re.split("[=:]", part, maxsplit=1)), "")[:2]] if part.strip() else []
+    found: dict[str, str | int] = {}
+    for key, value in pairs:
+        name, plain = _name(key), "yes" if value is True else "no" if value is False else str(value)
+        if not re.match(NAME, name) or name in (KEY, *found) or value in ("", None) or isinstance(value, dict | list):
+            raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {HOW}")
+        found[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
+    return found
+
+
+def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], int, int]:
+    """Return rows without personal data, the number of replacements and of places in doubt.
+
+    The same value gets the same replacement in all rows. Ids, tools and queues stay.
+    """
+    scrubber, made, replaced, left = offer("package", "Scrubber")(keep), {}, 0, 0
+    for number, cells in rows.items():
+        own = {name: text for name, text in cells.items() if name not in ("id", "tool", "handover", "tickets")}
+        name, address = parseaddr(cells.get("from", ""))
+        done = scrubber.texts([*own.values()], {"name": cells.get("name", "") or name, "email": address})
+        made[number] = cells | dict(zip(own, done.chat, strict=True))
+        replaced, left = replaced + sum(done.counts.values()), left + len(done.left)
+    return made, replaced, left

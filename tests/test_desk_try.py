@@ -1,0 +1,190 @@
+"""Ten tickets in a spreadsheet become a matrix of models and tickets, without a line of YAML."""
+
+import re
+
+import pytest
+import yaml
+from browser import open_browser, open_page
+from run_server import RunServer
+from servers import completion
+
+from benchmark_lib import load_cases, load_store
+from benchmark_lib.cli import main
+from benchmark_lib.project import DATA
+
+EXAMPLE, POLICY = (str(DATA / "desks" / name) for name in ("tickets_example.csv", "policy_example.md"))
+MADE_UP = ("--policy", POLICY, "--keep-personal-data", "--trials", "1")
+CHECKS = """
+def thanks(record):
+    said = [m.text for m in record.messages if m.side == "agent"]
+    return "Thank" in said[-1] if len(said) > 1 else None
+
+def broken(record):
+    return record.messages[99]
+"""
+
+
+class Eager(RunServer):
+    """A model that opens a return whatever the customer wants."""
+
+    def reply_to(self, request, number):
+        key = re.search(r"R-\d+", request["messages"][1]["content"])[0]
+        if request["messages"][-1]["role"] == "tool":
+            return completion("Your return is open. Thank you!", [], request)
+        return completion(
+            None, [("start_return", {"request": key, "order": "FL-2041", "reason": "wrong_item"})], request
+        )
+
+
+@pytest.fixture
+def tickets(tmp_path, monkeypatch):
+    """Write a CSV file from lines and return what `desk try` says of it: exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_checks.py").write_text(CHECKS)
+
+    def tried(*lines, capsys, options=("--dry-run",), encoding="utf-8", policy="Send parcels again if they are lost."):
+        (tmp_path / "mine.csv").write_bytes("\r\n".join(lines).encode(encoding))
+        (tmp_path / "policy.md").write_text(policy)
+        code = main(["desk", "try", "mine.csv", "--policy", "policy.md", *options])
+        return code, *capsys.readouterr()
+
+    return tried
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The shipped example, played by the oracle and by a model that gives in."""
+    out = tmp_path_factory.mktemp("try") / "tea"
+    with Eager() as server:
+        words = ["--model", "scripted:oracle", "--model", "eager", "--base-url", server.base_url, "--out", str(out)]
+        assert main(["desk", "try", EXAMPLE, *MADE_UP, *words]) == 0
+        yield out, words, server
+
+
+def test_the_matrix_says_for_each_model_and_ticket_how_often_it_was_right_and_what_went_wrong(example, capsys):
+    out, words, server = example
+    before = server.count
+    assert main(["desk", "try", EXAMPLE, *MADE_UP, *words]) == 0
+    said = capsys.readouterr().out
+    assert server.count == before and "as it is there" in said  # a second call plays nothing again
+    lines = {line.split(":")[0]: " ".join(line.split()) for line in said.splitlines()}
+    assert "Thin cases: one ticket each, no shop behind it" in said
+    assert re.search(r"scripted:oracle +10 of 10, 100% +100%", said)
+    assert lines["wrong_tea"].endswith("start_return 1 of 1 1 of 1")
+    assert lines["changed_mind"].endswith("1 of 1 0 of 1, wrong act")
+    assert lines["too_late"].endswith("refuse 1 of 1 0 of 1, forbidden act")
+    assert lines["rash"].endswith("hand over to safety 1 of 1 0 of 1, not handed over")
+
+
+def test_a_cell_of_the_page_opens_its_conversations_and_nothing_is_of_northline(example):
+    page_file = example[0].with_name("tea-results") / "site" / "tickets.html"
+    assert "northline" not in page_file.read_text().lower()
+    with open_browser() as browser, open_page(browser) as (page, seen):
+        page.goto(page_file.as_uri())
+        page.click("tr:has-text('too_late') a.n >> nth=1")
+        page.wait_for_selector("#talk-place a")
+        assert page.url.endswith("transcripts.html#entry=eager%20case_id=too_late")
+        listed = page.inner_text("main")
+        assert listed.count("trial 1") == listed.count("Return of a gift") == 1 and not seen.errors
+
+
+def test_a_thin_case_allows_what_its_row_names_and_nothing_else(example):
+    cases = {case.id: case for case in load_cases(load_store(example[0]))}
+    ends = {name: [(o.name, o.handover) for o in case.outcomes] for name, case in cases.items()}
+    assert ends["wrong_tea"] == [("start_return", False)]
+    assert ends["too_late"] == [("declined", False)] and cases["too_late"].forbidden[0].tool == "start_return"
+    assert cases["discount"].forbidden[0].tool == "*"  # no tool is named, so every change is wrong
+    assert ends["rash"] == [("handed over", True)] and cases["rash"].queues == ["safety"]
+    desk = yaml.safe_load((example[0] / "desk.yaml").read_text())
+    assert desk["acts"]["start_return"]["arguments"]["reason"]["choices"] == ["wrong_item", "changed_mind"]
+    assert desk["acts"]["pause_subscription"]["arguments"]["months"]["number"]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "encoding"), [(";", "utf-8-sig"), ("\t", "utf-16"), (",", "cp1252")], ids=["excel", "unicode", "old"]
+)
+def test_spreadsheets_are_read_as_programs_save_them(tickets, capsys, delimiter, encoding):
+    heads = ["Ticket No.", "E-Mail", "Message", "Expected Tool", "Arguments", "Must Say", "Escalate", "Priority"]
+    rows = [
+        ["A1", "Zoë <zoe@x.org>", '"Hello,\r\n""it"" is lost"', "Resend Parcel", '"{""order"": 7}"', "", "", "low"],
+        ["", "", '"Help, Zoë"', "", "", "", "yes", ""],
+        ["", "", "When?", "", "", '"3 days|free"', "", ""],
+    ]
+    lines, options = map(delimiter.join, [heads, *rows]), ("--dry-run", "--keep-personal-data")
+    code, _, err = tickets(*lines, capsys=capsys, encoding=encoding, options=options)
+    assert code == 0 and "columns that are not used: Priority" in err
+    cases = load_cases(load_store("desks/mine"))
+    assert [(c.id, c.bucket) for c in cases] == [
+        ("a1", "resolvable"), ("ticket_4", "resolvable"), ("ticket_3", "must_escalate"),
+    ]  # fmt: skip
+    assert cases[0].outcomes[0].calls[0].arguments["order"] == 7 and '"it" is lost' in cases[0].email.text
+
+
+def test_all_rows_that_cannot_be_used_are_said_at_once_each_with_its_mend(tickets, capsys):
+    rows = {
+        ",cancel,,": "the email is empty: write what the customer writes",
+        "hi,,,": "it does not say what should happen: fill in tool, handover, refuse or must_say",
+        "hi,cancel,order,": "arguments cannot be used at 'order': write one plain value for each name",
+        "hi,cancel,,billing": "it names a tool and a handover: keep what should happen",
+        "a@b.org,cancel,,": "the email is an address: call that column from",
+        "hi,close_ticket,,": "the tool close_ticket belongs to every desk",
+        "hi,cancel,order={{x}},": "it has double braces, which would be filled in: remove them",
+        "hi, dear desk,cancel,,": "it has more cells than there are headings: put texts with commas in quotes",
+    }
+    code, out, err = tickets("email,tool,arguments,handover", *rows, capsys=capsys)
+    assert code == 2 and not out
+    for number, (said, line) in enumerate(zip(rows.values(), err.splitlines()[:-1], strict=True), 2):
+        assert line.startswith(f"deskbench: row {number}: {said}")
+    assert err.splitlines()[-1].endswith("8 of 8 tickets cannot be used: correct them, nothing was played")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["a,b", "1,2"], "has no column email"),
+        (["email,tool"], "has no tickets"),
+        (["email,message,text", "a,b,c"], "has the column email twice"),
+        (["email,tool", '"never closed,x'], "close all quotes"),
+        (["PK\x03\x04"], "is a workbook"),
+    ],
+)
+def test_what_is_no_table_of_tickets_is_refused_in_one_sentence(tickets, capsys, lines, said):
+    code, _, err = tickets(*lines, capsys=capsys)
+    assert code == 2 and said in err and len(err.splitlines()) == 1
+
+
+def test_personal_data_are_replaced_alike_in_all_cells_and_stay_so(tickets, capsys):
+    lines = (
+        "from,name,email,tool,arguments",
+        '"ingrid.solberg@fjordmail.no","Ingrid Solberg","My order HB-204 is lost. Ingrid Solberg",resend,order=HB-204',
+    )
+    _, out, _ = tickets(*lines, capsys=capsys)
+    assert "personal data replaced: " in out
+    (case,) = load_cases(load_store("desks/mine"))
+    written = case.model_dump_json()
+    assert not re.search("ingrid|solberg|HB-204", written, re.I)
+    assert case.outcomes[0].calls[0].arguments["order"] in case.email.text
+    _, out, _ = tickets(*lines, capsys=capsys)
+    assert "as it is there" in out and load_cases(load_store("desks/mine"))[0].hash == case.hash
+
+
+def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
+    options = ("--dry-run", "--keep-personal-data")
+    assert tickets("email,refuse", "Give me money,yes", capsys=capsys, options=options)[0] == 0
+    changed = ("email,refuse", "Give me more money,yes")
+    assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # nobody edited it
+    (tmp_path / "desks" / "mine" / "policy.yaml").write_text("days: 3\n")
+    code, _, err = tickets("email,refuse", "Money,yes", capsys=capsys, options=options)
+    assert code == 2 and "was edited since: choose another --out" in err
+    assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # the same tickets play what is there
+
+
+def test_checks_of_ones_own_are_columns_with_their_denominators(tickets, capsys):
+    lines, played = ("email,refuse", "Give me money,yes"), ("--keep-personal-data", "--trials", "2")
+    _, out, _ = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:thanks"))
+    assert "check_thanks" in out and "0 of 2, 0%" in out
+    code, _, err = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:broken"))
+    assert code == 2 and "check_broken gave 'IndexError: list index out of range' for ticket ticket_2, trial 1" in err
+    code, _, err = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:nowhere"))
+    assert code == 2 and "cannot be loaded" in err
