@@ -52,9 +52,8 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     try:
         case = Case.model_validate(filled)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; correct the file") from None
+        wrong = [f"field {'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in error.errors()]
+        raise BadInput(f"{where}, {'; '.join(wrong)}; correct the file") from None
     _check_names(case, store, where)
     return case
 
