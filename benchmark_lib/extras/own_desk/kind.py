@@ -16,9 +16,9 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from ...textfiles import read_yaml
+from ...textfiles import read_yaml, render
 from .compiled import compiled, reason_name
-from .desk_file import DeclaredAct, DeskFile, read_desk
+from .desk_file import FILE, DeclaredAct, DeskFile, read_desk
 from .formulas import evaluated, names_of
 
 DECLARED = "declared"
@@ -30,7 +30,7 @@ BASE = Path(__file__).with_name("base")
 
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
-    desk = read_desk(folder)
+    desk = with_numbers(read_desk(folder), folder)
     shows, finds = f"show_{_singular(desk.subject)}", f"find_{desk.subject}"
     owner, key = desk.owner, desk.key
     proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
@@ -70,6 +70,20 @@ def kind_of(folder: Path) -> DeskKind:
             "reader/weights.npz": SHIPPED / "reader" / "weights.npz",
         },
     )
+
+
+def with_numbers(desk: DeskFile, folder: Path) -> DeskFile:
+    """Return a desk whose texts have the numbers of the folder's policy in place of ``{{ policy.NAME }}``."""
+    policy = read_yaml(folder / "policy.yaml") if (folder / "policy.yaml").is_file() else {}
+
+    def filled(value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(inner, f"{where}.{name}") for name, inner in value.items()}
+        if isinstance(value, list):
+            return [filled(inner, where) for inner in value]
+        return render(value, where, policy=policy) if isinstance(value, str) else value
+
+    return DeskFile.model_validate(filled(desk.model_dump(), str(folder / FILE)))
 
 
 def owner_columns(desk: DeskFile) -> tuple[str, str]:
