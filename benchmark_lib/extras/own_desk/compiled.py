@@ -88,7 +88,9 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
 
 
 def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield all that keeps a case from being compiled, each as its field and a complaint with the remedy."""
+    """Yield all that keeps a case from being compiled: a field, and a complaint with the remedy."""
+    if "outcomes" in raw:
+        return
     for name in sorted(map(str, raw.keys() - FIELDS - {"id"})):
         near = get_close_matches(name, FIELDS, 1, 0.6)
         hint = f"did you mean {near[0]}?" if near else "remove it, or write the case out with outcomes"
@@ -117,7 +119,7 @@ def _unknown_to_all(
     """Yield the values that an act or its rules need and that the customer could not give."""
     act = desk.acts[intent.act]
     for name in sorted(values.keys() - act.arguments.keys()):
-        yield f"values.{name}", f"is no value of {intent.act}: name {', '.join(act.arguments) or 'none'}"
+        yield f"values.{name}", f"is no value of {intent.act}, which takes {', '.join(act.arguments) or 'none'}"
     for name, argument in act.arguments.items():
         if name not in values and not argument.optional:
             yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"

@@ -144,11 +144,10 @@ class DeskFile(_Declared):
             for where, name, names in known
             if name not in names
         ]
-        parts = {"tables": self.tables, "acts": self.acts, "intents": self.intents, "questions": self.questions}
         wrong += [
             f"{part}.{name}: is no name: write it in lower case with _, such as start_return"
-            for part, names in parts.items()
-            for name in names
+            for part in ("tables", "acts", "intents", "questions")
+            for name in getattr(self, part)
             if not re.match(NAME, name)
         ]
         wrong += [

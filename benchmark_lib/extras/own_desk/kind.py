@@ -36,7 +36,7 @@ def kind_of(folder: Path) -> DeskKind:
     proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
     return DeskKind(
         name=DECLARED,
-        tables={name: (_file(folder, name, table.file), table.key) for name, table in desk.tables.items()},
+        tables={name: (file_of(folder, name, table.file), table.key) for name, table in desk.tables.items()},
         subject=desk.subject,
         tools=_tools(desk),
         look_up=(shows, key),
@@ -73,7 +73,7 @@ def kind_of(folder: Path) -> DeskKind:
 
 
 def with_numbers(desk: DeskFile, folder: Path) -> DeskFile:
-    """Return a desk whose texts have the numbers of the folder's policy in place of ``{{ policy.NAME }}``."""
+    """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
     policy = read_yaml(folder / "policy.yaml") if (folder / "policy.yaml").is_file() else {}
 
     def filled(value: Any, where: str) -> Any:
@@ -91,7 +91,8 @@ def owner_columns(desk: DeskFile) -> tuple[str, str]:
     return desk.owner.email, desk.owner.name
 
 
-def _file(folder: Path, name: str, file: str) -> str:
+def file_of(folder: Path, name: str, file: str) -> str:
+    """Return the file of a table: the one that it names, or NAME.csv or NAME.jsonl."""
     return file or next((n for n in (f"{name}.csv", f"{name}.jsonl") if (folder / n).is_file()), f"{name}.csv")
 
 
