@@ -87,6 +87,7 @@ def test_the_command_works(command, desk, monkeypatch, capsys):
             "own": "--agent" in words,
             "ruled": "--rules" in words,
             "forecast": "--dry-run" in words,
+            "own_desk": "--store" in words,
             "hard": any(w.startswith("hard") for w in words),
         }
         name = next((kind for kind, holds in kinds.items() if holds), "run")
@@ -111,6 +112,9 @@ ELSEWHERE = {
     "run MODEL --store data/stores/chats-": "test_real_chats.py",
     "run MODEL --store FOLDER --play-on": "test_real_chats.py",
     "--procedures": "test_real_chats.py",
+    "desk ": "test_desk_new.py",
+    "run MODEL --store desks/": "test_desk_new.py",
+    "site --store desks/": "test_desk_new.py",
     "run scripted:": "test_sly_agents.py and test_tau_domains.py",
 }
 """Commands whose model would be a person, or whose runs with one are tested in a file of their own."""
