@@ -187,7 +187,7 @@ def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(de
         ("cases/examples.yaml", b"cases: {a: 1}", "no list of cases"),
         ("cases/examples.yaml", b"cases: [1, {id: [2]}, {id: a, email: {}, knows: 3, values: x, row: {}}]", "case a: email"),
         ("orders.csv", b"", "order_id"),
-        ("orders.csv", b"order_id,email,name\n" + b"x" * 200_000 + b",a,b\n", "orders.csv"),
+        ("orders.csv", b"order_id,email,name\n" + b'"' + b"x" * 200_000, "orders.csv"),
         ("articles/returns.md", b"---\n- 1\n---\n{{ policy.nothing }}", "returns.md"),
         ("articles/returns.md", b"---\nid: A\ntitle: B\ntopics: [c]\n---\n{% for a in policy %}", "returns.md"),
     ],

@@ -82,9 +82,7 @@ class Store:
         except BadInput:
             raise
         except ValueError:
-            raise BadInput(
-                f"{path / 'store.yaml'}: clock {self.info['clock']!r} is not a time: write it as 2026-06-29T10:00"
-            ) from None
+            raise BadInput(f"{path}/store.yaml: clock {self.info['clock']!r}: write 2026-06-29T10:00") from None
         self.policy = frozen(self._with_defaults("policy", self._own_policy()))
         self._check_shapes()
         self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
@@ -101,8 +99,6 @@ class Store:
 
     def _with_defaults(self, part: str, content: Any) -> Any:
         usual = self.kind.usual.get(part)
-        if usual and not isinstance(content or {}, dict):
-            raise BadInput(f"{self.path}: {part} is not of the form `name: value`: write its YAML file so")
         return merged(usual, content or {}) if usual else content
 
     def _check_shapes(self) -> None:
@@ -358,19 +354,15 @@ def _form(value: Any) -> str:
 
 def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
     """Read a table as CSV: whole numbers become numbers in every column but the key; the rest stays text."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    try:
-        lines = [(reader.line_num, line) for line in reader]
-    except csv.Error as error:
-        raise BadInput(f"{path}:{reader.line_num + 1}: {error}: look for a quote that is left open") from None
+    lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
     rows: dict[str, dict[str, Any]] = {}
-    for number, line in lines:
+    for line in lines:
         name = (line.get(key) or "").strip()
         if not name or name in rows or None in line or None in line.values():
             why = (
                 "has another number of fields than the header" if name and name not in rows else f"needs its own {key}"
             )
-            raise BadInput(f"{path}:{number}: a row {why}: correct it there")
+            raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
         rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from ...errors import BadInput
 from ...language.sentences import fold, kept, squash
 from ...project import DATA
 from ...records import ToolCall
@@ -16,11 +18,12 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from ...textfiles import read_yaml, render
+from ...textfiles import LARGEST_FILE, read_yaml, render
 from .compiled import compiled, reason_name
 from .desk_file import FILE, DeclaredAct, DeskFile, read_desk
 from .formulas import evaluated, names_of
 
+csv.field_size_limit(LARGEST_FILE)
 DECLARED = "declared"
 PARTS = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
 """Parts of a shipped phrase file that are not about what is sold."""
@@ -75,6 +78,8 @@ def kind_of(folder: Path) -> DeskKind:
 def with_numbers(desk: DeskFile, folder: Path) -> DeskFile:
     """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
     policy = read_yaml(folder / "policy.yaml") if (folder / "policy.yaml").is_file() else {}
+    if not isinstance(policy or {}, dict):
+        raise BadInput(f"{folder / 'policy.yaml'} is not of the form `name: value`: write its numbers so")
 
     def filled(value: Any, where: str) -> Any:
         if isinstance(value, dict):
