@@ -87,6 +87,7 @@ def test_the_command_works(command, desk, monkeypatch, capsys):
             "own": "--agent" in words,
             "ruled": "--rules" in words,
             "forecast": "--dry-run" in words,
+            "own_desk": "--store" in words,
             "hard": any(w.startswith("hard") for w in words),
         }
         name = next((kind for kind, holds in kinds.items() if holds), "run")
@@ -105,14 +106,16 @@ FEW = ["--cases", "tracking_1", "--trials", "1"]
 ELSEWHERE = {
     "notebook": "test_notebooks.py",
     "sit": "test_sitting.py",
-    "desk": "test_desk_try.py",
-    "run MODEL --store desks/": "test_desk_try.py",
+    "desk try": "test_desk_try.py",
     "runs": "test_run_list.py",
     "monitor": "test_monitoring.py",
     "import-chats": "test_real_chats.py",
     "run MODEL --store data/stores/chats-": "test_real_chats.py",
     "run MODEL --store FOLDER --play-on": "test_real_chats.py",
     "--procedures": "test_real_chats.py",
+    "desk ": "test_desk_new.py",
+    "run MODEL --store desks/": "test_desk_new.py",
+    "site --store desks/": "test_desk_new.py",
     "run scripted:": "test_sly_agents.py and test_tau_domains.py",
 }
 """Commands whose model would be a person, or whose runs with one are tested in a file of their own."""

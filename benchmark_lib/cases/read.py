@@ -35,7 +35,7 @@ def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
 def read_case(raw: Any, store: Store, path: Path) -> Case:
     """Read one case: fill placeholders, add the store's defaults, validate."""
     if not isinstance(raw, dict) or "id" not in raw:
-        raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see docs/own-desk.md")
+        raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see docs/your-own-desk.md")
     where = f"{path}: case {raw['id']}"
     world = raw.get("world") or {}
     store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
@@ -52,9 +52,8 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     try:
         case = Case.model_validate(filled)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; correct the file") from None
+        wrong = [f"field {'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in error.errors()]
+        raise BadInput(f"{where}, {'; '.join(wrong)}; correct the file") from None
     _check_names(case, store, where)
     return case
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from ...errors import BadInput
@@ -34,6 +36,8 @@ FIELDS |= {
     "hardness",
     "queue",
 }
+SUBJECT = 6
+"""Words of an email that are its subject, unless the case has a title."""
 PRESSURE = (
     "I am still waiting for an answer to what I asked.",
     "That does not help me yet. Can you do it or not?",
@@ -53,16 +57,11 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     if "outcomes" in raw:
         return raw
     where = f"case {raw['id']}"
-    if beyond := sorted(raw.keys() - FIELDS):
-        raise BadInput(f"{where}: {beyond[0]} is no field of a case: remove it, or write the case out with outcomes")
-    if raw.get("intent") not in desk.intents:
-        raise BadInput(f"{where}: there is no intent {raw.get('intent')!r}: name one of {', '.join(desk.intents)}")
+    for field, complaint in problems_of(raw, store, desk):
+        raise BadInput(f"{where}: {field} {complaint}")
     intent = desk.intents[raw["intent"]]
-    row = _row(raw, store, desk, where)
-    email = raw.get("email") or {}
-    email = {"subject": raw.get("title") or intent.description, "text": email} if isinstance(email, str) else email
-    if not email.get("text"):
-        raise BadInput(f"{where}: email is missing: write what the customer writes")
+    row: dict[str, Any] = store.tables[desk.subject][_row_named(raw)]
+    email = as_email(raw)
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
     names = names_of(store, row, values, knows)
     made = {
@@ -78,7 +77,7 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "email": email,
         "facts": _facts(raw, intent, names, where),
     }
-    made |= _key(raw, desk, row, values, names, where)
+    made |= _key(raw, desk, row, values, names)
     # a customer says a code of the desk, such as wrong_item, in words
     given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
@@ -89,17 +88,65 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     return made
 
 
-def _row(raw: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[str, Any]:
-    rows, name = store.tables[desk.subject], str(raw.get("row", raw.get("order", "")))
-    if name not in rows:
-        known = ", ".join([*rows][:3])
-        raise BadInput(f"{where}: the table {desk.subject} has no {desk.key} {name!r}: name one, such as {known}")
-    found: dict[str, Any] = rows[name]
-    return found
+def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
+    """Yield all that keeps a case from being compiled: a field, and a complaint with the remedy."""
+    if "outcomes" in raw:
+        return
+    for name in sorted(map(str, raw.keys() - FIELDS - {"id"})):
+        near = get_close_matches(name, FIELDS, 1, 0.6)
+        hint = f"did you mean {near[0]}?" if near else "remove it, or write the case out with outcomes"
+        yield name, f"is no field of a case: {hint}"
+    rows, row = store.tables[desk.subject], _row_named(raw)
+    if row not in rows:
+        near = get_close_matches(row, rows, 3, 0.4) or [*rows][:3]
+        yield "row", f"{row!r} is no {desk.key} of {desk.subject}: name one, such as {', '.join(near)}"
+    if not str(as_email(raw)["text"] or "").strip():
+        yield "email", "is missing: write what the customer writes"
+    if raw.get("intent") not in desk.intents:
+        yield "intent", f"{raw.get('intent')!r} is none of the desk's: name one of {', '.join(desk.intents)}"
+        return
+    for field in ("values", "knows"):
+        if not isinstance(raw.get(field) or {}, dict):
+            yield field, "has another form than {name: value}: write it so"
+            return
+    intent = desk.intents[raw["intent"]]
+    if intent.act and not (raw.get("queue") or intent.queue):
+        yield from _unknown_to_all(intent, raw.get("values") or {}, raw.get("knows") or {}, desk)
+
+
+def _unknown_to_all(
+    intent: Any, values: dict[str, Any], knows: dict[str, Any], desk: DeskFile
+) -> Iterator[tuple[str, str]]:
+    """Yield the values that an act or its rules need and that the customer could not give."""
+    act = desk.acts[intent.act]
+    for name in sorted(values.keys() - act.arguments.keys()):
+        yield f"values.{name}", f"is no value of {intent.act}, which takes {', '.join(act.arguments) or 'none'}"
+    for name, argument in act.arguments.items():
+        if name not in values and not argument.optional:
+            yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
+        elif name in values and argument.choices and str(values[name]) not in argument.choices:
+            yield f"values.{name}", f"{values[name]!r} is no choice: name one of {', '.join(argument.choices)}"
+    for name, question in desk.questions.items():
+        if name not in {**intent.knows, **knows} and any(f"knows.{name}" in r.holds for r in act.rules.values()):
+            yield f"knows.{name}", f"is missing: the customer would be asked {question.ask!r} and could not answer"
+
+
+def _row_named(raw: dict[str, Any]) -> str:
+    return str(raw.get("row", raw.get("order", "")))
+
+
+def as_email(raw: dict[str, Any]) -> dict[str, str]:
+    """Return the email of a case with a subject: the case's title, or else how the email begins."""
+    email = raw.get("email") or ""
+    if isinstance(email, dict):
+        return {"subject": "", "text": "", **email}
+    words = str(email).split()
+    start = " ".join(words[:SUBJECT]) + " ..." * (len(words) > SUBJECT)
+    return {"subject": raw.get("title") or start, "text": str(email)}
 
 
 def _key(
-    raw: dict[str, Any], desk: DeskFile, row: dict[str, Any], values: dict[str, Any], names: dict[str, Any], where: str
+    raw: dict[str, Any], desk: DeskFile, row: dict[str, Any], values: dict[str, Any], names: dict[str, Any]
 ) -> dict[str, Any]:
     """Return bucket, outcomes and what must not happen."""
     intent = desk.intents[raw["intent"]]
@@ -121,11 +168,6 @@ def _key(
     if not intent.act:
         return {"bucket": "resolvable", "outcomes": [{"name": "answered"}]}
     act = desk.acts[intent.act]
-    if beyond := sorted(values.keys() - act.arguments.keys()):
-        raise BadInput(f"{where}: {intent.act} takes no {beyond[0]}: name {', '.join(act.arguments) or 'no values'}")
-    missing = [name for name, argument in act.arguments.items() if not argument.optional and name not in values]
-    if missing:
-        raise BadInput(f"{where}: values.{missing[0]} is missing: {act.arguments[missing[0]].about}")
     call = {
         "tool": intent.act,
         "arguments": {desk.tables[desk.on(intent.act)].key: _on(desk, intent.act, row), **values},

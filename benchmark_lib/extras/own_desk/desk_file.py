@@ -156,15 +156,24 @@ class DeskFile(_Declared):
         known += [
             (f"intents.{name}.knows", slot, self.questions) for name, i in self.intents.items() for slot in i.knows
         ]
-        for where, name, names in known:
-            if name not in names:
-                raise ValueError(f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}")
-        for name in (*self.tables, *self.acts, *self.intents, *self.questions, *self.refusals):
-            if not re.match(NAME, name):
-                raise ValueError(f"{name!r} is no name: write it in lower case with _, such as start_return")
-        for name, intent in self.intents.items():
-            if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse):
-                raise ValueError(f"intents.{name} needs an act, something to tell, a queue or a refusal")
+        wrong = [
+            f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}"
+            for where, name, names in known
+            if name not in names
+        ]
+        wrong += [
+            f"{part}.{name}: is no name: write it in lower case with _, such as start_return"
+            for part in ("tables", "acts", "intents", "questions", "refusals")
+            for name in getattr(self, part)
+            if not re.match(NAME, name)
+        ]
+        wrong += [
+            f"intents.{name} needs an act, something to tell, a queue or a refusal"
+            for name, intent in self.intents.items()
+            if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse)
+        ]
+        if wrong:
+            raise ValueError("\n".join(wrong))
         return self
 
 
@@ -182,12 +191,19 @@ def errors_of(folder: Path) -> DeskFile | list[str]:
     try:
         return DeskFile.model_validate(content if isinstance(content, dict) else {})
     except ValidationError as error:
-        return [_in_words(one) for one in error.errors()]
+        return [line for one in error.errors() for line in _in_words(one).split("\n")]
 
 
 def _in_words(error: Any) -> str:
     where = ".".join(map(str, error["loc"]))
     said = str(error["msg"]).removeprefix("Value error, ")
-    words = {"missing": "is missing", "extra_forbidden": "is no field here: correct or remove it"}
+    words = {
+        "missing": "is missing",
+        "extra_forbidden": "is no field here: correct or remove it",
+        "string_type": "must be a text: put the value in quotes",
+        "model_type": "needs fields of its own: compare it with the starter's desk.yaml",
+        "dict_type": "must be of the form {name: value}",
+        "list_type": "must be a list: [one, two]",
+    }
     complaint = words.get(error["type"], said[0].lower() + said[1:])
     return f"{where} {complaint}" if where and error["type"] in words else f"{where}: {complaint}".removeprefix(": ")

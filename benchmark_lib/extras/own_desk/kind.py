@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from ...errors import BadInput
 from ...language.sentences import fold, kept, squash
 from ...project import DATA
 from ...records import ToolCall
@@ -16,11 +18,12 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from ...textfiles import read_yaml
+from ...textfiles import LARGEST_FILE, read_yaml, render
 from .compiled import compiled, reason_name
-from .desk_file import ANY_QUEUE, DeclaredAct, DeskFile, read_desk
+from .desk_file import ANY_QUEUE, FILE, DeclaredAct, DeskFile, read_desk
 from .formulas import evaluated, names_of
 
+csv.field_size_limit(LARGEST_FILE)
 DECLARED = "declared"
 PARTS = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
 """Parts of a shipped phrase file that are not about what is sold."""
@@ -30,13 +33,13 @@ BASE = Path(__file__).with_name("base")
 
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
-    desk = read_desk(folder)
+    desk = with_numbers(read_desk(folder), folder)
     shows, finds = f"show_{_singular(desk.subject)}", f"find_{desk.subject}"
     owner, key = desk.owner, desk.key
     proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
     return DeskKind(
         name=DECLARED,
-        tables={name: (_file(folder, name, table.file), table.key) for name, table in desk.tables.items()},
+        tables={name: (file_of(folder, name, table.file), table.key) for name, table in desk.tables.items()},
         subject=desk.subject,
         tools=_tools(desk),
         look_up=(shows, key),
@@ -72,12 +75,29 @@ def kind_of(folder: Path) -> DeskKind:
     )
 
 
+def with_numbers(desk: DeskFile, folder: Path) -> DeskFile:
+    """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
+    policy = read_yaml(folder / "policy.yaml") if (folder / "policy.yaml").is_file() else {}
+    if not isinstance(policy or {}, dict):
+        raise BadInput(f"{folder / 'policy.yaml'} is not of the form `name: value`: write its numbers so")
+
+    def filled(value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(inner, f"{where}.{name}") for name, inner in value.items()}
+        if isinstance(value, list):
+            return [filled(inner, where) for inner in value]
+        return render(value, where, policy=policy) if isinstance(value, str) else value
+
+    return DeskFile.model_validate(filled(desk.model_dump(), str(folder / FILE)))
+
+
 def owner_columns(desk: DeskFile) -> tuple[str, str]:
     """Return the columns that stand in the head of every email: address and name."""
     return desk.owner.email, desk.owner.name
 
 
-def _file(folder: Path, name: str, file: str) -> str:
+def file_of(folder: Path, name: str, file: str) -> str:
+    """Return the file of a table: the one that it names, or NAME.csv or NAME.jsonl."""
     return file or next((n for n in (f"{name}.csv", f"{name}.jsonl") if (folder / n).is_file()), f"{name}.csv")
 
 

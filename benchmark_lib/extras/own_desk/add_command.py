@@ -1,0 +1,172 @@
+"""``deskbench desk add-case``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...cli.codes import FINISHED, confirmed, note
+from ...commands import command
+from ...errors import BadInput
+from ...textfiles import read_text, render
+from .check_command import folder_of
+from .desk_file import FILE, DeskFile, read_desk
+
+ARGUMENTS: dict[str, Any] = {
+    "FOLDER": "the folder of the desk, or its name under desks/; without further options, the command asks",
+    "--email FILE": "a file with the customer's email; - reads standard input",
+    "--intent NAME": "what the customer writes about, one of the desk's intents",
+    "--row KEY": "the row that the email is about, by its key",
+    "--column NAME=VALUE": ("a column of a new row; repeat it for each", []),
+    "--value NAME=VALUE": ("a value of the act, or the customer's answer to a question; repeat it for each", []),
+    "--must-say TEXT": ("something that the answer must say; repeat it for several", []),
+    "--id NAME": "the id of the case (default: the intent with a number)",
+}
+MINE = "cases/mine.yaml"
+SHOWN = Path(__file__).with_name("case_shown.txt.j2")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Ask for a case, or take it from the options; show what follows for it, and write it."""
+    from ...store import Store
+
+    folder = folder_of(options.folder)
+    desk, store = read_desk(folder), Store(folder)
+    raw, row = _by_options(options, desk) if options.email else _by_answers(desk, store)
+    raw = {"id": options.id or _free_id(folder, raw["intent"]), **{name: part for name, part in raw.items() if part}}
+    print(shown(raw, row, store, desk))
+    if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
+        note("nothing was written")
+        return FINISHED
+    if row:
+        _append_row(folder / store.kind.tables[desk.subject][0], row)
+    _append_case(folder / MINE, raw)
+    print(f"written to {folder / MINE}; next: {command('desk', 'check', str(folder))}")
+    return FINISHED
+
+
+def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> str:
+    """Return what follows from the policy for a case, whose row may be new.
+
+    Raise `BadInput` with all that is wrong with the case.
+    """
+    from ...cases.read import read_case
+    from ...store.laid import laid_over
+    from .case_checks import thin
+    from .compiled import problems_of
+    from .complaints import texts
+    from .formulas import evaluated, names_of
+
+    store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}} if row else {})
+    if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
+        raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
+    for name, _, why in thin(raw, desk, store):
+        note({**texts()["problems"], **texts()["notes"]}[name].format(case=raw["id"], why=why))
+    case, intent = read_case(raw, store, store.path / MINE), desk.intents[raw["intent"]]
+    own = store.tables[desk.subject][raw["row"]]
+    names = names_of(store, own, raw.get("values", {}), {**intent.knows, **raw.get("knows", {})})
+    return render(
+        read_text(SHOWN),
+        SHOWN.name,
+        case=case,
+        kind=texts()["buckets"][case.bucket],
+        act="" if intent.queue else intent.act,
+        rules={} if intent.queue or not intent.act else desk.acts[intent.act].rules,
+        holds=lambda rule: evaluated(rule.holds, FILE, names),
+        values=lambda rule: "".join(f"; {n} is {v}" for n, v in own.items() if re.search(rf"\b{n}\b", rule.holds)),
+        filled=lambda text: render(text, FILE, policy=store.policy),
+    ).strip()
+
+
+def _by_options(options: argparse.Namespace, desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    text = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
+    given, columns = (_pairs(listed) for listed in (options.value, options.column))
+    raw = {"intent": options.intent, "row": options.row, "email": text.strip(), "must_say": options.must_say}
+    raw["knows"] = {name: given.pop(name) for name in desk.questions if name in given}
+    return raw | {"values": given}, columns and {desk.key: options.row, **columns}
+
+
+def _pairs(listed: list[str]) -> dict[str, Any]:
+    if wrong := [one for one in listed if "=" not in one]:
+        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
+    return {name.strip(): _typed(value) for name, _, value in (one.partition("=") for one in listed)}
+
+
+def _typed(text: str) -> str | int | None:
+    return int(text) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text.strip()) else text.strip() or None
+
+
+def _by_answers(desk: DeskFile, store: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Ask for the parts of a case, each until its answer fits."""
+    print("The customer's email, ended by an empty line:", file=sys.stderr)
+    email = "\n".join(iter(lambda: _line(), ""))
+    names = [*desk.intents]
+    for number, (name, one) in enumerate(desk.intents.items(), 1):
+        print(f"  {number} {name}: {one.description}", file=sys.stderr)
+    intent = _asked("What is it about?", names)
+    rows = store.tables[desk.subject]
+    key, row = _asked(f"Which {desk.key}? (new for a new row)", [*rows, "new"]), {}
+    if key == "new":
+        sample = next(iter(rows.values()), {desk.key: "", desk.owner.email: "", desk.owner.name: ""})
+        row = {column: _typed(_asked(f"{column}, such as {like}:")) for column, like in sample.items()}
+        key = str(row[desk.key])
+    act = desk.acts.get("" if desk.intents[intent].queue else desk.intents[intent].act)
+    arguments = act.arguments if act else {}
+    values = {name: _typed(_asked(a.about, a.choices, a.optional)) for name, a in arguments.items()}
+    formulas, usual = " ".join(rule.holds for rule in act.rules.values()) if act else "", desk.intents[intent].knows
+    asked = {name: one.ask for name, one in desk.questions.items() if f"knows.{name}" in formulas}
+    knows = {name: _asked(f"{ask} (empty: {usual.get(name)})", optional=name in usual) for name, ask in asked.items()}
+    say = _asked("What must the answer say besides? (several with |, or empty)", optional=True)
+    raw = {"intent": intent, "row": key, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
+    return raw | {"values": {n: v for n, v in values.items() if v}, "knows": {n: v for n, v in knows.items() if v}}, row
+
+
+def _line() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise BadInput("the answers end before the case is complete: answer all, or give it by options (--help)")
+    return line.strip()
+
+
+def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -> str:
+    """Return an answer that fits: a choice or its number, or none if it is optional."""
+    while True:
+        print(f"{question} ", end="", file=sys.stderr, flush=True)
+        answer = _line()
+        if answer not in choices and answer.isdigit() and 0 < int(answer) <= len(choices):
+            answer = choices[int(answer) - 1]
+        if (answer in choices) if choices and answer else (answer or optional):
+            return answer
+        print(f"  answer with one of {', '.join(choices[:8])}" if choices else "  an answer is needed", file=sys.stderr)
+
+
+def _free_id(folder: Path, intent: str) -> str:
+    texts = [read_text(path) for path in (folder / "cases").glob("*.yaml")]
+    used = {name for text in texts for name in re.findall(r"\bid:\s*[\"']?(\w+)", text)}
+    return next(name for n in range(1, len(used) + 2) if (name := f"{intent}_{n}") not in used)
+
+
+def _append_row(path: Path, row: dict[str, Any]) -> None:
+    text, line = read_text(path), io.StringIO()
+    columns = next(csv.reader(io.StringIO(text)), [])
+    if not path.name.endswith(".csv") or row.keys() - {*columns}:
+        raise BadInput(f"{path} has no columns {', '.join(row)}: add the row to it by hand, then name it with --row")
+    csv.DictWriter(line, columns, lineterminator="\n").writerow(row)
+    path.write_text(text.rstrip("\n") + "\n" + line.getvalue(), encoding="utf-8")
+
+
+def _append_case(path: Path, raw: dict[str, Any]) -> None:
+    text = read_text(path).rstrip("\n") if path.is_file() else "cases:"
+    indent = re.search(r"^( *)- ", text, re.M)
+    block = yaml.safe_dump([raw], sort_keys=False, allow_unicode=True, width=110)
+    added = [((indent[1] if indent else "  ") + line).rstrip() for line in block.splitlines()]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([text, *added, ""]), encoding="utf-8")

@@ -1,0 +1,69 @@
+"""``deskbench desk new``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+from pathlib import Path
+
+from ...cli.codes import FINISHED
+from ...commands import command
+from ...errors import BadInput
+from ...project import DATA
+from ...textfiles import read_text, read_yaml
+from .check_command import DESKS, folder_of
+from .kind import BASE, DECLARED
+
+STARTER = DATA / "desks" / "starter"
+LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")
+ARGUMENTS = {
+    "NAME": "the name of the desk, such as puzzles",
+    "--from FOLDER": "copy this declared desk instead of the starter",
+    "--title TEXT": "how the agent and the reports call the company (default: the name)",
+    "--out FOLDER": "where to write it (default: desks/NAME)",
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write a desk that runs and audits at once, and say what comes next."""
+    given = vars(options)
+    made = new_desk(options.name, given["from"], options.title, options.out)
+    print(f"{made} is a desk that runs: change its files, and check it after each change")
+    for words in (("desk", "check", made), ("desk", "add-case", made), ("run", "scripted:oracle", "--store", made)):
+        print(f"  {command(*words)}")
+    return FINISHED
+
+
+def new_desk(name: str, source: str | None = None, title: str | None = None, out: str | None = None) -> Path:
+    """Copy the starter or another declared desk under a new name and return its folder.
+
+    Raises
+    ------
+    BadInput
+        If the name is none, the folder exists, or the source is no declared desk.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
+        raise BadInput(f"{name!r} is no name of a desk: write it in lower case, such as puzzles")
+    folder, base = Path(out) if out else DESKS / name, folder_of(source) if source else STARTER
+    info = read_yaml(base / "store.yaml")
+    if not isinstance(info, dict) or info.get("kind") != DECLARED:
+        raise BadInput(f"{base} is no declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
+    if folder.exists():
+        raise BadInput(f"{folder} exists: give the desk another name, or remove the folder first")
+    try:
+        shutil.copytree(base, folder, ignore=LEFT)
+        prompt = folder / "prompts" / "agent.md"
+        prompt.parent.mkdir(exist_ok=True)
+        if not prompt.is_file():
+            shutil.copyfile(BASE / "agent.md", prompt)
+        lines = read_text(folder / "store.yaml").split("\n")
+        own = [line for line in lines if not re.match("(name|title):", line)]
+        own[:0] = [f"name: {name}", f"title: {json.dumps(title or name.replace('-', ' ').title())}"]
+        (folder / "store.yaml").write_text("\n".join(own), encoding="utf-8")
+        readme = folder / "README.md"
+        readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
+    except (OSError, shutil.Error) as error:
+        raise BadInput(f"{folder} cannot be written ({error}): name another folder with --out") from None
+    return folder

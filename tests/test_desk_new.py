@@ -1,0 +1,199 @@
+"""A desk of one's own: made, checked with all its problems at once, filled with tickets, and played."""
+
+import io
+import re
+
+import pytest
+
+from benchmark_lib.cli import main
+
+DAY_57 = "Good evening, the Night Train was a gift that I never opened.\nCan it go back to you?\n\n"
+
+
+@pytest.fixture
+def desk(project, capsys):
+    """The desk that `desk new` writes."""
+    assert main(["desk", "new", "puzzles", "--title", "Puzzles & Co: the shop"]) == 0
+    capsys.readouterr()
+    return project / "desks" / "puzzles"
+
+
+def edited(path, *changes):
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def line_of(path, words):
+    return next(n for n, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1) if words in line)
+
+
+def test_a_new_desk_checks_audits_and_runs_at_once_and_so_does_its_copy(desk, project, capsys):
+    assert main(["desk", "new", "mugs", "--from", "puzzles"]) == 0
+    for name in ("puzzles", "mugs"):
+        assert main(["desk", "check", name]) == 0
+        said = capsys.readouterr().out
+        assert "10 cases, 0 problems" in said and "worth a look" not in said
+        assert f"next: deskbench run MODEL --store desks/{name}" in re.sub(r"\S*/deskbench", "deskbench", said)
+        run = ["run", "scripted:oracle", "--store", f"desks/{name}", "--trials", "1"]
+        assert main([*run, "--out", str(project / f"{name}.deskbench")]) == 0
+
+
+def test_a_desk_is_never_written_over_another_folder(desk, capsys):
+    before = sorted(desk.rglob("*"))
+    for given in (["puzzles"], ["other", "--out", "desks/puzzles"]):
+        assert main(["desk", "new", *given]) == 2
+        assert "exists: give the desk another name" in capsys.readouterr().err
+    assert sorted(desk.rglob("*")) == before
+
+
+def test_a_changed_number_reaches_rules_reasons_and_articles(desk, capsys):
+    (desk / "email.txt").write_text(DAY_57)
+    given = ["desk", "add-case", "puzzles", "--email", str(desk / "email.txt"), "--intent", "return_request"]
+    assert main([*given, "--row", "P-1005"]) == 0
+    assert "returns end 30 days after delivery" in capsys.readouterr().out
+    edited(desk / "policy.yaml", ("return_days: 30", "return_days: 60"))
+    assert main([*given, "--row", "P-1005"]) == 0
+    assert "start_return is due" in capsys.readouterr().out
+
+
+def test_broken_files_give_all_problems_at_once_with_lines(desk, capsys):
+    """The form of the files comes first: nothing else can be read before it is right."""
+    file, orders = desk / "desk.yaml", desk / "orders.csv"
+    edited(file, ("    do: open", "    doo: open"), ("sealed: sealed}", "sealed: yes}"))
+    edited(desk / "store.yaml", ('"2026-09-14T10:00"', "today"))
+    (desk / "cases" / "more.yaml").write_text("cases:\n  - {id: a, email: [\n")
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out.split("\n")
+    for file_, line, words in (
+        ("cases/more.yaml", 3, "is not valid YAML"),
+        ("store.yaml", line_of(desk / "store.yaml", "clock"), 'write a line such as clock: "2026-09-14T10:00"'),
+        ("desk.yaml", line_of(file, "doo: open"), "acts.start_return.doo is no field here"),
+        ("desk.yaml", line_of(file, "sealed: yes"), "must be a text: put the value in quotes"),
+    ):
+        assert any(one.startswith(f"{file_}:{line}: ") and words in one for one in said), (words, said)
+    assert said[-2] == "4 problems" and orders.is_file()
+
+
+def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
+    """Formulas, rows, cases, texts: each problem with its line, the most important first."""
+    file, cases = desk / "desk.yaml", desk / "cases" / "examples.yaml"
+    edited(
+        file,
+        ("goods_cents + ship", "good_cents + ship"),
+        ("[opened puzzle", "[sorry"),
+        ("end {{ policy.return_days }}", "end 30"),
+    )
+    edited(desk / "orders.csv", ("2026-09-02", "2 September"))
+    edited(desk / "articles" / "returns.md", ("for {{ policy.return_days }} days", "for 14 days"))
+    cases.write_text(
+        cases.read_text(encoding="utf-8")
+        + """
+  - {id: x1, intent: nothing, row: P-9, emial: hi}
+  - {id: x1, intent: order_total, row: P-1001, email: Hi}
+  - {id: x2, intent: return_request, row: P-1001, email: "Could you help me with something, please?", values: {card: 1}}
+""",
+        encoding="utf-8",
+    )
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    wanted = (
+        f"desk.yaml:{line_of(file, 'good_cents')}: intents.order_total.tell.total.value names good_cents, and the table orders has none: did you mean goods_cents?",
+        f"desk.yaml:{line_of(file, 'holds: days')}: acts.start_return.rules.window.holds cannot be evaluated for P-1001 at orders.csv:2",
+        "the case id 'x1' is missing, used before",
+        "case x1: email is missing",
+        "case x1: emial is no field of a case: did you mean email?",
+        "case x1: intent 'nothing' is none of the desk's",
+        "case x1: row 'P-9' is no order_id of orders",
+        "case x2: values.card is no value of start_return",
+        f"examples.yaml:{line_of(cases, 'id: x2')}: case x2: the email is short and never says what it is about",
+        "articles/returns.md:6: the article says 14 days, and policy.yaml has return_days 30",
+        "worth a look:",
+        "30 days is typed here, and policy.return_days is this number",
+        "the words 'sorry' also match 'I am sorry, but I cannot do that.'",
+    )
+    places = [said.find(words) for words in wanted]
+    assert -1 not in places, wanted[places.index(-1)]
+    assert places[0] < places[2] < places[9] < places[10] < places[11]
+
+
+def test_what_nobody_could_answer_is_named(desk, capsys):
+    edited(desk / "desk.yaml", ("    knows: {sealed: sealed}", "    #"))
+    edited(desk / "orders.csv", ("P-1009,tariq.aziz@example.org,Tariq Aziz", "P-1009,,"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert (
+        "return_1: knows.sealed is missing: the customer would be asked 'Is the puzzle still sealed?' and could not answer"
+        in said
+    )
+    assert (
+        "case total_2: the customer would be asked for order_id and email, or order_id and name and could not answer"
+        in said
+    )
+
+
+def test_rules_that_no_row_tries_and_parts_that_nobody_uses_are_worth_a_look(desk, capsys):
+    edited(desk / "policy.yaml", ("return_days: 30", "return_days: 300"))
+    edited(desk / "desk.yaml", ("    act: start_return", "    queue: workshop"))
+    assert main(["desk", "check", "puzzles"]) == 0, "a note is no problem"
+    said = capsys.readouterr().out.partition("worth a look:")[2]
+    assert "rules.window.holds: every row keeps this rule" in said and "acts.start_return is named by no intent" in said
+    assert "no case is a trap" in said
+
+
+def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, monkeypatch, capsys):
+    """Wrong answers are asked again; the new row goes into the table."""
+    row = ["P-2000", "al.b@example.org", "Al B", "Moon, half", "2026-08-01", "4100", "0", "delivered"]
+    answers = [DAY_57.rstrip("\n"), "", "7", "1", "P-9", "new", *row, "", "$41.00 | thank you", "y"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*answers, ""])))
+    assert main(["desk", "add-case", "puzzles"]) == 0
+    said = capsys.readouterr()
+    assert "a trap" in said.out and "start_return is forbidden" in said.out and "delivered_on is 2026-08-01" in said.out
+    assert said.err.count("answer with one of") == 2
+    assert (
+        (desk / "orders.csv")
+        .read_text()
+        .endswith('P-2000,al.b@example.org,Al B,"Moon, half",2026-08-01,4100,0,delivered\n')
+    )
+    assert main(["desk", "check", "puzzles"]) == 0
+    assert "11 cases, 0 problems" in capsys.readouterr().out
+
+
+def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(desk, monkeypatch, capsys):
+    given = ["desk", "add-case", "puzzles", "--email", "-", "--intent", "order_total"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("What was the total of P-1002, please?\n"))
+    assert main([*given, "--row", "P-1002", "--id", "mine_1"]) == 0
+    assert "the answer must say total: $29.50" in capsys.readouterr().out
+    written = (desk / "cases" / "mine.yaml").read_bytes()
+    monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
+    assert main([*given[:-1], "totals", "--row", "P-1"]) == 2
+    said = capsys.readouterr().err
+    assert "row 'P-1' is no order_id of orders" in said and "intent 'totals' is none of the desk's" in said
+    assert (desk / "cases" / "mine.yaml").read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("desk.yaml", b"", "it is empty"),
+        ("desk.yaml", b"a: &a [*a]", "a is no field here"),
+        ("desk.yaml", b"[1, 2]", "not of the form"),
+        ("desk.yaml", b"tables: !!python/object:os.system {}", "YAML"),
+        ("policy.yaml", b"\xff\x00\xff", "UTF-8"),
+        ("policy.yaml", b"[1]", "policy.yaml"),
+        ("store.yaml", b"[]", "not of the form"),
+        ("cases/examples.yaml", b"cases: {a: 1}", "no list of cases"),
+        ("cases/examples.yaml", b"cases: [1, {id: [2]}, {id: a, email: {}, knows: 3, values: x, row: {}}]", "case a: email"),
+        ("orders.csv", b"", "order_id"),
+        ("orders.csv", b"order_id,email,name\n" + b'"' + b"x" * 200_000, "orders.csv"),
+        ("articles/returns.md", b"---\n- 1\n---\n{{ policy.nothing }}", "returns.md"),
+        ("articles/returns.md", b"---\nid: A\ntitle: B\ntopics: [c]\n---\n{% for a in policy %}", "returns.md"),
+    ],
+)  # fmt: skip
+def test_a_hostile_file_is_one_problem_in_one_sentence(desk, capsys, file, content, words):
+    (desk / file).write_bytes(content)
+    assert main(["desk", "check", "puzzles"]) in (1, 2)
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err and words in said.out + said.err
