@@ -79,6 +79,8 @@ class Store:
             self.now = datetime.fromisoformat(str(self.info["clock"]))
         except (KeyError, TypeError) as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/own-desk.md") from None
+        except BadInput:
+            raise
         except ValueError:
             raise BadInput(
                 f"{path / 'store.yaml'}: clock {self.info['clock']!r} is not a time: write it as 2026-06-29T10:00"
