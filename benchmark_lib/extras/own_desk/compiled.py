@@ -6,36 +6,19 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
+from ...cases import Case, Fact
+from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import squash
-from .desk_file import ANY_QUEUE, REFUSE, DeskFile
-from .formulas import evaluated, names_of
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredRule, DeclaredTold, DeskFile
+from .formulas import evaluated, joined_in, names_of
 
-FIELDS = {
-    "id",
-    "intent",
-    "row",
-    "order",
-    "email",
-    "values",
-    "knows",
-    "must_say",
-    "persona",
-    "goal",
-    "pressure",
-    "title",
-}
-FIELDS |= {
-    "tone",
-    "language",
-    "world",
-    "sender",
-    "sender_name",
-    "ledger",
-    "pushes_before_accepting",
-    "hardness",
-    "queue",
-}
+OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
+"""Fields of a case that is to be compiled, in addition to those of `Case`.
+
+`row` is the subject's row, and `changes` the row that the act changes, where the subject's does not name it. `tell` is
+as in an intent.
+"""
 SUBJECT = 6
 """Words of an email that are its subject, unless the case has a title."""
 PRESSURE = (
@@ -60,10 +43,12 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     for field, complaint in problems_of(raw, store, desk):
         raise BadInput(f"{where}: {field} {complaint}")
     intent = desk.intents[raw["intent"]]
-    row: dict[str, Any] = store.tables[desk.subject][_row_named(raw)]
+    row: dict[str, Any] = joined_in(store, desk.subject, _row_named(raw), desk) or {}
+    changed = _changed(raw, row, store, desk, where)
     email = as_email(raw)
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
-    names = names_of(store, row, values, knows)
+    sender = {part: raw.get(part) or changed.get(column, "") for part, column in _senders(desk)}
+    names = names_of(store, changed, values, knows, **sender)
     made = {
         "claim": "true",
         "tone": "neutral",
@@ -72,12 +57,12 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "persona": "A customer who writes briefly and plainly.",
         "goal": intent.goal or intent.description,
         "pressure": [*intent.pressure, *PRESSURE][: max(3, len(intent.pressure))],
-        **{name: value for name, value in raw.items() if name not in ("values", "knows", "must_say", "row", "queue")},
+        **{name: value for name, value in raw.items() if name not in OWN},
         "order": row[desk.key],
         "email": email,
-        "facts": _facts(raw, intent, names, where),
+        "facts": {**_facts(raw, intent, names, where), **(raw.get("facts") or {})},
     }
-    made |= _key(raw, desk, row, values, names)
+    made |= _key(raw, desk, changed, values, names)
     # a customer says a code of the desk, such as wrong_item, in words
     given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
@@ -92,8 +77,9 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
     """Yield all that keeps a case from being compiled: a field, and a complaint with the remedy."""
     if "outcomes" in raw:
         return
-    for name in sorted(map(str, raw.keys() - FIELDS - {"id"})):
-        near = get_close_matches(name, FIELDS, 1, 0.6)
+    fields = Case.model_fields.keys() | OWN
+    for name in sorted(map(str, raw.keys() - fields)):
+        near = get_close_matches(name, fields, 1, 0.6)
         hint = f"did you mean {near[0]}?" if near else "remove it, or write the case out with outcomes"
         yield name, f"is no field of a case: {hint}"
     rows, row = store.tables[desk.subject], _row_named(raw)
@@ -145,6 +131,21 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
     return {"subject": raw.get("title") or start, "text": str(email)}
 
 
+def _changed(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[str, Any]:
+    """Return the row that the act changes: the subject's, one that it refers to, or the one named by `changes`."""
+    act = desk.intents[raw["intent"]].act
+    table = desk.on(act) if act else desk.subject
+    key = desk.tables[table].key
+    found = joined_in(store, table, raw.get("changes", row.get(key)), desk)
+    if found is None:
+        raise BadInput(f"{where}: changes is missing: name the {key} that {act} changes, a row of the table {table}")
+    return found
+
+
+def _senders(desk: DeskFile) -> list[tuple[str, str]]:
+    return [("sender", desk.owner.email), ("sender_name", desk.owner.name)]
+
+
 def _key(
     raw: dict[str, Any], desk: DeskFile, row: dict[str, Any], values: dict[str, Any], names: dict[str, Any]
 ) -> dict[str, Any]:
@@ -168,10 +169,8 @@ def _key(
     if not intent.act:
         return {"bucket": "resolvable", "outcomes": [{"name": "answered"}]}
     act = desk.acts[intent.act]
-    call = {
-        "tool": intent.act,
-        "arguments": {desk.tables[desk.on(intent.act)].key: _on(desk, intent.act, row), **values},
-    }
+    key = desk.tables[desk.on(intent.act)].key
+    call = {"tool": intent.act, "arguments": {key: row[key], **values}}
     unmet = [
         name
         for name, rule in act.rules.items()
@@ -191,14 +190,17 @@ def _key(
         "claim": "false",
         "requested": [call],
         "forbidden": _forbidden(intent.act),
-        "reasons": [reason_name(intent.act, name) for name in unmet],
-        "outcomes": [_declined(reason_name(intent.act, unmet[0])), *_handed_over([])["outcomes"]],
+        "reasons": [*dict.fromkeys(one for name in unmet for one in _heard_as(desk, intent.act, name))],
+        "outcomes": [_declined(reason_of(desk, act.rules[unmet[0]])), *_handed_over([])["outcomes"]],
     }
 
 
-def _on(desk: DeskFile, act: str, row: dict[str, Any]) -> Any:
-    """Return the key of the row that an act changes: the subject's, or the one that it refers to."""
-    return row[desk.tables[desk.on(act)].key]
+def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
+    """Return the reason of a rule, and those of other acts that share words with it: nobody can tell them apart."""
+    own = desk.acts[act].rules[rule]
+    words = {own.say, *own.words}
+    others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]
+    return [reason_of(desk, own), *(reason_of(desk, one) for one in others if words & {one.say, *one.words})]
 
 
 def _handed_over(queues: list[str]) -> dict[str, Any]:
@@ -218,13 +220,23 @@ def reason_name(act: str, rule: str) -> str:
     return f"{act}_{rule}"
 
 
+def reason_of(desk: DeskFile, rule: DeclaredRule) -> str:
+    """Return the name of a rule's reason: that of the first rule that is said in the same words."""
+    every = ((reason_name(a, r), one.say) for a, declared in desk.acts.items() for r, one in declared.rules.items())
+    return next(name for name, say in every if say == rule.say)
+
+
 def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) -> dict[str, Any]:
     facts = {}
-    for name, told in intent.tell.items():
+    own = {name: DeclaredTold.model_validate(told) for name, told in (raw.get("tell") or {}).items()}
+    for name, told in {**intent.tell, **own}.items():
         value = evaluated(told.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
         if value is None:
             raise BadInput(f"{where}: {name} has no value in this row: fill its column, or use another row")
         facts[name] = {**told.model_dump(exclude_none=True), "value": value}
+        if told.say:
+            shown = long_date(value) if told.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
+            facts[name]["say"] = told.say.replace("{value}", shown)
     for number, text in enumerate([*intent.must_say, *_listed(raw.get("must_say"))], 1):
         facts[f"must_say_{number}"] = as_fact(text)
     return facts
