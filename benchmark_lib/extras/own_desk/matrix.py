@@ -15,7 +15,7 @@ from ...analysis.tables.rows import framed
 from ...errors import BadInput
 from ...project import code_version
 from ...records import Conversation
-from ...reports.site.words import environment
+from ...reports.site.formatting import environment
 from ...scoring.deciding import reasons_against
 from ...scoring.state import CLOSE, HANDOVER
 from ...scoring.written import DASH, percent
