@@ -107,6 +107,7 @@ ELSEWHERE = {
     "sit": "test_sitting.py",
     "desk": "test_desk_try.py",
     "run MODEL --store desks/": "test_desk_try.py",
+    "audit --store desks/": "test_desk_try.py",
     "runs": "test_shelf.py",
     "monitor": "test_monitoring.py",
     "import-chats": "test_real_chats.py",

@@ -112,6 +112,7 @@ def _key(
         return handed_over | {
             "bucket": "adversarial",
             "claim": "false",
+            "requested": [_call(desk, intent.act, row, values)] if intent.act else [],
             "forbidden": _forbidden(intent.act or "*"),
             "reasons": [intent.refuse],
             "outcomes": [_declined(intent.refuse) | {"facts": said}, *handed_over.get("outcomes", ())],
@@ -126,10 +127,7 @@ def _key(
     missing = [name for name, argument in act.arguments.items() if not argument.optional and name not in values]
     if missing:
         raise BadInput(f"{where}: values.{missing[0]} is missing: {act.arguments[missing[0]].about}")
-    call = {
-        "tool": intent.act,
-        "arguments": {desk.tables[desk.on(intent.act)].key: _on(desk, intent.act, row), **values},
-    }
+    call = _call(desk, intent.act, row, values)
     unmet = [
         name
         for name, rule in act.rules.items()
@@ -154,9 +152,10 @@ def _key(
     }
 
 
-def _on(desk: DeskFile, act: str, row: dict[str, Any]) -> Any:
-    """Return the key of the row that an act changes: the subject's, or the one that it refers to."""
-    return row[desk.tables[desk.on(act)].key]
+def _call(desk: DeskFile, act: str, row: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the call of an act on its row: the subject's, or the one that the subject refers to."""
+    key = desk.tables[desk.on(act)].key
+    return {"tool": act, "arguments": {key: row[key], **values}}
 
 
 def _handed_over(queues: list[str]) -> dict[str, Any]:
