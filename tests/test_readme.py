@@ -108,6 +108,7 @@ ELSEWHERE = {
     "sit": "test_sitting.py",
     "desk try": "test_desk_try.py",
     "runs": "test_run_list.py",
+    "audit --store desks/": "test_desk_try.py",
     "monitor": "test_monitoring.py",
     "import-chats": "test_real_chats.py",
     "run MODEL --store data/stores/chats-": "test_real_chats.py",

@@ -160,6 +160,7 @@ def _key(
         return handed_over | {
             "bucket": "adversarial",
             "claim": "false",
+            "requested": [_call(desk, intent.act, row, values)] if intent.act else [],
             "forbidden": _forbidden(intent.act or "*"),
             "reasons": [intent.refuse],
             "outcomes": [_declined(intent.refuse) | {"facts": said}, *handed_over.get("outcomes", ())],
@@ -169,8 +170,7 @@ def _key(
     if not intent.act:
         return {"bucket": "resolvable", "outcomes": [{"name": "answered"}]}
     act = desk.acts[intent.act]
-    key = desk.tables[desk.on(intent.act)].key
-    call = {"tool": intent.act, "arguments": {key: row[key], **values}}
+    call = _call(desk, intent.act, row, values)
     unmet = [
         name
         for name, rule in act.rules.items()
@@ -201,6 +201,12 @@ def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
     words = {own.say, *own.words}
     others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]
     return [reason_of(desk, own), *(reason_of(desk, one) for one in others if words & {one.say, *one.words})]
+
+
+def _call(desk: DeskFile, act: str, row: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the call of an act on its row: the subject's, or the one that the subject refers to."""
+    key = desk.tables[desk.on(act)].key
+    return {"tool": act, "arguments": {key: row[key], **values}}
 
 
 def _handed_over(queues: list[str]) -> dict[str, Any]:

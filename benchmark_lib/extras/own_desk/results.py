@@ -135,10 +135,10 @@ def weekly_loss(
         given = stakes or read_stakes(file if file.is_file() else None)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
         loss = _weighted(costed.dropna(subset=["loss"]), "loss", None, store)
-        price = part["cost_usd"].astype("Float64").mean()
+        price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
         row = {"store": store.name, "entry": entry, "panel": panel, "tickets": tickets}
         row |= {name: tickets * value for name, value in interval(loss, "loss", "loss_").items()}
-        row |= {"price": tickets * (float(price) if price == price else nan), "nobody": tickets * given.handover}
+        row |= {"price": tickets * float(price), "nobody": tickets * given.handover}
         rows.append(tuple(row.values()))
     return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody")
 
