@@ -52,10 +52,6 @@ REMEMBERED = 3
 """Maximum number of sentences between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 
-_HAVE = re.compile(r" (?:ve|have|has|been|is|are)(?: (?:now|just|already|also|been|it))*$")
-"""Words before a verb that is done."""
-
-
 class Phrases(Protocol):
     """The part of a store that the parser needs: its phrases by language."""
 
@@ -188,27 +184,13 @@ class MessageParser:
                 patterns = kind.replace("reported", "tool")
                 topics = [n for book in books for n in book.topics_in(plain, patterns)]
                 chances = reader.probabilities(reader.seen(of_patterns(topics), KNOWN, seen))
-                topics_of[kind] = self._of_store(_topics(chances, f"{kind}:"), kind, books)
+                topics_of[kind] = _topics(chances, f"{kind}:")
                 if patterns == "tool":
                     topics_of[kind] |= self._untrained_tools(topics, "claims:" if kind == "reported" else "tool:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
             topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in named}
         return topics_of
-
-    def _of_store(self, topics: dict[str, float], kind: str, books: list[PhraseBook]) -> dict[str, float]:
-        """Return the topics without the tools that the reader knows from another store."""
-        known = {name.partition(":")[2] for book in books for name in book.topics["tool"]}
-        return {name: chance for name, chance in topics.items() if kind != "tool" or name in known}
-
-    def _in_known_words(self, plain: str, books: list[PhraseBook]) -> str:
-        """Replace the words of acts that the reader was not trained on by a verb that it knows."""
-        for book in books:
-            for name, pattern in book.topics["tool"].items():
-                part, _, tool = name.partition(":")
-                if part == "tool" and f"tool:{tool}" not in self._targets:
-                    plain = pattern.sub(_as_known_verb, plain)
-        return plain
 
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
         head = plain[:HEAD]
@@ -228,6 +210,13 @@ class MessageParser:
         """Return tools that the reader was not trained on, by their patterns alone."""
         names = (topic.removeprefix(part) for topic in topics if topic.startswith(part))
         return dict.fromkeys((name for name in names if f"tool:{name}" not in self._targets), 1.0)
+
+    def _in_known_words(self, plain: str, books: list[PhraseBook]) -> str:
+        """Replace the words of tools that the reader was not trained on by a verb that it knows."""
+        for name, words in ((name, words) for book in books for name, words in book.topics["tool"].items()):
+            if name.startswith("tool:") and name not in self._targets:
+                plain = words.sub(lambda m: re.sub(r"(?s)^(.)\w+?(ed|ing|)\b.*", r"\1cancell\2", m[0]), plain)
+        return re.sub(r"\bcancell\b", "cancel", plain)
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""
@@ -272,13 +261,6 @@ class MessageParser:
         """Return the listed reasons in an agent's messages, except in the customer's words."""
         found = reasons_in(texts, self.reasons, heard)
         return sorted({*found, *self._worded.named_in(texts, heard)}) if self._worded else found
-
-
-def _as_known_verb(found: re.Match[str]) -> str:
-    words = found.group()
-    done = re.search(r"\wed\b", words) or _HAVE.search(found.string[: found.start()])
-    verb = "cancelling" if re.search(r"\wing\b", words) else "cancelled" if done else "cancel"
-    return f"{words[0]}{verb}"
 
 
 @remembered()

@@ -132,7 +132,7 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
 
 
 def _changed(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[str, Any]:
-    """Return the row that the act changes: the subject's, one that it refers to, or the one named by `changes`."""
+    """Return the row that the act changes: the subject's, one of its references, or `changes`."""
     act = desk.intents[raw["intent"]].act
     table = desk.on(act) if act else desk.subject
     key = desk.tables[table].key
@@ -196,7 +196,7 @@ def _key(
 
 
 def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
-    """Return the reason of a rule, and those of other acts that share words with it: nobody can tell them apart."""
+    """Return the reason of a rule, and those of other acts that are heard by the same words."""
     own = desk.acts[act].rules[rule]
     words = {own.say, *own.words}
     others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]

@@ -128,7 +128,7 @@ class DeclaredIntent(_Declared):
 
 
 class DeclaredOwner(_Declared):
-    """Columns with the customer's address and name, in the subject's row or in one that it refers to."""
+    """Columns with the customer's address and name, in the subject's row or in a referred one."""
 
     email: str = "email"
     name: str = "name"

@@ -31,7 +31,7 @@ def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
 
 
 def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:
-    """Return a row with the columns of the rows that it refers to by their keys; its own columns win."""
+    """Return a row with the columns of the rows that it refers to by key; its own columns win."""
     found, tables = dict(row), [*desk.tables.items()]
     for name, table in tables * len(tables):
         found = {**(row_of(name, str(found.get(table.key))) or {}), **found}

@@ -298,7 +298,7 @@ def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) 
 
 
 def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | None:
-    """Return the values of an argument that a text names; None if the argument has no unit and no choices."""
+    """Return an argument's values in a text; None if it has neither a unit nor choices."""
     if argument.unit:
         return {own if v.value == str(own) else v.value for v in values_in(text, 2026) if v.kind == argument.unit}
     folded = fold(text)
@@ -371,7 +371,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 
 def _asked_slot(name: str, question: DeclaredArgument | DeclaredQuestion) -> dict[str, Any]:
-    """Return the phrases of an argument or a question; without words of its own, by the question words before it."""
+    """Return the phrases of an argument or a question, by default with question words before it."""
     words = question.words or [f"{asks} {words_of(name)}" for asks in ASKING]
     slot = _slot(words_of(name)) | {"patterns": [*map(pattern_of, words)]}
     return slot | {part: said for part in ("ask", "answer") if (said := getattr(question, part))}
@@ -413,6 +413,8 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     patterns += [rf"{pattern_of(verb)} (?:\w+ )?(?:it|this|that|[a-z]{{1,4}}-?\d{{3,}})\b" for verb, *_ in verbs]
     choices = "|".join(re.escape(fold(words_of(c))) for a in act.arguments.values() for c in a.choices)
     patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
+    units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
+    patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
     return {
         "patterns": patterns,
         "claims": patterns,
