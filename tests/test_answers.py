@@ -118,7 +118,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
     page, lines = two_models[1]._repr_html_(), answers_in_lines(two_models[1])
     safest = page.partition('<section id="safest">')[2].partition("</section>")[0]
     for text in (safest, lines[1]):
-        assert re.search(r"(first|second) may answer (nothing )?alone.*approval", text)
+        assert re.search(r"(first|second) may answer (no use case )?alone.*approval", text)
         assert "These cases cannot show for any model, however good, that it may answer an intent alone" in text
     assert "a person behind" not in page
     assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
@@ -189,7 +189,7 @@ def test_a_hostile_name_stays_text(odd):
             "deskbench run c --trials 3",
         ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
-        ("all zeros", "a", "It resolves 0.0% of 12 resolvable cases, and a comparison takes 50%", ""),
+        ("all zeros", "a", "It resolves 0.0% of 12 resolvable cases, and a comparison requires 50%", ""),
         ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
         ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
     ],

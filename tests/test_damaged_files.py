@@ -136,7 +136,7 @@ def test_a_row_that_the_tree_lost_is_missed(two, tmp_path):
     cells = (root - 1) * PAGE_SIZE + 3
     data[cells : cells + 2] = (int.from_bytes(data[cells : cells + 2], "big") - 1).to_bytes(2, "big")
     path.write_bytes(data)
-    with pytest.raises(BadInput, match=r"verdicts holds 11 of 12 rows"):
+    with pytest.raises(BadInput, match=r"verdicts contains 11 of 12 rows"):
         list(RunFile(path).verdicts())
 
 
@@ -293,7 +293,7 @@ def test_a_changed_value_is_named_left_out_and_made_again(damage, bought, tmp_pa
     path, data = tmp_path / "run.deskbench", bought[0].read_bytes()
     path.write_bytes(NAMED[damage](data))
     assert path.read_bytes() != data
-    with pytest.warns(UserWarning, match="left out, because their bytes are not those that were written"):
+    with pytest.warns(UserWarning, match="left out, because their bytes differ from those that were written"):
         RunFile(path).check()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -151,7 +151,7 @@ class TestWhereASecretGoesInstead:
             Endpoint("some-model", "http://127.0.0.1:9/v1", settings={field: {"subscription-key": CANARY}})
 
     def test_a_key_in_the_body_is_refused_because_the_run_file_keeps_the_body(self):
-        with pytest.raises(BadInput, match="body holds a key") as refused:
+        with pytest.raises(BadInput, match="body contains a key") as refused:
             Endpoint("some-model", "http://127.0.0.1:9/v1", settings={"body": {"user": [f"sk-{CANARY}"]}})
         assert CANARY not in str(refused.value)
 

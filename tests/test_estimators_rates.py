@@ -66,7 +66,7 @@ def test_the_curve_falls_and_stays_above_its_reference_line(successes):
 def test_a_curve_says_how_many_cases_stand_behind_each_k():
     curve = estimators.pass_hat_k_curve([3, 1, 0, 1], [3, 1, 1, 2], range(1, 5))
     assert curve.cases.tolist() == [4, 2, 1, 1] and curve.n == 4
-    assert "pass^2 rests on 2 cases of 4, pass^3 rests on 1 case of 4" in curve.reason
+    assert "pass^2 is based on 2 cases of 4, pass^3 is based on 1 case of 4" in curve.reason
 
 
 def test_the_extrapolation_meets_what_more_trials_show():

@@ -83,7 +83,7 @@ def test_a_wording_that_changes_more_than_words_is_refused(tmp_path):
     for old, new, why in (
         ("says:", "outcomes:", "'outcomes' is not a text of the customer"),
         ("asks: {link", "asks: {price", "has no 'price'"),
-        ("      pressure:\n", "      pressure:\n        - One more thing.\n", "the case presses 4 times"),
+        ("      pressure:\n", "      pressure:\n        - One more thing.\n", "the case has 4 lines of pressure"),
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(BadInput, match=why):

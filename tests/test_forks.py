@@ -336,7 +336,7 @@ def test_a_planted_text_is_taken_out_only_before_it_is_met(tmp_path):
         ({"what_if": "photo", "at": "tracking_1:1:1"}, "no turn to fork"),
         ({"where": "colour=red"}, "no field"),
         ({"executor": "dask"}, "on this machine"),
-        ({"prompt": "README.md"}, "other inputs"),
+        ({"prompt": "README.md"}, "different inputs"),
     ],
 )
 def test_bad_input_is_one_sentence_and_buys_nothing(modelled, options, said, tmp_path):

@@ -342,7 +342,7 @@ def test_what_makes_a_case_hard_must_be_said(folder):
     (bare / "store.yaml").write_text(yaml.safe_dump({"name": "bare", "extends": "kettle", "version": "1"}))
     entry = {k: v for k, v in CASE.items() if k != "hard"}
     (bare / "cases" / "all.yaml").write_text(yaml.safe_dump({"canary": CANARY, "cases": [entry]}))
-    with pytest.raises(BadInput, match="kettle_1: nothing makes it hard"):
+    with pytest.raises(BadInput, match="kettle_1: nothing makes the case hard"):
         load_cases(load_store(bare))
 
 

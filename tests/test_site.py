@@ -200,7 +200,7 @@ def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path,
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    with pytest.raises(BadInput, match="does not hold a site: choose another --out"):
+    with pytest.raises(BadInput, match="is not a site: choose another --out"):
         build_site(runs, mine)
     old = tmp_path / "old"
     with site_folder(old) as folder:
@@ -849,7 +849,7 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
     with open_page(browser) as (page, seen):
         visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         panel, talk = page.locator(".expected").bounding_box(), page.locator(".talk").bounding_box()
-        assert panel["x"] >= talk["x"] + talk["width"] and "Facts to tell" in page.inner_text(".expected")
+        assert panel["x"] >= talk["x"] + talk["width"] and "Facts to state" in page.inner_text(".expected")
         assert page.locator(".expected .broken").count() >= 1 and "not stated" in page.inner_text(".expected")
         visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.click(".expected .broken a >> nth=0")

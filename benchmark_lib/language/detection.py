@@ -53,7 +53,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the languages with most distinctive words in a message; all languages if there are none."""
+    """Return the languages with most distinctive words in a message; without any, all languages."""
     return _nearest(_words(said))
 
 

@@ -45,7 +45,7 @@ def save(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a table as CSV, Markdown, LaTeX and HTML, with a JSON file of where it comes from.
+    """Save a table as CSV, Markdown, LaTeX and HTML, with a JSON file of its origin.
 
     Parameters
     ----------

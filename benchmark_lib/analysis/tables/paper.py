@@ -30,7 +30,7 @@ WORDED: dict[str, str] = SAID["columns"]
 NO_BAND = "none*"
 """Band of an agent that does too little for one; a footnote explains it."""
 DAGGER = "†"
-"""Mark after the name of an unfinished run; a footnote has what is missing."""
+"""Mark after the name of an unfinished run; a footnote says what is missing."""
 
 
 def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None) -> Table:

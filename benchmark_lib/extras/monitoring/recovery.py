@@ -20,7 +20,7 @@ def drawn_year(
     per_week: int = PER_WEEK,
     unrest: float = 0.0,
 ) -> list[Watched]:
-    """Draw the counts of one made-up year, equal to those from reading its log.
+    """Draw the counts of one made-up year, equal to those read from its log.
 
     Parameters
     ----------
