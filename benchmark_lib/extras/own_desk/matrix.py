@@ -83,22 +83,13 @@ def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Tab
         for t in tickets
     ]
     notes = tuple(("", WORDS["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
-    return (
-        Table(
-            columns=_headings([("model", "Model"), ("right", "Right"), *weighted, *zip(checks, checks)]),
-            rows=tuple(models),
-            caption=WORDS["thin"],
-            notes=notes,
-        ),
-        Table(
-            columns=_headings([("ticket", "Ticket"), ("expected", "What should happen"), *zip(entries, entries)]),
-            rows=tuple(rows),
-        ),
-    )
+    heads = [("model", "Model"), ("right", "Right"), *weighted, *zip(checks, checks)]
+    columns = [("ticket", "Ticket"), ("expected", "What should happen"), *zip(entries, entries)]
+    return _table(heads, models, caption=WORDS["thin"], notes=notes), _table(columns, rows)
 
 
-def _headings(names: list[tuple[str, str]]) -> tuple[Heading, ...]:
-    return tuple(Heading(key=key, title=title) for key, title in names)
+def _table(columns: list[tuple[str, str]], rows: list[dict[str, Any]], **about: Any) -> Table:
+    return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns), rows=tuple(rows), **about)
 
 
 def _share(right: pd.Series, behind: Query | None = None) -> Cell:

@@ -39,7 +39,7 @@ def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
     mark = orjson.loads((out / MARK).read_bytes()) if (out / MARK).is_file() else {}
     if mark.get("inputs") == inputs:
         return [Ticket(**one) for one in mark["tickets"]]
-    if mark.get("holds") != _hash(out):
+    if mark.get("holds") != hash_of(out):
         raise BadInput(f"{out} exists, and was not written by this command or was edited since: choose another --out")
     return None
 
@@ -51,11 +51,12 @@ def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: str, title
         for place, content in _files(tickets, policy, title).items():
             (out / place).parent.mkdir(parents=True, exist_ok=True)
             (out / place).write_text(content, encoding="utf-8")
-        mark = {"inputs": inputs, "holds": _hash(out), "tickets": tickets}
+        mark = {"inputs": inputs, "holds": hash_of(out), "tickets": tickets}
         (out / MARK).write_bytes(orjson.dumps(mark, option=orjson.OPT_INDENT_2))
 
 
-def _hash(folder: Path) -> str:
+def hash_of(folder: Path) -> str:
+    """Return the hash of all files of a desk but its mark."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
     return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
 

@@ -20,7 +20,7 @@ from ...runfile import SUFFIX
 from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
-from .thin import CASES, tickets_on, write_desk
+from .thin import CASES, hash_of, tickets_on, write_desk
 from .tickets import Ticket, read_cells, scrub, tickets_of
 
 ARGUMENTS: dict[str, Any] = {
@@ -51,10 +51,12 @@ def execute(options: argparse.Namespace) -> int:
     from ...experiment import Experiment
 
     checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
+    if wrong := next((name for name, check in checks.items() if not callable(check)), ""):
+        raise BadInput(f"{wrong} is no function: name a function of the record that returns True, False or None")
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
-    version, experiments = load_store(out).hash[:6], list[Experiment]()
+    version, experiments = hash_of(out)[:6], list[Experiment]()
     for model in dict.fromkeys(options.model or ["scripted:oracle"]):
         given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
         given["base_url"] = None if model.startswith("scripted:") else options.base_url
