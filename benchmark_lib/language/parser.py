@@ -48,6 +48,9 @@ HEAD = 40
 WHOLE = 4
 """Fewest words of a question after "and"."""
 
+STAND_IN = "cancel"
+"""Act for whose words the reader judges those of acts that it was not trained on: whether offered, done or declined."""
+
 REMEMBERED = 3
 """Most sentences back that a bare "Shall I go ahead?" may refer to an offer."""
 
@@ -143,13 +146,17 @@ class MessageParser:
         if self.reader is None:
             return _by_patterns(books, plain, item)
         cues = list(dict.fromkeys(n for book in books for n in book.cues_in(plain)))
-        seen = self.reader.seen(features(plain, item, before))
+        likened = plain
+        for _, pattern in self._untrained_topics(books, "tool"):
+            likened = pattern.sub(lambda m: f" {STAND_IN}{'led' * m[0].split()[0].endswith('ed')}", likened)
+        seen = self.reader.seen(features(likened, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances, cuts = self.reader.probabilities(seen), self.reader.cuts
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
         acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
-        if untrained := {} if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, plain):
+        own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained_topics(books, "slot")
+        if untrained := {slot: 1.0 for slot, pattern in own if pattern.search(plain)}:
             acts["ask"] = 1.0
         topics = self._topics_in(plain, books, acts, seen)
         topics["slot"] |= untrained
@@ -184,7 +191,8 @@ class MessageParser:
                 patterns = kind.replace("reported", "tool")
                 topics = [n for book in books for n in book.topics_in(plain, patterns)]
                 chances = reader.probabilities(reader.seen(of_patterns(topics), KNOWN, seen))
-                topics_of[kind] = _topics(chances, f"{kind}:")
+                heard = _topics(chances, f"{kind}:").items()
+                topics_of[kind] = {n: c for n, c in heard if self._is_of(books, f"{patterns}:{n}")}
                 if patterns == "tool":
                     topics_of[kind] |= self._untrained_tools(topics, "claims:" if kind == "reported" else "tool:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
@@ -192,19 +200,17 @@ class MessageParser:
             topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in named}
         return topics_of
 
+    def _is_of(self, books: list[PhraseBook], topic: str) -> bool:
+        return topic not in self._targets or any(topic in named for book in books for named in book.topics.values())
+
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
 
-    def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
-        """Return slots that the reader was not trained on, by their patterns alone."""
-        slots = ((name, pattern) for book in books for name, pattern in book.topics["slot"].items())
-        return {
-            name.removeprefix("slot:"): 1.0
-            for name, pattern in slots
-            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
-        }
+    def _untrained_topics(self, books: list[PhraseBook], kind: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+        named = (pair for book in books for pair in book.topics[kind].items() if pair[0] not in self._targets)
+        return ((n.removeprefix(f"{kind}:"), pattern) for n, pattern in named if n.startswith(f"{kind}:"))
 
     def _untrained_tools(self, topics: list[str], part: str) -> dict[str, float]:
         """Return tools that the reader was not trained on, by their patterns alone."""
