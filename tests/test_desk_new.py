@@ -111,7 +111,7 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
         f"examples.yaml:{line_of(cases, 'id: x2')}: case x2: the email is short and never says what it is about",
         "articles/returns.md:6: the article says 14 days, and policy.yaml has return_days 30",
         "worth a look:",
-        "30 days is typed here, and policy.return_days is this number",
+        "30 days is typed here, and the policy has this number as return_days",
         "the words 'sorry' also match 'I am sorry, but I cannot do that.'",
     )
     places = [said.find(words) for words in wanted]

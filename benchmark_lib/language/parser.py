@@ -149,7 +149,8 @@ class MessageParser:
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
         acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
-        if untrained := {} if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, plain):
+        own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained_topics(books, "slot")
+        if untrained := {slot: 1.0 for slot, pattern in own if pattern.search(plain)}:
             acts["ask"] = 1.0
         topics = self._topics_in(plain, books, acts, seen)
         topics["slot"] |= untrained
@@ -184,7 +185,8 @@ class MessageParser:
                 patterns = kind.replace("reported", "tool")
                 topics = [n for book in books for n in book.topics_in(plain, patterns)]
                 chances = reader.probabilities(reader.seen(of_patterns(topics), KNOWN, seen))
-                topics_of[kind] = _topics(chances, f"{kind}:")
+                heard = _topics(chances, f"{kind}:").items()
+                topics_of[kind] = {n: c for n, c in heard if self._is_of(books, f"{patterns}:{n}")}
                 if patterns == "tool":
                     topics_of[kind] |= self._untrained_tools(topics, "claims:" if kind == "reported" else "tool:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
@@ -192,19 +194,17 @@ class MessageParser:
             topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in named}
         return topics_of
 
+    def _is_of(self, books: list[PhraseBook], topic: str) -> bool:
+        return topic not in self._targets or any(topic in named for book in books for named in book.topics.values())
+
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
 
-    def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
-        """Return slots that the reader was not trained on, by their patterns alone."""
-        slots = ((name, pattern) for book in books for name, pattern in book.topics["slot"].items())
-        return {
-            name.removeprefix("slot:"): 1.0
-            for name, pattern in slots
-            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
-        }
+    def _untrained_topics(self, books: list[PhraseBook], kind: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+        named = (pair for book in books for pair in book.topics[kind].items() if pair[0] not in self._targets)
+        return ((n.removeprefix(f"{kind}:"), pattern) for n, pattern in named if n.startswith(f"{kind}:"))
 
     def _untrained_tools(self, topics: list[str], part: str) -> dict[str, float]:
         """Return tools that the reader was not trained on, by their patterns alone."""
@@ -213,9 +213,8 @@ class MessageParser:
 
     def _in_known_words(self, plain: str, books: list[PhraseBook]) -> str:
         """Replace the words of tools that the reader was not trained on by a verb that it knows."""
-        for name, words in ((name, words) for book in books for name, words in book.topics["tool"].items()):
-            if name.startswith("tool:") and name not in self._targets:
-                plain = words.sub(lambda m: re.sub(r"(?s)^(.)\w+?(ed|ing|)\b.*", r"\1cancell\2", m[0]), plain)
+        for _, words in self._untrained_topics(books, "tool"):
+            plain = words.sub(lambda m: re.sub(r"(?s)^(.)\w+?(ed|ing|)\b.*", r"\1cancell\2", m[0]), plain)
         return re.sub(r"\bcancell\b", "cancel", plain)
 
     def names(self, slot: str, text: str) -> bool:

@@ -41,7 +41,9 @@ def check_cases(found: Complaints, desk: DeskFile, store: Any) -> None:
                     cases.append(read_case(raw, store, found.folder / file))
                 except (LookupError, TypeError, AttributeError) as error:
                     raise BadInput(f"case {case} has the wrong form ({error}): compare it with an example") from None
-    if len(cases) == len(places):
+    if not places:
+        found.add("empty", FILE, ["intents"])
+    elif len(cases) == len(places):
         for name in desk.intents.keys() - {case.intent for case in cases}:
             found.add("no_cases", FILE, ["intents", name], name=name)
         for bucket in texts()["buckets"].keys() - {case.bucket for case in cases}:

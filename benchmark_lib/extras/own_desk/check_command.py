@@ -142,6 +142,6 @@ def _typed_numbers(text: str, policy: dict[str, Any]) -> Iterator[tuple[int, str
             pattern = texts()["units"].get(value.kind, "(?!)")
             own = {name: n for name, n in policy.items() if isinstance(n, int) and re.search(pattern, name)}
             cents = {name: 100 if value.kind == "money" and "cent" not in name else 1 for name in own}
-            same = next((name for name, n in own.items() if str(cents[name] * n) == value.value), "")
+            same = " or ".join(name for name, n in own.items() if str(cents[name] * n) == value.value)
             others = ", ".join(f"{name} {n}" for name, n in own.items())
             yield number, fold(line)[value.at : value.end].strip(), same, others

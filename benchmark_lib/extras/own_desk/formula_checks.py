@@ -71,18 +71,17 @@ def check_rows(found: Complaints, desk: DeskFile, store: Any, places: dict[tuple
                 values.add(bool(evaluated(text, where, names)))
             except BadInput as error:
                 failures.append((key, error.__context__ or error))
-        if failures:
-            (row, why), rows = failures[0], len(failures)
-            found.add(
-                "failing", FILE, path, where=where, row=row, at=places.get((table, row), table), why=why, rows=rows
-            )
+        if failures and (path[0] == "acts" or not values):  # what only some rows can tell, the cases show
+            row, why = failures[0]
+            words = {"row": row, "at": places.get((table, row), table), "why": why, "rows": len(failures)}
+            found.add("failing", FILE, path, where=where, **words)
         elif path[-1] == "holds" and not re.search(r"\b(knows|given)\b", text) and len(values) == 1:
             found.add("always" if values.pop() else "never", FILE, path, where=where)
     for name, act in with_numbers(desk, found.folder).acts.items():
         for rule, declared in act.rules.items():
-            path = ("acts", name, "rules", rule, "words")
+            place = ("acts", name, "rules", rule, "words")
             others = [*texts()["any"], *(r.say for other, r in act.rules.items() if other != rule)]
-            for words in declared.words or [declared.say]:
-                pattern = re.compile(rf"(?<!\w){pattern_of(words)}")
+            for phrase in declared.words or [declared.say]:
+                pattern = re.compile(rf"(?<!\w){pattern_of(phrase)}")
                 if other := next((text for text in others if pattern.search(plain(text))), ""):
-                    found.add("general", FILE, path, where=".".join(path), words=words, other=other)
+                    found.add("general", FILE, place, where=".".join(place), words=phrase, other=other)

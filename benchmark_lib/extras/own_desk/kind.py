@@ -338,7 +338,7 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
         rules |= {reason_name(name, rule): {"guards": [name]} for rule in act.rules}
     queues = {intent.queue for intent in desk.intents.values()} - {"", ANY_QUEUE}
     queues |= {r.otherwise for act in desk.acts.values() for r in act.rules.values() if r.otherwise != "refuse"}
-    return {"queues": {name: "" for name in sorted(queues | {"general"})}, "process_rules": rules}
+    return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
 
 
 @lru_cache(maxsize=1)
