@@ -79,10 +79,9 @@ class Store:
             self.now = datetime.fromisoformat(str(self.info["clock"]))
         except (KeyError, TypeError) as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/own-desk.md") from None
-        except ValueError:
-            raise BadInput(
-                f"{path / 'store.yaml'}: clock {self.info['clock']!r} is not a time: write it as 2026-06-29T10:00"
-            ) from None
+        except ValueError as error:
+            why = f"{path / 'store.yaml'}: clock {info.get('clock')!r} is not a time: write it as 2026-06-29T10:00"
+            raise (error if isinstance(error, BadInput) else BadInput(why)) from None
         self.policy = frozen(self._with_defaults("policy", self._own_policy()))
         self._check_shapes()
         self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
