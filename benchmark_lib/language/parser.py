@@ -143,7 +143,7 @@ class MessageParser:
         if self.reader is None:
             return _by_patterns(books, plain, item)
         cues = list(dict.fromkeys(n for book in books for n in book.cues_in(plain)))
-        seen = self.reader.seen(features(plain, item, before))
+        seen = self.reader.seen(features(self._in_known_words(plain, books), item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances, cuts = self.reader.probabilities(seen), self.reader.cuts
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
@@ -193,8 +193,7 @@ class MessageParser:
         return topics_of
 
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
-        head = plain[:HEAD]
-        named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
+        named = (name.partition(":") for book in books for name in book.topics_in(plain[:HEAD], "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
@@ -209,7 +208,15 @@ class MessageParser:
     def _untrained_tools(self, topics: list[str], part: str) -> dict[str, float]:
         """Return tools that the reader was not trained on, by their patterns alone."""
         names = (topic.removeprefix(part) for topic in topics if topic.startswith(part))
-        return dict.fromkeys((name for name in names if f"tool:{name}" not in self._targets), 1.0)
+        return {name: 1.0 for name in names if f"tool:{name}" not in self._targets}
+
+    def _in_known_words(self, plain: str, books: list[PhraseBook]) -> str:
+        """Replace the words of tools that the reader was not trained on by a verb that it knows."""
+        known = partial(re.sub, r"(?s)^(.)\w+?(ed|ing|)\b.*", r"\1cancell\2")
+        for name, words in ((name, words) for book in books for name, words in book.topics["tool"].items()):
+            if name.startswith("tool:") and name not in self._targets:
+                plain = words.sub(lambda m: known(m[0]).removesuffix("l"), plain)
+        return plain
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""

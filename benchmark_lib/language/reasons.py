@@ -105,7 +105,7 @@ class WordedReasons:
         reasons = {name: r["patterns"] for _, found in named for name, r in found.items() if "patterns" in r}
         if not reasons:
             return None
-        denies = [cue for book, _ in named for part in ("deny", "denied") for cue in book[part]]
+        denies = [cue for book, _ in named for part in ("deny", "denied", "declines") for cue in book.get(part, ())]
         compiled = {name: compile_patterns(patterns) for name, patterns in reasons.items()}
         return cls(compiled, compile_patterns(denies), [article["text"] for article in store.articles])
 
