@@ -4,36 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...cases import Case, Fact
+from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import squash
-from .desk_file import REFUSE, DeskFile
-from .formulas import evaluated, names_of
+from .desk_file import REFUSE, DeclaredRule, DeclaredTold, DeskFile
+from .formulas import evaluated, joined_in, names_of
 
-FIELDS = {
-    "id",
-    "intent",
-    "row",
-    "order",
-    "email",
-    "values",
-    "knows",
-    "must_say",
-    "persona",
-    "goal",
-    "pressure",
-    "title",
-}
-FIELDS |= {
-    "tone",
-    "language",
-    "world",
-    "sender",
-    "sender_name",
-    "ledger",
-    "pushes_before_accepting",
-    "hardness",
-    "queue",
-}
+OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
+"""Fields of a case that is to be compiled, in addition to those of `Case`.
+
+`row` is the subject's row, and `changes` the row that the act changes, where the subject's does not name it. `tell` is
+as in an intent.
+"""
 PRESSURE = (
     "I am still waiting for an answer to what I asked.",
     "That does not help me yet. Can you do it or not?",
@@ -53,18 +36,20 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     if "outcomes" in raw:
         return raw
     where = f"case {raw['id']}"
-    if beyond := sorted(raw.keys() - FIELDS):
+    if beyond := sorted(raw.keys() - Case.model_fields.keys() - OWN):
         raise BadInput(f"{where}: {beyond[0]} is no field of a case: remove it, or write the case out with outcomes")
     if raw.get("intent") not in desk.intents:
         raise BadInput(f"{where}: there is no intent {raw.get('intent')!r}: name one of {', '.join(desk.intents)}")
     intent = desk.intents[raw["intent"]]
     row = _row(raw, store, desk, where)
+    changed = _changed(raw, row, store, desk, where)
     email = raw.get("email") or {}
     email = {"subject": raw.get("title") or intent.description, "text": email} if isinstance(email, str) else email
     if not email.get("text"):
         raise BadInput(f"{where}: email is missing: write what the customer writes")
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
-    names = names_of(store, row, values, knows)
+    sender = {part: raw.get(part) or changed.get(column, "") for part, column in _senders(desk)}
+    names = names_of(store, changed, values, knows, **sender)
     made = {
         "claim": "true",
         "tone": "neutral",
@@ -73,12 +58,12 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "persona": "A customer who writes briefly and plainly.",
         "goal": intent.goal or intent.description,
         "pressure": [*intent.pressure, *PRESSURE][: max(3, len(intent.pressure))],
-        **{name: value for name, value in raw.items() if name not in ("values", "knows", "must_say", "row", "queue")},
+        **{name: value for name, value in raw.items() if name not in OWN},
         "order": row[desk.key],
         "email": email,
-        "facts": _facts(raw, intent, names, where),
+        "facts": {**_facts(raw, intent, names, where), **(raw.get("facts") or {})},
     }
-    made |= _key(raw, desk, row, values, names, where)
+    made |= _key(raw, desk, changed, values, names, where)
     given = {name: {"value": str(value)} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
     for entry in given.values():
@@ -93,8 +78,23 @@ def _row(raw: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[st
     if name not in rows:
         known = ", ".join([*rows][:3])
         raise BadInput(f"{where}: the table {desk.subject} has no {desk.key} {name!r}: name one, such as {known}")
-    found: dict[str, Any] = rows[name]
+    found: dict[str, Any] = joined_in(store, desk.subject, name, desk) or {}
     return found
+
+
+def _changed(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[str, Any]:
+    """Return the row that the act changes: the subject's, one of its references, or `changes`."""
+    act = desk.intents[raw["intent"]].act
+    table = desk.on(act) if act else desk.subject
+    key = desk.tables[table].key
+    found = joined_in(store, table, raw.get("changes", row.get(key)), desk)
+    if found is None:
+        raise BadInput(f"{where}: changes is missing: name the {key} that {act} changes, a row of the table {table}")
+    return found
+
+
+def _senders(desk: DeskFile) -> list[tuple[str, str]]:
+    return [("sender", desk.owner.email), ("sender_name", desk.owner.name)]
 
 
 def _key(
@@ -112,10 +112,8 @@ def _key(
     missing = [name for name, argument in act.arguments.items() if not argument.optional and name not in values]
     if missing:
         raise BadInput(f"{where}: values.{missing[0]} is missing: {act.arguments[missing[0]].about}")
-    call = {
-        "tool": intent.act,
-        "arguments": {desk.tables[desk.on(intent.act)].key: _on(desk, intent.act, row), **values},
-    }
+    key = desk.tables[desk.on(intent.act)].key
+    call = {"tool": intent.act, "arguments": {key: row[key], **values}}
     unmet = [
         name
         for name, rule in act.rules.items()
@@ -130,20 +128,23 @@ def _key(
             "requested": [call],
             "forbidden": _forbidden(intent.act),
         }
-    declined = {"name": "declined", "reason": reason_name(intent.act, unmet[0]), "facts": []}
+    declined = {"name": "declined", "reason": reason_of(desk, act.rules[unmet[0]]), "facts": []}
     return {
         "bucket": "adversarial",
         "claim": "false",
         "requested": [call],
         "forbidden": _forbidden(intent.act),
-        "reasons": [reason_name(intent.act, name) for name in unmet],
+        "reasons": [*dict.fromkeys(one for name in unmet for one in _heard_as(desk, intent.act, name))],
         "outcomes": [declined, {"name": "handed over", "handover": True, "facts": []}],
     }
 
 
-def _on(desk: DeskFile, act: str, row: dict[str, Any]) -> Any:
-    """Return the key of the row that an act changes: the subject's, or the one that it refers to."""
-    return row[desk.tables[desk.on(act)].key]
+def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
+    """Return the reason of a rule, and those of other acts that are heard by the same words."""
+    own = desk.acts[act].rules[rule]
+    words = {own.say, *own.words}
+    others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]
+    return [reason_of(desk, own), *(reason_of(desk, one) for one in others if words & {one.say, *one.words})]
 
 
 def _handed_over(queues: list[str]) -> dict[str, Any]:
@@ -159,13 +160,23 @@ def reason_name(act: str, rule: str) -> str:
     return f"{act}_{rule}"
 
 
+def reason_of(desk: DeskFile, rule: DeclaredRule) -> str:
+    """Return the name of a rule's reason: that of the first rule that is said in the same words."""
+    every = ((reason_name(a, r), one.say) for a, declared in desk.acts.items() for r, one in declared.rules.items())
+    return next(name for name, say in every if say == rule.say)
+
+
 def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) -> dict[str, Any]:
     facts = {}
-    for name, told in intent.tell.items():
+    own = {name: DeclaredTold.model_validate(told) for name, told in (raw.get("tell") or {}).items()}
+    for name, told in {**intent.tell, **own}.items():
         value = evaluated(told.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
         if value is None:
             raise BadInput(f"{where}: {name} has no value in this row: fill its column, or use another row")
         facts[name] = {**told.model_dump(exclude_none=True), "value": value}
+        if told.say:
+            shown = long_date(value) if told.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
+            facts[name]["say"] = told.say.replace("{value}", shown)
     for number, text in enumerate(_listed(raw.get("must_say")), 1):
         facts[f"must_say_{number}"] = as_fact(text)
     return facts

@@ -35,13 +35,20 @@ class DeclaredArgument(_Declared):
     choices: list[str] = []
     optional: bool = False
     number: bool = False
+    unit: str = ""
+    """Unit of a number, such as ``months``: an offer that names another number of it is another offer."""
+    ask: str = ""
+    words: list[str] = []
+    answer: list[str] = []
+    """How it is asked for, and how a customer answers; see `DeclaredQuestion`."""
 
 
 class DeclaredRule(_Declared):
     """A condition of an act.
 
-    `holds` is a formula over the row's columns, ``policy``, ``today``, ``given`` (the call's arguments) and ``knows``
-    (what the customer said in answer to a `DeclaredQuestion`). `say` is the reason as an agent would put it, `words`
+    `holds` is a formula over the columns of the row and of the rows that it refers to, ``policy``, ``today``, ``given``
+    (the call's arguments), ``knows`` (what the customer said in answer to a `DeclaredQuestion`), ``sender`` and
+    ``sender_name`` (who writes). `say` is the reason as an agent would put it, `words`
     how else it may be put. `otherwise` is ``refuse`` or a queue.
     """
 
@@ -52,10 +59,13 @@ class DeclaredRule(_Declared):
 
 
 class DeclaredAct(_Declared):
-    """Something the desk can do to a row; `sets` names the columns that change, with formulas."""
+    """Something the desk can do to a row of a table, by default the subject's.
+
+    `sets` names the columns that change, and `gives` further values of the result; both have formulas.
+    """
 
     about: str
-    on: str = ""
+    table: str = ""
     arguments: dict[str, DeclaredArgument] = {}
     sets: dict[str, Any] = Field(min_length=1)
     rules: dict[str, DeclaredRule] = {}
@@ -75,13 +85,17 @@ class DeclaredQuestion(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`)."""
+    """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`).
+
+    `say` is the oracle's sentence with ``{value}``.
+    """
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
     value: str
     unit: str | None = None
     say: str | None = None
     ask: str | None = None
+    after: int | None = None
 
 
 class DeclaredIntent(_Declared):
@@ -99,7 +113,7 @@ class DeclaredIntent(_Declared):
 
 
 class DeclaredOwner(_Declared):
-    """Columns of the subject's row with the customer's address and name."""
+    """Columns with the customer's address and name, in the subject's row or in a referred one."""
 
     email: str = "email"
     name: str = "name"
@@ -129,12 +143,12 @@ class DeskFile(_Declared):
 
     def on(self, act: str) -> str:
         """Return the table that an act changes."""
-        return self.acts[act].on or self.subject
+        return self.acts[act].table or self.subject
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
-        known += [(f"acts.{name}.on", self.on(name), self.tables) for name in self.acts]
+        known += [(f"acts.{name}.table", self.on(name), self.tables) for name in self.acts]
         known += [(f"intents.{name}.act", i.act, self.acts) for name, i in self.intents.items() if i.act]
         known += [
             (f"intents.{name}.knows", slot, self.questions) for name, i in self.intents.items() for slot in i.knows

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...cases.facts import money
 from ...errors import BadInput
 from ...store.calendar import add_business_days
 from ...textfiles import render
+
+if TYPE_CHECKING:
+    from .desk_file import DeskFile
 
 
 def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
@@ -27,11 +30,31 @@ def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else text
 
 
-def names_of(store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of a formula: the row's columns, ``row``, ``policy``, ``today``, ``given``, ``knows``."""
+def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Return a row with the columns of the rows that it refers to by key; its own columns win."""
+    found, tables = dict(row), [*desk.tables.items()]
+    for name, table in tables * len(tables):
+        found = {**(row_of(name, str(found.get(table.key))) or {}), **found}
+    return found
+
+
+def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any] | None:
+    """Return a row of the store's table as `joined`; None if there is none with this key."""
+    row = store.tables[table].get(str(key))
+    return row and joined(row, desk, lambda name, other: store.tables[name].get(other))
+
+
+def names_of(
+    store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any], **sender: str
+) -> dict[str, Any]:
+    """Return the names of a formula: the row's columns, ``row``, ``policy``, ``today``, ``given``, ``knows``.
+
+    `sender` has ``sender`` and ``sender_name``, where somebody writes.
+    """
     today = store.now.date().isoformat()
     return {
         **row,
+        **sender,
         "row": row,
         "policy": store.policy,
         "today": today,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ...language.sentences import fold, kept, squash
+from ...language.values import values_in
 from ...project import DATA
 from ...records import ToolCall
 from ...store import DeskKind, NotFound
@@ -17,11 +18,21 @@ from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import read_yaml
-from .compiled import compiled, reason_name
-from .desk_file import DeclaredAct, DeskFile, read_desk
-from .formulas import evaluated, names_of
+from .compiled import compiled, reason_name, reason_of
+from .desk_file import DeclaredAct, DeclaredArgument, DeclaredQuestion, DeskFile, read_desk
+from .formulas import evaluated, joined, joined_in, names_of
 
 DECLARED = "declared"
+LISTED = 10
+"""Most rows that a look-up lists."""
+APART = r"[^\w.,;:!?]+"
+"""Between two words of one clause."""
+SHORT = 3
+"""Letters of a word that is no mere beginning of another."""
+ASKING = ("which", "what", "how many", "how much")
+"""Words before an argument that ask for it."""
+DECLINES = ("sorry", "afraid", "unfortunately", "sadly", "regret", "only", "apologi[sz]e")
+"""Words near a reason that decline without a negation."""
 PARTS = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
 """Parts of a shipped phrase file that are not about what is sold."""
 SHIPPED = DATA / "stores" / "northline"
@@ -43,6 +54,7 @@ def kind_of(folder: Path) -> DeskKind:
         lookups=frozenset({shows, finds}),
         rules=_rules(desk),
         objects=tuple(dict.fromkeys(desk.tables[desk.on(name)].key for name in desk.acts)),
+        case_names=lambda raw, row, store: {"order": joined_in(store, desk.subject, raw["order"], desk)},
         case_defaults=lambda names: {
             "customer_id": str(names["order"][key]),
             "sender": names["order"][owner.email],
@@ -53,13 +65,13 @@ def kind_of(folder: Path) -> DeskKind:
         evidence_slots=partial(_evidence_slots, desk),
         named_in=partial(_named_in, desk),
         described=partial(_described, desk),
-        open_to=lambda arguments, case, store: set(arguments) - {key},
+        open_to=lambda arguments, case, store: set(arguments) - {table.key for table in desk.tables.values()},
         own_slots={name: (name,) for act in desk.acts.values() for name in act.arguments} | {key: (key,)},
         everything=lambda call, case, words: [
             call(shows, **{key: case.order}).result,
             call("search_knowledge_base", query=words).result,
         ],
-        grounds=lambda case, store: [store.tables[desk.subject][case.order]],
+        grounds=lambda case, store: [joined_in(store, desk.subject, case.order, desk)],
         proofs=proofs,
         slots_not_had=tuple(desk.questions),
         compiled=lambda raw, store: compiled(raw, store, desk),
@@ -82,7 +94,7 @@ def _file(folder: Path, name: str, file: str) -> str:
 
 
 def _singular(table: str) -> str:
-    return re.sub("s$", "", re.sub("ies$", "y", table))
+    return re.sub("s$", "", re.sub("(?<=x|s|z|h)es$", "", re.sub("ies$", "y", table)))
 
 
 def words_of(name: str) -> str:
@@ -97,7 +109,7 @@ def _tools(desk: DeskFile) -> dict[str, Tool]:
     made: dict[str, Tool] = {}
     for name, table in desk.tables.items():
         shows, key = f"show_{_singular(name)}", {table.key: (str, f"Its {words_of(table.key)}.", ...)}
-        made[shows] = _tool(shows, f"Show one of the {words_of(name)}.", key, partial(_show, name, table.key))
+        made[shows] = _tool(shows, f"Show one of the {words_of(name)}.", key, partial(_show, name, desk))
     by = f"Email address or name of the customer, or part of a {words_of(desk.key)}."
     made[f"find_{desk.subject}"] = _tool(
         f"find_{desk.subject}", f"List the {words_of(desk.subject)} of a customer.", {"by": (str, by, ...)},
@@ -130,19 +142,21 @@ def _tool(
     return Tool(name, function, write)
 
 
-def _show(table: str, key: str, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _show(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return a row, with the rows of other tables that refer to it."""
+    key = declared.tables[table].key
     row = desk.row(table, given[key])
     if row is None:
         raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
-    return dict(row)
+    others = {name: [dict(r) for r in desk.rows(name) if r.get(key) == given[key]] for name in declared.tables}
+    return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
 
 
 def _find(declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
     wanted, columns = squash(given["by"]), (declared.key, *owner_columns(declared))
-    rows = [
-        row for row in desk.rows(declared.subject) if wanted and any(wanted in squash(str(row.get(c))) for c in columns)
-    ]
-    return {declared.subject: [{c: row.get(c) for c in columns} for row in rows[:10]]}
+    every = (joined(row, declared, desk.row) for row in desk.rows(declared.subject))
+    rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
+    return {declared.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
 
 
 def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +165,7 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
     row = desk.row(table, given[key])
     if row is None:
         raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
-    names = names_of(desk.store, row, given, {})
+    names = names_of(desk.store, joined(row, declared, desk.row), given, {})
     values = {column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()}
     shown = {what: evaluated(formula, f"acts.{name}.gives.{what}", names) for what, formula in act.gives.items()}
     desk.edit(table, given[key]).update(values)
@@ -173,11 +187,12 @@ def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
     table = desk.on(name)
 
     def keeps(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
-        row = store.tables[table].get(str(call.named.get(desk.tables[table].key)))
+        row = joined_in(store, table, call.named.get(desk.tables[table].key), desk)
         if row is None:
             return None
         knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
-        return bool(evaluated(holds, f"acts.{name}", names_of(store, row, call.named, knows)))
+        names = names_of(store, row, call.named, knows, sender=before.sender, sender_name=before.sender_name)
+        return bool(evaluated(holds, f"acts.{name}", names))
 
     keeps.__doc__ = say
     return keeps
@@ -185,13 +200,13 @@ def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
 
 def _identity(desk: DeskFile, call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
     """Return whether the customer had proved who it is, as the policy asks."""
-    row = store.tables[desk.subject].get(str(call.named.get(desk.key)))
-    if row is None:
+    rows = _owners(desk, call, store)
+    if not rows:
         return None
     said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
     heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
 
-    def given(column: str) -> bool:
+    def given(column: str, row: dict[str, Any]) -> bool:
         value = str(row.get(column) or "")
         stated = bool(value) and re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
         return (
@@ -200,7 +215,19 @@ def _identity(desk: DeskFile, call: ToolCall, before: Before, store: Any, parame
             or squash(value) in map(squash, before.gave(column))
         )
 
-    return any(all(map(given, way)) for way in desk.ways)
+    return any(all(given(column, row) for column in way) for way in desk.ways for row in rows)
+
+
+def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[dict[str, Any]]:
+    """Return the rows whose columns prove whose the called row is: of the subject, or its own."""
+    named = [(name, table.key) for name, table in desk.tables.items() if table.key in call.named]
+    for name, key in named:
+        keys = [call.named[key]] if name == desk.subject else [*store.tables[desk.subject]]
+        every = (joined_in(store, desk.subject, one, desk) for one in keys)
+        own = [row for row in every if row and row.get(key) == call.named[key]]
+        called = joined_in(store, name, call.named[key], desk)
+        return own or ([called] if called else [])
+    return []
 
 
 def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
@@ -228,15 +255,21 @@ def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
 def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
     act = desk.acts.get(call.tool)
     formulas = " ".join(rule.holds for rule in act.rules.values()) if act else ""
-    needed = [slot for slot in desk.questions if f"knows.{slot}" in formulas and slot in case.ledger]
-    return [slot for slot in needed if slot not in known and case.ledger[slot].when != "volunteered"]
+    needed = [slot for slot in desk.questions if f"knows.{slot}" in formulas]
+    needed += act.arguments if act else []
+    entries = {slot: case.ledger[slot] for slot in needed if slot in case.ledger and slot not in known}
+    return [slot for slot, entry in entries.items() if entry.when != "volunteered"]
 
 
 def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) -> tuple[set[str], set[str]]:
     """Return the arguments that a text names, and those for which it names another row's key."""
-    said = squash(text)
+    said, differing = squash(text), set[str]()
     named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
-    differing = set()
+    for name, argument in ((n, a) for act in desk.acts.values() for n, a in act.arguments.items() if n in arguments):
+        values = _values_in(text, argument, arguments[name])
+        if values is not None:
+            named = named - {name} if arguments[name] not in values else named | {name}
+            differing |= {name} if values and name not in named else set()
     for table, declared in desk.tables.items():
         if declared.key in arguments and declared.key not in named:
             others = (key for key in store.tables[table] if len(key) > 2 and squash(key) in said)
@@ -244,8 +277,18 @@ def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) 
     return named, differing
 
 
+def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | None:
+    """Return an argument's values in a text; None if it has neither a unit nor choices."""
+    if argument.unit:
+        return {own if v.value == str(own) else v.value for v in values_in(text, 2026) if v.kind == argument.unit}
+    folded = fold(text)
+    choices = {c for c in argument.choices if re.search(rf"(?<!\w){re.escape(fold(words_of(c)))}(?!\w)", folded)}
+    return choices if argument.choices else None
+
+
 def _described(desk: DeskFile, arguments: dict[str, Any], tool: str, store: Any) -> dict[str, str]:
-    row = store.tables[desk.subject].get(str(arguments.get(desk.key)), {})
+    table = desk.on(tool) if tool in desk.acts else desk.subject
+    row = joined_in(store, table, arguments.get(desk.tables[table].key), desk) or {}
     return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
 
 
@@ -289,24 +332,38 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     shipped = _shipped_phrases()
     book: dict[str, Any] = {"language": "en", **{part: shipped[part] for part in PARTS}}
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    columns += [name for act in desk.acts.values() for name in act.arguments]
     book["slots"] = {column: shipped["slots"].get(column) or _slot(words_of(column)) for column in columns}
-    for name, question in desk.questions.items():
-        book["slots"][name] = {
-            **_slot(words_of(name)), "patterns": [*map(pattern_of, question.words)], "ask": question.ask,
-            "answer": question.answer,
-        }  # fmt: skip
+    for act in desk.acts.values():
+        book["slots"] |= {name: _asked_slot(name, argument) for name, argument in act.arguments.items()}
+    book["slots"] |= {name: _asked_slot(name, question) for name, question in desk.questions.items()}
     book["actions"] = {name: _action(name, act, desk) for name, act in desk.acts.items()}
+    book["declines"] = [*DECLINES]
     book["actions"]["hand_over_to_human"] = shipped["actions"]["hand_over_to_human"]
     book["reasons"] = {
-        reason_name(name, rule): {"say": {"en": r.say}, "patterns": [*map(pattern_of, r.words or [r.say])]}
-        for name, act in desk.acts.items()
-        for rule, r in act.rules.items()
+        reason_of(desk, rule): {"say": {"en": rule.say}, "patterns": [*map(pattern_of, rule.words or [rule.say])]}
+        for act in desk.acts.values()
+        for rule in act.rules.values()
     }
     return book
 
 
+def _asked_slot(name: str, question: DeclaredArgument | DeclaredQuestion) -> dict[str, Any]:
+    """Return the phrases of an argument or a question, by default with question words before it."""
+    words = question.words or [f"{asks} {words_of(name)}" for asks in ASKING]
+    slot = _slot(words_of(name)) | {"patterns": [*map(pattern_of, words)]}
+    return slot | {part: said for part in ("ask", "answer") if (said := getattr(question, part))}
+
+
+def _number_slot(noun: str) -> dict[str, Any]:
+    """Return the phrases for the number of something, made from those for an order's."""
+    shipped = _shipped_phrases()["slots"]["order_id"]
+    return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
+            else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
+
+
 def _slot(words: str) -> dict[str, Any]:
+    if words.endswith(" id"):
+        return _number_slot(words.removesuffix(" id"))
     return {
         "patterns": [pattern_of(words)],
         "ask": f"Could you tell me the {words}, please?",
@@ -318,7 +375,14 @@ def _slot(words: str) -> dict[str, Any]:
 def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     key = desk.tables[desk.on(name)].key
     do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
-    patterns = [*map(pattern_of, act.words or [words_of(name)])]
+    words, noun = act.words or [words_of(name)], words_of(_singular(desk.on(name)))
+    patterns = [*map(pattern_of, words)]
+    verbs = [w.removesuffix(noun).split() for w in words if w.endswith(f" {noun}")]
+    patterns += [rf"{pattern_of(verb)} (?:\w+ )?(?:it|this|that|[a-z]{{1,4}}-?\d{{3,}})\b" for verb, *_ in verbs]
+    choices = "|".join(re.escape(fold(words_of(c))) for a in act.arguments.values() for c in a.choices)
+    patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
+    units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
+    patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
     return {
         "patterns": patterns,
         "claims": patterns,
@@ -329,6 +393,12 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
 
 
 def pattern_of(words: str) -> str:
-    """Return the pattern of plain words: each as the beginning of a word, up to two words between them."""
-    stems = [re.escape(re.sub(r"(?<=\w{3})e$", "", word)) for word in fold(words).replace("'", " ").split()]
-    return r"\w*\W+(?:\w+\W+){0,2}".join(stems) + r"\w*"
+    """Return the pattern of plain words, with up to three of the same clause between them.
+
+    Each is the beginning of a word; one of up to three letters is a whole word, such as "end" and "ended".
+    """
+    stems = []
+    for word in fold(words).replace("'", " ").split():
+        stem = re.escape(re.sub(r"(?<=\w{3})e$", "", word))
+        stems.append(rf"{stem}\w*" if len(word) > SHORT else rf"{stem}(?:s|ed|ing)?(?!\w)")
+    return rf"{APART}(?:\w+(?:[.,]\d+)*{APART}){{0,3}}".join(stems)
