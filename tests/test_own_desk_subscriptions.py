@@ -7,8 +7,10 @@ import pytest
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit, play
 from benchmark_lib.extras.audit.sly_audit import audit_with_sly
+from benchmark_lib.language.parser import parser_of
 from benchmark_lib.project import DATA
 from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
@@ -92,3 +94,27 @@ def test_who_may_ask_is_read_in_the_rows_that_a_row_refers_to(store):
     shown = store.desk().call("show_subscription", {"subscription_id": cases["forgotten_month_1"].order}).result
     (box,) = (one for one in shown["boxes"] if one["box_status"] == "charged")
     assert box["box_id"] == cases["forgotten_month_1"].requested[0].arguments["box_id"]
+
+
+@pytest.mark.parametrize(
+    "words, offered, claimed",
+    [
+        ("I can skip the next box of FC-22006. Shall I go ahead?", ["skip_next_box"], []),
+        ("I'd take your box down to the house plan today, which is $16.00 less. OK?", ["change_plan"], []),
+        ("I can give you the $30.00 back. Would you like me to?", ["refund_box"], []),
+        ("If you say yes I'll end FC-21946 for you.", ["cancel_subscription"], []),
+        ("Done, I have skipped your next box.", [], ["skip_next_box"]),
+        ("Your subscription is now paused.", [], ["pause_subscription"]),
+        ("There is nothing I can do from here.", [], []),
+    ],
+)
+def test_acts_that_no_reader_was_trained_on_are_heard(store, words, offered, claimed):
+    heard = parser_of(store).parse(words)
+    assert (heard.offered, heard.claimed) == (offered, claimed)
+
+
+def test_what_is_wrong_in_a_declared_desk_is_not_taken_for_a_wrong_clock(tmp_path):
+    copied = shutil.copytree(DATA / "stores" / "subscriptions", tmp_path / "store")
+    (copied / "desk.yaml").write_text("subject: subscriptions\n")
+    with pytest.raises(BadInput, match="desk.yaml: tables is missing"):
+        load_store(copied)
