@@ -1,0 +1,228 @@
+"""Turn accepted rules and intents into the files of a declared desk, with cases on both sides of each rule."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import product
+from typing import Any
+
+import yaml
+
+from ...cases.facts import money
+from ...language.sentences import fold
+from ...store.search import words_and_beginnings
+from .desk_file import REFUSE
+from .draft_intents import EXAMPLES
+from .draft_rules import BASE, Rule, Section, first_of, slug, wording
+from .kind import words_of
+
+TODAY = date(2026, 6, 29)
+ALIKE, TRIED = 72.0, 60
+"""Most likeness of two emails that the draft writes, and how many wordings it tries for one."""
+
+
+@dataclass
+class Drafted:
+    """A drafted desk; `out` has what stays out, with what it is, its id, the gate and why."""
+
+    subject: str
+    acts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    intents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    policy: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, float] = field(default_factory=dict)
+    """Columns that rules compare, with the days of their unit; 0 for a number."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    wanted: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    """How a case is to end: its bucket, and the rule that refuses."""
+    out: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    @property
+    def thing(self) -> str:
+        """Return what a row is, in one word: order."""
+        return self.subject.removesuffix("s")
+
+    def leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
+        """Note what stays out, with the text of that name."""
+        self.out.append((what, name, gate, wording()[why].format(**filled)))
+
+
+def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, Any]]) -> Drafted:
+    """Return the desk of accepted rules and intents."""
+    text = fold(" ".join(section.text for section in sections))
+    subjects = wording()["subjects"]
+    made = Drafted(max(subjects, key=lambda name: len(re.findall(subjects[name], text))))
+    for rule in rules:
+        _place(rule, made)
+    for row in intents:
+        act, queue = slug(row["act"]), slug(row["queue"])
+        if not queue and act not in made.acts:
+            made.leave_out("intent", row["id"], "incomplete", "no_act", act=act)
+            continue
+        intent = {"queue": queue} if queue else {"act": act}
+        intent |= {"description": f"Writes about {row['name']}.", "tickets": int(float(row["count"] or 1))}
+        made.intents[row["id"]] = intent
+    wished = {intent.get("act") for intent in made.intents.values()}
+    for act in (act for act in made.acts if act not in wished):
+        made.intents[f"{act}_request"] = {"act": act, "description": f"Wants to {words_of(act)} something."}
+    _write_cases(intents, made)
+    return made
+
+
+def _place(rule: Rule, made: Drafted) -> None:
+    """Add a rule to its act, or say what it lacks."""
+    known, entry = wording(), rule.model_dump()
+    unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
+    sort, name = unit["sort"], f"{rule.act}_{rule.id}"
+    holds = unit["holds"].format(column=rule.column, name=name, test=rule.test)
+    holds = holds.replace("<=", ">=") if rule.test == "at least" else holds
+    key = rule.number, rule.ask, holds.replace(name, "")
+    lacks = next((cell for cell in known["needs"][sort] if not entry[cell]), "")
+    same = [other["id"] for other in made.acts.get(rule.act, []) if other["key"] == key]
+    kind = made.columns.get(rule.column, unit["days"]) if rule.column else 0
+    if lacks:
+        made.leave_out("rule", rule.id, "incomplete", "incomplete", lacks=lacks, what=known["needs"][sort][lacks])
+    elif rule.test not in known["tests"][sort]:
+        made.leave_out("rule", rule.id, "schema", "test", test=rule.test, fitting=" or ".join(known["tests"][sort]))
+    elif same:
+        made.leave_out("rule", rule.id, "near copy", "same", other=same[0])
+    elif sort != "question" and bool(kind) != bool(unit["days"]):
+        made.leave_out("rule", rule.id, "schema", "two_kinds", column=rule.column)
+    else:
+        number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
+        act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
+        own = _pairs(rule.quotation, f"{act} {rule.ask}") or asked
+        filled = {"number": number, "unit": of, "act": act, "thing": made.thing}
+        filled["about"] = " and ".join(own[:2])
+        say, *words = (" ".join(text.format(**filled).split()) for text in (known["say"][sort], *known["words"][sort]))
+        entry |= {
+            "name": name,
+            "sort": sort,
+            "holds": holds,
+            "key": key,
+            "say": say,
+            "words": words or own + asked,
+        }
+        made.acts.setdefault(rule.act, []).append(entry | {"otherwise": rule.otherwise or REFUSE})
+        if sort != "question":
+            made.policy[name], made.columns[rule.column] = int(rule.number or 0), unit["days"]
+
+
+def _pairs(text: str, but: str) -> list[str]:
+    """Return the words of a text that carry its meaning, each with the next, at most six pairs."""
+    hollow = {*wording()["hollow"], *re.findall(r"\w+", fold(but))}
+    words = [word for word in words_and_beginnings(fold(text)) if "*" not in word and word not in hollow]
+    return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
+
+
+def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
+    """Write one case inside and one outside each rule and those for a queue, with the tickets as emails first."""
+    tickets: dict[str, list[str]] = {name: [] for name in made.intents}
+    for cell, row in product(EXAMPLES, intents):
+        intent, text = made.intents.get(row["id"], {}), row[cell]
+        act = intent.get("act", "")
+        sign = wording()["acts"].get(act, words_of(act))
+        why = "short" if len(text.split()) < 5 else "vague" if not first_of({"act": sign}, text) else ""
+        if text and intent and why:
+            made.leave_out("ticket", f"{row['id']}, {cell}", "thin ticket", why, act=words_of(act))
+        elif text and intent:
+            tickets[row["id"]].append(text)
+    for name, texts in tickets.items():
+        for text in texts if "queue" in made.intents[name] else ():
+            _add(made, f"{name}_{len(made.rows) + 1}", name, text, [])
+    for act, rules in made.acts.items():
+        mine = [name for name, intent in made.intents.items() if intent.get("act") == act]
+        for rule, outside in product(rules, (False, True)):
+            name = max(mine, key=lambda one: len(tickets[one]))
+            text = tickets[name].pop(0) if tickets[name] else _email(made, act)
+            case = f"{rule['name']}_{'outside' if outside else 'inside'}"
+            _add(made, case, name, text, rules, rule if outside else None)
+
+
+def _add(
+    made: Drafted, case: str, intent: str, email: str, rules: list[dict[str, Any]], broken: dict[str, Any] | None = None
+) -> None:
+    """Add a case with a row of its own, which keeps every rule but the broken one."""
+    person = wording()["people"][len(made.rows) % len(wording()["people"])]
+    row: dict[str, Any] = {f"{made.thing}_id": _key(made), "email": f"{slug(person)}.{len(made.rows) + 1}@example.org"}
+    row |= {"name": person, "status": "active"}
+    row |= {column: TODAY.isoformat() if days else 0 for column, days in made.columns.items()}
+    knows = {}
+    for rule in sorted(rules, key=lambda one: one is broken):
+        breaks, number = rule is broken, rule["number"]
+        if rule["sort"] == "question":
+            knows[rule["name"]] = {"yes": "no", "no": "yes"}[rule["test"]] if breaks else rule["test"]
+            continue
+        value = number + number // 2 + 2 if breaks == (rule["test"] == "at most") else number // 2
+        days = wording()["units"].get(rule["unit"], {"days": 0})["days"]
+        row[rule["column"]] = (TODAY - timedelta(round(value * days))).isoformat() if days else value
+    made.wanted[case] = "resolvable" if rules else "must_escalate", []
+    if broken:
+        refused = broken["otherwise"] == REFUSE
+        made.wanted[case] = ("adversarial", [broken["name"]]) if refused else ("must_escalate", [])
+    made.cases[case] = {"id": case, "intent": intent, "row": _key(made), "email": email, "knows": knows}
+    made.rows.append(row)
+
+
+def _key(made: Drafted) -> str:
+    return f"{made.thing[0].upper()}-{1001 + len(made.rows)}"
+
+
+def _email(made: Drafted, act: str) -> str:
+    """Return an email that asks for an act, as unlike those before it as the parts allow."""
+    from rapidfuzz import fuzz, process
+
+    known, before = wording(), [case["email"] for case in made.cases.values()]
+    choices = [*product(known["openings"], known["wishes"], known["endings"])]
+    places = [(37 * at + 101 * len(before)) % len(choices) for at in range(TRIED)]
+    filled = {"act": words_of(act), "thing": made.thing, "key": _key(made)}
+    texts = [" ".join(choices[place]).format(**filled) for place in places]
+    likes = process.cdist(texts, before or [""], scorer=fuzz.token_sort_ratio).max(axis=1).tolist()
+    return next((text for text, like in zip(texts, likes) if like < ALIKE), texts[likes.index(min(likes))])
+
+
+def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
+    """Return the texts of the desk's files by name."""
+    import jinja2
+    import pandas as pd
+
+    template = jinja2.Template((BASE / "desk.yaml.j2").read_text("utf-8"), keep_trailing_newline=True)
+    questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
+    desk = template.render(
+        **vars(made), thing=made.thing, questions=questions, heard=_pairs, answer=wording()["answer"]
+    )
+    info = {"name": name, "title": title, "kind": "declared", "clock": f"{TODAY}T10:00"}
+    files = {"desk.yaml": desk, "store.yaml": _yaml(info), "policy.yaml": _yaml(made.policy)}
+    files[f"{made.subject}.csv"] = pd.DataFrame(made.rows).to_csv(index=False, lineterminator="\n")
+    files["cases/drafted.yaml"] = _yaml({"cases": [*made.cases.values()]})
+    for number, section in enumerate(sections, 1):
+        line = section.sentences[0][0]
+        head = {
+            "id": f"A-{number}",
+            "title": section.title,
+            "topics": [section.title],
+            "source": f"{section.file}, line {line}",
+        }
+        files[f"articles/a{number:03}.md"] = f"---\n{_yaml(head)}---\n{_article(section, made)}\n"
+    return files
+
+
+def _yaml(content: Any) -> str:
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _article(section: Section, made: Drafted) -> str:
+    """Return a section's text without link targets, with the numbers of its accepted rules from the policy."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.text)
+    text = re.sub(r"\{(?=[{%#])", "{ ", text)
+    for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
+        if (
+            (rule["line"], rule["quotation"]) in section.sentences
+            and rule["file"] == section.file
+            and rule["unit"] != "cents"
+        ):
+            unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
+            text = re.sub(rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}", text)
+    return text
