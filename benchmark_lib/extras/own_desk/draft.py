@@ -40,7 +40,11 @@ def execute(options: argparse.Namespace) -> int:
     """Take the next step of a draft and say what comes after it."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
         raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
-    return Draft(options).go_on()
+    draft = Draft(options)
+    code = draft.go_on()
+    if draft.buyer:
+        print(f"calls of the model in this session: {len(draft.buyer.costs)}, {draft.buyer.cost}")
+    return code
 
 
 class Draft:
@@ -182,8 +186,6 @@ class Draft:
         gates = ", ".join(f"{gate} {count}" for gate, count in Counter(one["gate"] for one in out).most_common())
         print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
         print(f"{self.folder / LEFT_OUT}: {len(out)} left out ({gates or 'nothing'})")
-        if self.buyer:
-            print(f"calls of this session: {len(self.buyer.costs)}, {self.buyer.cost}")
         if made.cases:
             print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 

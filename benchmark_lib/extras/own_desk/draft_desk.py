@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +17,7 @@ from ...language.sentences import fold
 from ...store.search import words_and_beginnings
 from .desk_file import REFUSE
 from .draft_intents import EXAMPLES
-from .draft_rules import BASE, Rule, Section, first_of, slug, wording
+from .draft_rules import BASE, LINK, Rule, Section, first_of, slug, wording
 from .kind import words_of
 
 TODAY = date(2026, 6, 29)
@@ -61,7 +63,7 @@ def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, 
         if not queue and act not in made.acts:
             made.leave_out("intent", row["id"], "incomplete", "no_act", act=act)
             continue
-        intent = {"queue": queue} if queue else {"act": act}
+        intent: dict[str, Any] = {"queue": queue} if queue else {"act": act}
         intent |= {"description": f"Writes about {row['name']}.", "tickets": int(float(row["count"] or 1))}
         made.intents[row["id"]] = intent
     wished = {intent.get("act") for intent in made.intents.values()}
@@ -83,17 +85,19 @@ def _place(rule: Rule, made: Drafted) -> None:
     same = [other["id"] for other in made.acts.get(rule.act, []) if other["key"] == key]
     kind = made.columns.get(rule.column, unit["days"]) if rule.column else 0
     if lacks:
-        made.leave_out("rule", rule.id, "incomplete", "incomplete", lacks=lacks, what=known["needs"][sort][lacks])
+        made.leave_out("rule", rule.id, "incomplete", "incomplete", lacks=lacks, mend=known["needs"][sort][lacks])
     elif rule.test not in known["tests"][sort]:
         made.leave_out("rule", rule.id, "schema", "test", test=rule.test, fitting=" or ".join(known["tests"][sort]))
     elif same:
         made.leave_out("rule", rule.id, "near copy", "same", other=same[0])
+    elif sort != "question" and rule.column in known["reserved"]:
+        made.leave_out("rule", rule.id, "schema", "taken", column=rule.column)
     elif sort != "question" and bool(kind) != bool(unit["days"]):
         made.leave_out("rule", rule.id, "schema", "two_kinds", column=rule.column)
     else:
         number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
         act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
-        own = _pairs(rule.quotation, f"{act} {rule.ask}") or asked
+        own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
         filled = {"number": number, "unit": of, "act": act, "thing": made.thing}
         filled["about"] = " and ".join(own[:2])
         say, *words = (" ".join(text.format(**filled).split()) for text in (known["say"][sort], *known["words"][sort]))
@@ -190,9 +194,8 @@ def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> d
 
     template = jinja2.Template((BASE / "desk.yaml.j2").read_text("utf-8"), keep_trailing_newline=True)
     questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
-    desk = template.render(
-        **vars(made), thing=made.thing, questions=questions, heard=_pairs, answer=wording()["answer"]
-    )
+    names = {"thing": made.thing, "questions": questions, "heard": _pairs, "answer": wording()["answer"]}
+    desk = template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False))
     info = {"name": name, "title": title, "kind": "declared", "clock": f"{TODAY}T10:00"}
     files = {"desk.yaml": desk, "store.yaml": _yaml(info), "policy.yaml": _yaml(made.policy)}
     files[f"{made.subject}.csv"] = pd.DataFrame(made.rows).to_csv(index=False, lineterminator="\n")
@@ -215,7 +218,7 @@ def _yaml(content: Any) -> str:
 
 def _article(section: Section, made: Drafted) -> str:
     """Return a section's text without link targets, with the numbers of its accepted rules from the policy."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.text)
+    text = re.sub(LINK, r"\1", section.text)
     text = re.sub(r"\{(?=[{%#])", "{ ", text)
     for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
         if (

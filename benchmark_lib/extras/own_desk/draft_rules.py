@@ -18,6 +18,7 @@ from .desk_file import REFUSE
 
 BASE = Path(__file__).with_name("base")
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
+LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
 """Most sentences of a section, and fewest words of a quotation."""
 _WORD = re.compile(r"[^\W_]+|[$€£%]")
@@ -25,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+|[$€£%]")
 
 def slug(text: Any) -> str:
     """Return a text as a name of a desk file: ``change_address``."""
-    return re.sub(r"[^a-z0-9]+", "_", letters(fold(str(text or "")))).strip("_0123456789")[:40].rstrip("_")
+    return re.sub(r"[^a-z0-9]+", "_", letters(fold(str(text or "")))).lstrip("_0123456789")[:40].rstrip("_")
 
 
 Name = Annotated[str, BeforeValidator(slug)]
@@ -72,7 +73,8 @@ def sections_of(paths: Iterable[Path]) -> list[Section]:
     """Cut documents at their headings; refuse two documents of one name, and one without a sentence."""
     found: list[Section] = []
     for path in paths:
-        lines = read_text(path).splitlines()
+        text = read_text(path).replace("\r\n", "\n")
+        lines = "".join(c if c.isprintable() or c == "\n" else " " for c in text).split("\n")
         head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
         if any(section.file == path.name for section in found):
             raise BadInput(f"two documents are named {path.name}: rename one, so that a quotation names its source")
@@ -172,7 +174,7 @@ def read_simply(section: Section) -> Iterator[dict[str, Any]]:
 
 def _asked(sentence: str) -> dict[str, str]:
     """Return the question of a condition, and the answer with which the act is allowed."""
-    known, text = wording(), re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", sentence.replace("’", "'"))
+    known, text = wording(), re.sub(LINK, r"\1", sentence.replace("’", "'"))
     if not (found := re.search(known["condition"], text, re.I)):
         return {"test": "yes"}
     what = found[2]
