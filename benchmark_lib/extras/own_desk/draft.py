@@ -1,4 +1,4 @@
-"""``deskbench desk draft``: from documents and tickets to a desk, in steps; what nobody accepted stays out."""
+"""``deskbench desk draft``: from documents to a desk, in steps that a person accepts."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def execute(options: argparse.Namespace) -> int:
     """Take the next step of a draft and say what comes after it."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
         raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
-    draft = Draft(options)
+    draft = DeskDraft(options)
     code = draft.go_on()
     if draft.buyer:
         print(f"calls of the model in this session: {len(draft.buyer.costs)}, {draft.buyer.cost}")
     return code
 
 
-class Draft:
-    """A draft's folder, documents and state: the sections that are read, and the files that it wrote."""
+class DeskDraft:
+    """A draft: its folder, documents, the sections that are read, the files that it wrote."""
 
     def __init__(self, options: argparse.Namespace):
         from .draft_model import Buyer
@@ -78,7 +78,7 @@ class Draft:
             return FINISHED
 
     def _propose_rules(self) -> int:
-        """Write the rules of sections that are not read yet; return how many of these a provider's fault left."""
+        """Write the rules of sections that are not read yet; return how many a fault left unread."""
         from .draft_intents import table_of
         from .draft_rules import Rule, checked
 
@@ -108,8 +108,8 @@ class Draft:
         return faults
 
     def _read(self, sections: list[Any]) -> Iterator[list[dict[str, Any]] | None]:
-        """Yield the rows of each section: the model's, or where its reply is unusable those of a simple reading."""
-        from .draft_model import Proposals
+        """Yield the rows of each section; where a model's reply is unusable it is read simply."""
+        from .draft_model import EndpointError, Proposals
         from .draft_rules import numbers_in, read_simply
 
         texts = [f"# {section.title}\n\n{section.text}" for section in sections]
@@ -122,13 +122,12 @@ class Draft:
                     number = str(raw.get("number") or "")
                     raw |= {"unit": quoted[number]} if number in quoted else {"number": "", "unit": ""}
                 yield answer.rules
-            elif answer is not None and not isinstance(answer, ValueError):
+            elif isinstance(answer, EndpointError):
                 yield None
             else:
-                if answer is not None:
-                    self.state["out"].append(
-                        ["reply", f"{section.file}: {section.title}", "schema", f"{answer}; read simply"]
-                    )
+                if answer:
+                    place = f"{section.file}: {section.title}"
+                    self.state["out"].append(["reply", place, "schema", f"{answer}; read simply"])
                 yield [*read_simply(section)]
 
     def _propose_intents(self) -> None:
@@ -152,6 +151,8 @@ class Draft:
         from .draft_intents import table_of
 
         rows = table_of(self.folder / name)
+        if rows and not {"id", "accepted"} <= rows[0].keys():
+            raise BadInput(f"{self.folder / name} has lost its columns: restore its first line, or remove the file")
         if self.options.accept:
             for row in (row for row in rows if row["accepted"] in ("off", "")):
                 shown = "\n".join(f"  {cell}: {value}" for cell, value in row.items() if value)
@@ -166,7 +167,7 @@ class Draft:
         return found or None
 
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
-        """Write the desk of what is accepted; where a person has changed it, into a folder of its own within it."""
+        """Write the desk of what is accepted; beside it where a person has changed it."""
         from .draft_desk import drafted
         from .draft_gates import sound, written
         from .draft_rules import Rule, checked
@@ -177,10 +178,11 @@ class Draft:
         title = self.options.title or self.options.name
         files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}
         hashes = {name: content_hash(text.encode()) for name, text in files.items()}
-        target = self._target(hashes)
-        if files and hashes != self.state["written"].get(target.name):
+        number = next(number for number in count() if self._is_free(number, hashes))
+        target = self.folder / f"proposed_{number}" if number else self.folder
+        if files and hashes != self.state["written"].get(str(number)):
             written(target, files)
-            self.state["written"][target.name] = hashes
+            self.state["written"][str(number)] = hashes
         out = [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
         self._save(LEFT_OUT, out, OUT)
         gates = ", ".join(f"{gate} {count}" for gate, count in Counter(one["gate"] for one in out).most_common())
@@ -189,13 +191,10 @@ class Draft:
         if made.cases:
             print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
-    def _target(self, hashes: dict[str, str]) -> Path:
-        """Return the desk's folder, or the next one within it without a file that a person made or changed."""
-        for number in count():
-            target = self.folder / f"proposed_{number}" if number else self.folder
-            last = self.state["written"].get(target.name, {})
-            paths = {name: target / name for name in hashes | last}
-            now = {name: content_hash(p.read_bytes()) if p.is_file() else None for name, p in paths.items()}
-            if last == hashes or now == dict.fromkeys(now) | last:
-                return target
-        raise AssertionError
+    def _is_free(self, number: int, hashes: dict[str, str]) -> bool:
+        """Return whether a person changed nothing in a folder, or nothing new is to be written."""
+        target = self.folder / f"proposed_{number}" if number else self.folder
+        last = self.state["written"].get(str(number), {})
+        paths = {name: target / name for name in hashes | last}
+        now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
+        return last == hashes or now == dict.fromkeys(now) | last

@@ -1,4 +1,4 @@
-"""Turn accepted rules and intents into the files of a declared desk, with cases on both sides of each rule."""
+"""Turn accepted rules and intents into a declared desk, with cases on both sides of a rule."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from ...cases.facts import money
 from ...language.sentences import fold
 from ...store.search import words_and_beginnings
 from .desk_file import REFUSE
-from .draft_intents import EXAMPLES
-from .draft_rules import BASE, LINK, Rule, Section, first_of, slug, wording
+from .draft_intents import COLUMNS, EXAMPLES
+from .draft_rules import BASE, LINK, Rule, Section, slug, wording
 from .kind import words_of
 
 TODAY = date(2026, 6, 29)
-ALIKE, TRIED = 72.0, 60
-"""Most likeness of two emails that the draft writes, and how many wordings it tries for one."""
 
 
 @dataclass
@@ -58,13 +56,15 @@ def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, 
     made = Drafted(max(subjects, key=lambda name: len(re.findall(subjects[name], text))))
     for rule in rules:
         _place(rule, made)
+    intents = [dict.fromkeys(COLUMNS, "") | row | {"id": slug(row["id"])} for row in intents]
     for row in intents:
         act, queue = slug(row["act"]), slug(row["queue"])
         if not queue and act not in made.acts:
             made.leave_out("intent", row["id"], "incomplete", "no_act", act=act)
             continue
         intent: dict[str, Any] = {"queue": queue} if queue else {"act": act}
-        intent |= {"description": f"Writes about {row['name']}.", "tickets": int(float(row["count"] or 1))}
+        count = re.match(r"\d+", row["count"])
+        intent |= {"description": f"Writes about {row['name']}.", "tickets": int(count[0]) if count else 1}
         made.intents[row["id"]] = intent
     wished = {intent.get("act") for intent in made.intents.values()}
     for act in (act for act in made.acts if act not in wished):
@@ -74,44 +74,36 @@ def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, 
 
 
 def _place(rule: Rule, made: Drafted) -> None:
-    """Add a rule to its act, or say what it lacks."""
-    known, entry = wording(), rule.model_dump()
+    """Add a rule to its act, or say why it has no place."""
+    known, entry, name = wording(), rule.model_dump(), f"{rule.act}_{rule.id}"
     unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
-    sort, name = unit["sort"], f"{rule.act}_{rule.id}"
+    sort, needs = unit["sort"], known["needs"][unit["sort"]]
     holds = unit["holds"].format(column=rule.column, name=name, test=rule.test)
     holds = holds.replace("<=", ">=") if rule.test == "at least" else holds
     key = rule.number, rule.ask, holds.replace(name, "")
-    lacks = next((cell for cell in known["needs"][sort] if not entry[cell]), "")
-    same = [other["id"] for other in made.acts.get(rule.act, []) if other["key"] == key]
-    kind = made.columns.get(rule.column, unit["days"]) if rule.column else 0
-    if lacks:
-        made.leave_out("rule", rule.id, "incomplete", "incomplete", lacks=lacks, mend=known["needs"][sort][lacks])
-    elif rule.test not in known["tests"][sort]:
-        made.leave_out("rule", rule.id, "schema", "test", test=rule.test, fitting=" or ".join(known["tests"][sort]))
-    elif same:
-        made.leave_out("rule", rule.id, "near copy", "same", other=same[0])
-    elif sort != "question" and rule.column in known["reserved"]:
-        made.leave_out("rule", rule.id, "schema", "taken", column=rule.column)
-    elif sort != "question" and bool(kind) != bool(unit["days"]):
-        made.leave_out("rule", rule.id, "schema", "two_kinds", column=rule.column)
-    else:
-        number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
-        act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
-        own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
-        filled = {"number": number, "unit": of, "act": act, "thing": made.thing}
-        filled["about"] = " and ".join(own[:2])
-        say, *words = (" ".join(text.format(**filled).split()) for text in (known["say"][sort], *known["words"][sort]))
-        entry |= {
-            "name": name,
-            "sort": sort,
-            "holds": holds,
-            "key": key,
-            "say": say,
-            "words": words or own + asked,
-        }
-        made.acts.setdefault(rule.act, []).append(entry | {"otherwise": rule.otherwise or REFUSE})
-        if sort != "question":
-            made.policy[name], made.columns[rule.column] = int(rule.number or 0), unit["days"]
+    lacks = next((cell for cell in needs if not entry[cell]), "")
+    others = made.acts.get(rule.act, [])
+    filled = {"lacks": lacks, "mend": needs.get(lacks), "fitting": " or ".join(known["tests"][sort]), **entry}
+    filled["other"] = next((other["id"] for other in others if key == other["key"] or name == other["name"]), "")
+    checks = {
+        ("incomplete", "incomplete"): lacks,
+        ("schema", "test"): rule.test not in known["tests"][sort],
+        ("near copy", "same"): filled["other"],
+        ("schema", "taken"): rule.column in known["reserved"],
+        ("schema", "two_kinds"): bool(made.columns.get(rule.column, unit["days"])) != bool(unit["days"]),
+    }
+    for (gate, why), wrong in checks.items():
+        if wrong:
+            return made.leave_out("rule", rule.id, gate, why, **filled)
+    act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
+    own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
+    number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
+    told = {"number": number, "unit": of, "act": act, "thing": made.thing, "about": " and ".join(own[:2])}
+    say, *words = (" ".join(text.format(**told).split()) for text in (known["say"][sort], *known["words"][sort]))
+    entry |= {"name": name, "sort": sort, "holds": holds, "key": key, "say": say, "words": words or own + asked}
+    made.acts.setdefault(rule.act, []).append(entry)
+    if rule.number is not None:
+        made.policy[name], made.columns[rule.column] = rule.number, unit["days"]
 
 
 def _pairs(text: str, but: str) -> list[str]:
@@ -122,13 +114,13 @@ def _pairs(text: str, but: str) -> list[str]:
 
 
 def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
-    """Write one case inside and one outside each rule and those for a queue, with the tickets as emails first."""
+    """Write a case inside and one outside each rule, and those for a queue; tickets come first."""
     tickets: dict[str, list[str]] = {name: [] for name in made.intents}
     for cell, row in product(EXAMPLES, intents):
         intent, text = made.intents.get(row["id"], {}), row[cell]
         act = intent.get("act", "")
         sign = wording()["acts"].get(act, words_of(act))
-        why = "short" if len(text.split()) < 5 else "vague" if not first_of({"act": sign}, text) else ""
+        why = "short" if len(text.split()) < 5 else "vague" if not re.search(sign, fold(text)) else ""
         if text and intent and why:
             made.leave_out("ticket", f"{row['id']}, {cell}", "thin ticket", why, act=words_of(act))
         elif text and intent:
@@ -145,9 +137,7 @@ def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
             _add(made, case, name, text, rules, rule if outside else None)
 
 
-def _add(
-    made: Drafted, case: str, intent: str, email: str, rules: list[dict[str, Any]], broken: dict[str, Any] | None = None
-) -> None:
+def _add(made: Drafted, case: str, intent: str, email: str, rules: list[Any], broken: Any = None) -> None:
     """Add a case with a row of its own, which keeps every rule but the broken one."""
     person = wording()["people"][len(made.rows) % len(wording()["people"])]
     row: dict[str, Any] = {f"{made.thing}_id": _key(made), "email": f"{slug(person)}.{len(made.rows) + 1}@example.org"}
@@ -175,16 +165,10 @@ def _key(made: Drafted) -> str:
 
 
 def _email(made: Drafted, act: str) -> str:
-    """Return an email that asks for an act, as unlike those before it as the parts allow."""
-    from rapidfuzz import fuzz, process
-
-    known, before = wording(), [case["email"] for case in made.cases.values()]
-    choices = [*product(known["openings"], known["wishes"], known["endings"])]
-    places = [(37 * at + 101 * len(before)) % len(choices) for at in range(TRIED)]
-    filled = {"act": words_of(act), "thing": made.thing, "key": _key(made)}
-    texts = [" ".join(choices[place]).format(**filled) for place in places]
-    likes = process.cdist(texts, before or [""], scorer=fuzz.token_sort_ratio).max(axis=1).tolist()
-    return next((text for text, like in zip(texts, likes) if like < ALIKE), texts[likes.index(min(likes))])
+    """Return an email that asks for an act, as unlike the others as its parts allow."""
+    texts = (wording()[part] for part in ("openings", "wishes", "endings"))
+    whole = " ".join(part[len(made.rows) % len(part)] for part in texts)
+    return whole.format(act=words_of(act), thing=made.thing, key=_key(made))
 
 
 def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
@@ -201,13 +185,8 @@ def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> d
     files[f"{made.subject}.csv"] = pd.DataFrame(made.rows).to_csv(index=False, lineterminator="\n")
     files["cases/drafted.yaml"] = _yaml({"cases": [*made.cases.values()]})
     for number, section in enumerate(sections, 1):
-        line = section.sentences[0][0]
-        head = {
-            "id": f"A-{number}",
-            "title": section.title,
-            "topics": [section.title],
-            "source": f"{section.file}, line {line}",
-        }
+        source = f"{section.file}, line {section.sentences[0][0]}"
+        head = {"id": f"A-{number}", "title": section.title, "topics": [section.title], "source": source}
         files[f"articles/a{number:03}.md"] = f"---\n{_yaml(head)}---\n{_article(section, made)}\n"
     return files
 
@@ -217,15 +196,12 @@ def _yaml(content: Any) -> str:
 
 
 def _article(section: Section, made: Drafted) -> str:
-    """Return a section's text without link targets, with the numbers of its accepted rules from the policy."""
+    """Return a section's text, with the numbers of its accepted rules from the policy."""
     text = re.sub(LINK, r"\1", section.text)
     text = re.sub(r"\{(?=[{%#])", "{ ", text)
     for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
-        if (
-            (rule["line"], rule["quotation"]) in section.sentences
-            and rule["file"] == section.file
-            and rule["unit"] != "cents"
-        ):
+        own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
+        if own and rule["unit"] != "cents":
             unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
             text = re.sub(rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}", text)
     return text

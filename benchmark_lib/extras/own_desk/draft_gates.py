@@ -1,4 +1,4 @@
-"""Keep only cases of a draft that pass every gate; list the others with the gate and the reason."""
+"""Keep the cases of a draft that pass every gate; list the others with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def written(folder: Path, files: dict[str, str]) -> None:
 
 
 def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: Buyer | None) -> dict[str, str]:
-    """Return the files of a desk whose cases pass every gate: schema, their rule, the audit, a model's doubt."""
+    """Return a desk's files with the cases that pass: schema, rule, audit, a model's doubt."""
     while True:
         files = files_of(made, name, title, sections)
         with tempfile.TemporaryDirectory() as place:
@@ -64,7 +64,7 @@ def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tupl
 
 
 def _unfair(store: Any, keys: dict[str, Any], buyer: Buyer) -> Iterator[tuple[str, str, str]]:
-    """Yield the cases that a competent agent could end in another way than the key, as a model sees it."""
+    """Yield the cases that a competent agent could fail fairly, as a model sees it."""
     texts = []
     for key in keys.values():
         wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]

@@ -39,7 +39,7 @@ def read_tickets(path: Path) -> list[str]:
 
 
 def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], int]:
-    """Return a row for each group of alike tickets, the largest first, and how many personal data were replaced.
+    """Return a row for each group of alike tickets, and how many personal data were replaced.
 
     At most `MOST` tickets, spread over the file, are grouped; each other one counts with the nearest group.
     """

@@ -1,4 +1,4 @@
-"""Read rules out of a company's documents, each with a quotation that is there word for word."""
+"""Read rules out of documents, each with a quotation that is there word for word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...errors import BadInput
 from ...language.sentences import BULLET, fold, letters, parts
@@ -38,7 +38,7 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    id: str = ""
+    id: Name = ""
     quotation: str
     file: str = ""
     line: int = 0
@@ -49,13 +49,13 @@ class Rule(BaseModel):
     column: Name = ""
     test: Annotated[str, Field(pattern="^(at most|at least|yes|no)$")] = "at most"
     ask: str = ""
-    otherwise: Name = REFUSE
+    otherwise: Annotated[Name, AfterValidator(lambda name: name or REFUSE)] = REFUSE
     by: str = ""
     accepted: str = "off"
 
 
 class Section(NamedTuple):
-    """A part of a document under one heading: its sentences, each with the line of its paragraph or list item."""
+    """A part of a document under one heading; a sentence has the line of its paragraph or item."""
 
     file: str
     title: str
@@ -70,7 +70,7 @@ def wording() -> Any:
 
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
-    """Cut documents at their headings; refuse two documents of one name, and one without a sentence."""
+    """Cut documents at their headings; refuse two of one name, and one without a sentence."""
     found: list[Section] = []
     for path in paths:
         text = read_text(path).replace("\r\n", "\n")
@@ -107,7 +107,7 @@ def _words(text: str) -> list[str]:
 
 
 def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, str] | None:
-    """Return where all words of a quotation follow each other: section, line and the whole sentences there.
+    """Return where a quotation's words follow each other: section, line, and whole sentences.
 
     The sentences are whole, because a part of one may say the opposite.
     """
@@ -147,12 +147,12 @@ def numbers_in(sentence: str) -> list[tuple[int, str]]:
 
 
 def first_of(patterns: dict[str, str], *texts: str) -> str:
-    """Return the first name whose pattern is in a text, or an empty text; the first text that has one counts."""
+    """Return the first name whose pattern is in a text, or an empty text."""
     return next((name for text in texts for name, sign in patterns.items() if re.search(sign, fold(text))), "")
 
 
 def read_simply(section: Section) -> Iterator[dict[str, Any]]:
-    """Yield a row, read simply, for each sentence that looks like a rule, or for each of its numbers."""
+    """Yield a row for each sentence that looks like a rule, or for each of its numbers."""
     known = wording()
     for line, sentence in section.sentences:
         text, numbers = fold(sentence), numbers_in(sentence)
