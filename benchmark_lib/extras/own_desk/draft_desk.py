@@ -88,6 +88,7 @@ def _place(rule: Rule, made: Drafted) -> None:
     checks = {
         ("incomplete", "incomplete"): lacks,
         ("schema", "test"): rule.test not in known["tests"][sort],
+        ("schema", "own_tool"): re.search(known["tools"], rule.act),
         ("near copy", "same"): filled["other"],
         ("schema", "taken"): rule.column in known["reserved"],
         ("schema", "two_kinds"): bool(made.columns.get(rule.column, unit["days"])) != bool(unit["days"]),
@@ -203,5 +204,12 @@ def _article(section: Section, made: Drafted) -> str:
         own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
         if own and rule["unit"] != "cents":
             unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
-            text = re.sub(rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}", text)
+            number = rf"\b{rule['number']}(?=[-\s]+{unit})"
+            words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
+            place = re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words))
+            text = re.sub(place, partial(_from_policy, number, rule["name"]), text)
     return text
+
+
+def _from_policy(number: str, name: str, quotation: re.Match[str]) -> str:
+    return re.sub(number, f"{{{{ policy.{name} }}}}", quotation[0])

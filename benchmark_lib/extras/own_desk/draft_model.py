@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from ...endpoint import Endpoint, EndpointError
 from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
 from ...errors import BadInput
-from ...experiment.recorder import Model, model_at
+from ...experiment.recorder import model_at
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from .draft_rules import BASE
@@ -35,16 +35,11 @@ class Fairness(BaseModel):
 
 
 class Buyer:
-    """Asks one model, and keeps each answer in a file.
-
-    Parameters
-    ----------
-    file : Path
-        One JSON object a line: the request's hash and the answer.
-    """
+    """Asks one model, and keeps each answer in a file: one JSON object a line, with the request's hash."""
 
     def __init__(self, model: str, base_url: str | None, file: Path):
-        self.model, self.base_url, self.file = model, base_url, file
+        self.endpoint, self.file = Endpoint(model, base_url), file
+        self.model = model_at(self.endpoint, priced=False)
         lines = file.read_bytes().splitlines() if file.exists() else []
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
         self.costs: list[float | None] = []
@@ -52,23 +47,23 @@ class Buyer:
     @property
     def cost(self) -> str:
         """Return what the calls of this session cost, in words."""
-        unpriced = self.costs.count(None)
-        return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), unpriced)
+        return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
 
     def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable | EndpointError]:
         """Return the answer to each text, or its fault: the reply's, or the provider's.
 
         Raise `BadInput` if no call can succeed, as with a wrong key.
         """
-        return asyncio.run(self._ask((BASE / prompt).read_text("utf-8"), texts, form))
 
-    async def _ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Any]:
-        async with Endpoint(self.model, self.base_url) as endpoint:
-            model = model_at(endpoint, priced=False)
-            return await asyncio.gather(*(self._one(model, prompt, text, form) for text in texts))
+        async def all_of_them() -> list[Any]:
+            async with self.endpoint:
+                return await asyncio.gather(*(self._one(prompt, text, form) for text in texts))
 
-    async def _one(self, model: Model, prompt: str, text: str, form: type[Form]) -> Any:
-        messages = [{"role": "system", "content": prompt}, {"role": "user", "content": text}]
+        return asyncio.run(all_of_them())
+
+    async def _one(self, prompt: str, text: str, form: type[Form]) -> Any:
+        system = (BASE / prompt).read_text("utf-8")
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
         def read(reply: str, last: bool) -> Form:
             try:
@@ -77,10 +72,10 @@ class Buyer:
                 raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
 
         async def complete(asked: list[dict[str, Any]]) -> Any:
-            request = content_hash(orjson.dumps([self.model, model.endpoint.base_url, model.settings, asked]))
+            request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, asked]))
             if request not in self.kept:
-                answer = await model.endpoint.complete(asked)
-                self.costs.append(model.price(answer.usage))
+                answer = await self.endpoint.complete(asked)
+                self.costs.append(self.model.price(answer.usage))
                 self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
                 with self.file.open("ab") as file:
                     file.write(orjson.dumps(self.kept[request]) + b"\n")
