@@ -33,6 +33,8 @@ ARGUMENTS: dict[str, Any] = {
 }
 RULES, INTENTS, LEFT_OUT, STATE, CALLS = "rules.csv", "intents.csv", "left_out.csv", ".draft.json", ".draft_calls.jsonl"
 OUT = ["what", "id", "gate", "why"]
+TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
+personal data replaced: {replaced}; tickets that are not shown, because more may be left: {back}"""
 NEXT = "next: write yes under accepted in the rows of {path} that you want, or add --accept; then rerun the command"
 
 
@@ -134,10 +136,9 @@ class DeskDraft:
         from .draft_intents import COLUMNS, intents_of, read_tickets
 
         texts = read_tickets(Path(self.options.tickets))
-        rows, replaced = intents_of(texts)
+        rows, told = intents_of(texts)
         self._save(INTENTS, rows, COLUMNS)
-        counts = f"{len(rows)} intents for {sum(row['count'] for row in rows)} of {len(texts)} tickets"
-        print(f"{self.folder / INTENTS}: {counts}; {replaced} personal data replaced")
+        print(TICKETS.format(path=self.folder / INTENTS, intents=len(rows), tickets=len(texts), **told))
 
     def _save(self, name: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
         import pandas as pd

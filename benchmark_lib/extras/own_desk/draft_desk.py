@@ -17,7 +17,7 @@ from ...language.sentences import fold
 from ...store.search import words_and_beginnings
 from .desk_file import REFUSE
 from .draft_intents import COLUMNS, EXAMPLES
-from .draft_rules import BASE, LINK, Rule, Section, slug, wording
+from .draft_rules import BASE, LINK, Rule, Section, numbers_in, slug, wording
 from .kind import words_of
 
 TODAY = date(2026, 6, 29)
@@ -122,6 +122,7 @@ def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
         act = intent.get("act", "")
         sign = wording()["acts"].get(act, words_of(act))
         why = "short" if len(text.split()) < 5 else "vague" if not re.search(sign, fold(text)) else ""
+        why = why or ("own_number" if act and numbers_in(text) else "")
         if text and intent and why:
             made.leave_out("ticket", f"{row['id']}, {cell}", "thin ticket", why, act=words_of(act))
         elif text and intent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from .draft_rules import first_of, slug, wording
 
 MOST, FAR, FEWEST = 2_000, 0.87, 2
 """Most tickets that are scrubbed and grouped, cosine distance between groups, fewest tickets of a group."""
+WORD = r"(?u)\b[^\W\d_]{2,}\b"
 EXAMPLES = ("example_1", "example_2", "example_3")
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
@@ -38,10 +40,11 @@ def read_tickets(path: Path) -> list[str]:
     return found
 
 
-def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], int]:
-    """Return a row for each group of alike tickets, and how many personal data were replaced.
+def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return a row for each group of alike tickets, and what was replaced, kept back and left alone.
 
-    At most `MOST` tickets, spread over the file, are grouped; each other one counts with the nearest group.
+    At most `MOST` tickets, spread over the file, are scrubbed and grouped; each other one counts with the nearest
+    group. So does one in which something personal may be left, and no row shows it.
     """
     try:
         from sklearn.cluster import AgglomerativeClustering
@@ -54,33 +57,33 @@ def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], int]:
 
     scrubber = Scrubber()
     chosen = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), MOST)).astype(int))
-    done = [scrubber.texts([texts[i]]) for i in chosen]
-    shown = [one.chat[0] for one in done]
-    words = TfidfVectorizer(
-        stop_words="english", sublinear_tf=True, min_df=min(FEWEST, len(shown)), token_pattern=r"(?u)\b[^\W\d_]{2,}\b"
-    )
+    done = [scrubber.texts([texts[place]]) for place in chosen]
+    shown = [one.chat[0] for one in done if not one.left]
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=FEWEST, token_pattern=WORD)
+    grouping = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR)
     try:
-        vectors = words.fit_transform(shown).toarray() + 1e-9
+        vectors = words.fit_transform(shown).toarray()
+        shown = [text for text, vector in zip(shown, vectors) if vector.any()]
+        vectors = vectors[vectors.any(axis=1)]
+        groups = grouping.fit_predict(vectors)
     except ValueError:
-        raise BadInput("the tickets share no words, so that they form no groups: give more of them") from None
-    groups = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR).fit_predict(
-        vectors
-    )
+        raise BadInput("the tickets share too few words to form groups: give more of them") from None
     centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
-    counts = np.bincount((words.transform(texts) @ centres.T).argmax(1), minlength=len(centres))
+    likes = words.transform(texts) @ centres.T
+    counts = np.bincount(likes.argmax(1)[likes.max(1) > 0], minlength=len(centres))
     rows: list[dict[str, Any]] = []
     for group in np.argsort(-counts, kind="stable"):
         mine, lift = np.flatnonzero(groups == group), centres[group] - centres.mean(0)
         telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
-        if len(mine) < FEWEST or not telling:
-            continue
-        near = [shown[i] for i in mine[np.argsort(-(vectors[mine] @ centres[group]), kind="stable")[:3]]]
-        act = first_of(wording()["acts"], " ".join(telling), *near)
-        name = {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling)}
-        rows.append(
-            dict.fromkeys(COLUMNS, "")
-            | name
-            | {"accepted": "off"}
-            | {"count": int(counts[group]), "act": act, **dict(zip(EXAMPLES, near))}
-        )
-    return rows, sum(sum(one.counts.values()) for one in done)
+        if len(mine) >= FEWEST and telling:
+            near = [shown[i] for i in mine[np.argsort(-(vectors[mine] @ centres[group]), kind="stable")[:3]]]
+            row: dict[str, Any] = {
+                "id": f"{slug('_'.join(telling))}_{len(rows) + 1}",
+                "name": ", ".join(telling),
+                "accepted": "off",
+            }
+            row |= {"count": int(counts[group]), "act": first_of(wording()["acts"], " ".join(telling), *near)}
+            rows.append(dict.fromkeys(COLUMNS, "") | row | dict(zip(EXAMPLES, near)))
+    replaced = sum(sum(one.counts.values()) for one in done)
+    back = sum(bool(one.left) for one in done)
+    return rows, Counter(replaced=replaced, back=back, alone=len(texts) - sum(row["count"] for row in rows))
