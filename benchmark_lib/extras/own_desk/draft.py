@@ -1,0 +1,201 @@
+"""``deskbench desk draft``: from documents to a desk, in steps that a person accepts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...cli.codes import FINISHED, RESUMABLE, note
+from ...cli.options import ENDPOINT
+from ...commands import command
+from ...errors import BadInput
+from ...outputs import folder_made, write_csv, writing
+from ...records import content_hash
+from ...textfiles import yes_or_no
+
+ARGUMENTS: dict[str, Any] = {
+    "NAME": "the desk's name, such as tea_shop",
+    "--policy FILE": ("a document with the company's rules, as Markdown or text; repeat it for several", []),
+    "--tickets FILE": "a CSV with the texts of tickets (needs the extra `train`)",
+    "--model NAME": "a model that proposes rules and checks cases (default: none)",
+    **ENDPOINT,
+    "--title TEXT": "the company's name (default: NAME)",
+    "--out FOLDER": "the desk's folder (default: desks/NAME)",
+    "--accept": "ask in the terminal, row by row, what is accepted",
+}
+RULES, INTENTS, LEFT_OUT, STATE, CALLS = "rules.csv", "intents.csv", "left_out.csv", ".draft.json", ".draft_calls.jsonl"
+OUT = ["what", "id", "gate", "why"]
+TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
+personal data replaced: {replaced}; tickets that are not shown, because more may be left: {back}"""
+NEXT = "next: write yes under accepted in the rows of {path} that you want, or add --accept; then rerun the command"
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Take the next step of a draft and say what comes after it."""
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
+        raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
+    draft = DeskDraft(options)
+    code = draft.go_on()
+    if draft.buyer:
+        print(f"calls of the model in this session: {len(draft.buyer.costs)}, {draft.buyer.cost}")
+    return code
+
+
+class DeskDraft:
+    """A draft: its folder, documents, the sections that are read, the files that it wrote."""
+
+    def __init__(self, options: argparse.Namespace):
+        from .draft_model import Buyer
+        from .draft_rules import sections_of
+
+        self.options, self.folder = options, Path(options.out or f"desks/{options.name}")
+        self.sections = sections_of(map(Path, options.policy))
+        state = self.folder / STATE
+        if self.folder.exists() and not state.is_file() and any(self.folder.iterdir()):
+            raise BadInput(f"{self.folder} holds something else than a draft: choose another --out")
+        self.state: dict[str, Any] = {"read": [], "out": [], "written": {}}
+        self.state |= orjson.loads(state.read_bytes()) if state.is_file() else {}
+        self.buyer = Buyer(options.model, options.base_url, self.folder / CALLS) if options.model else None
+
+    def go_on(self) -> int:
+        """Take the next steps, up to one that needs a person: rules, intents, desk."""
+        with writing(self.folder), folder_made(self.folder):
+            if faults := self._propose_rules():
+                note(f"{faults} sections are not read, by a fault of the provider: rerun the command to go on")
+                return RESUMABLE
+            rules = self._accepted(RULES)
+            if rules and self.options.tickets and not (self.folder / INTENTS).is_file():
+                self._propose_intents()
+            intents = self._accepted(INTENTS) if rules and (self.folder / INTENTS).is_file() else []
+            if rules and intents is not None:
+                self._write_desk(rules, intents)
+            return FINISHED
+
+    def _propose_rules(self) -> int:
+        """Write the rules of sections that are not read yet; return how many a fault left unread."""
+        from .draft_intents import table_of
+        from .draft_rules import Rule, checked
+
+        rows: list[dict[str, Any]] = table_of(self.folder / RULES) if (self.folder / RULES).is_file() else []
+        keys = [content_hash("\n".join(section[:3]).encode()) for section in self.sections]
+        new = [n for n, key in enumerate(keys) if key not in (self.state["read"] if rows else ())]
+        same = ("quotation", "file", "topic", "number")
+        known, faults = {tuple(row[cell] for cell in same) for row in rows}, 0
+        for place, raws in zip(new, self._read([self.sections[n] for n in new])):
+            if raws is None:
+                faults += 1
+                continue
+            self.state["read"].append(keys[place])
+            for raw in raws:
+                rule = checked({**raw, "id": f"r{len(rows) + 1}", "accepted": "off"}, self.sections)
+                if isinstance(rule, tuple):
+                    self.state["out"].append(["rule", str(raw.get("quotation"))[:300], *rule])
+                    continue
+                row = {cell: "" if value is None else str(value) for cell, value in rule}
+                if (key := tuple(row[cell] for cell in same)) not in known:
+                    known.add(key)
+                    rows.append(row)
+        if new:
+            self._save(RULES, rows, [*Rule.model_fields])
+            out = len(self.state["out"])
+            print(f"{self.folder / RULES}: {len(rows)} rules of {len(self.sections)} sections; {out} left out")
+        return faults
+
+    def _read(self, sections: list[Any]) -> Iterator[list[dict[str, Any]] | None]:
+        """Yield the rows of each section; where a model's reply is unusable it is read simply."""
+        from .draft_model import EndpointError, Proposals
+        from .draft_rules import numbers_in, read_simply
+
+        texts = [f"# {section.title}\n\n{section.text}" for section in sections]
+        answers = self.buyer.ask("draft.md", texts, Proposals) if self.buyer and texts else [None] * len(texts)
+        for section, answer in zip(sections, answers):
+            if isinstance(answer, Proposals):
+                for raw in answer.rules:
+                    quoted = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
+                    raw |= {"by": self.options.model, "file": section.file, "topic": section.title, "line": 0}
+                    number = str(raw.get("number") or "")
+                    raw |= {"unit": quoted[number]} if number in quoted else {"number": "", "unit": ""}
+                yield answer.rules
+            elif isinstance(answer, EndpointError):
+                yield None
+            else:
+                if answer:
+                    place = f"{section.file}: {section.title}"
+                    self.state["out"].append(["reply", place, "schema", f"{answer}; read simply"])
+                yield [*read_simply(section)]
+
+    def _propose_intents(self) -> None:
+        from .draft_intents import COLUMNS, intents_of, read_tickets
+
+        texts = read_tickets(Path(self.options.tickets))
+        rows, told = intents_of(texts)
+        self._save(INTENTS, rows, COLUMNS)
+        print(TICKETS.format(path=self.folder / INTENTS, intents=len(rows), tickets=len(texts), **told))
+
+    def _save(self, name: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
+        import pandas as pd
+
+        columns = [*columns, *(column for column in (rows or [{}])[0] if column not in columns)]
+        write_csv(pd.DataFrame(rows, columns=columns, dtype=object), self.folder / name)
+        (self.folder / STATE).write_bytes(orjson.dumps(self.state, option=orjson.OPT_INDENT_2))
+
+    def _accepted(self, name: str) -> list[dict[str, str]] | None:
+        """Return the accepted rows of a table; None, after a word on what to do, if there are none."""
+        from .draft_intents import table_of
+
+        rows = table_of(self.folder / name)
+        if rows and not {"id", "accepted"} <= rows[0].keys():
+            raise BadInput(f"{self.folder / name} has lost its columns: restore its first line, or remove the file")
+        if self.options.accept:
+            for row in (row for row in rows if row["accepted"] in ("off", "")):
+                shown = "\n".join(f"  {cell}: {value}" for cell, value in row.items() if value)
+                print(f"\n{shown}\naccept? [y]es, [n]o, [q]uit: ", end="", file=sys.stderr, flush=True)
+                answer = sys.stdin.readline().strip().lower()
+                if answer in ("", "q"):
+                    break
+                row["accepted"] = "yes" if yes_or_no(answer) else "no"
+            self._save(name, rows, [])
+        if not (found := [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]):
+            print(NEXT.format(path=self.folder / name))
+        return found or None
+
+    def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
+        """Write the desk of what is accepted; beside it where a person has changed it."""
+        from .draft_desk import drafted
+        from .draft_gates import sound, written
+        from .draft_rules import Rule, checked
+
+        found = [(row["id"], checked(row, self.sections)) for row in rows]
+        made = drafted(self.sections, [rule for _, rule in found if isinstance(rule, Rule)], intents)
+        made.out += [("rule", name, *gate) for name, gate in found if isinstance(gate, tuple)]
+        title = self.options.title or self.options.name
+        files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}
+        hashes = {name: content_hash(text.encode()) for name, text in files.items()}
+        number = next(number for number in count() if self._is_free(number, hashes))
+        target = self.folder / f"proposed_{number}" if number else self.folder
+        if files and hashes != self.state["written"].get(str(number)):
+            written(target, files)
+            self.state["written"][str(number)] = hashes
+        out = [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
+        self._save(LEFT_OUT, out, OUT)
+        gates = ", ".join(f"{gate} {count}" for gate, count in Counter(one["gate"] for one in out).most_common())
+        print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
+        print(f"{self.folder / LEFT_OUT}: {len(out)} left out ({gates or 'nothing'})")
+        if made.cases:
+            print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
+
+    def _is_free(self, number: int, hashes: dict[str, str]) -> bool:
+        """Return whether a person changed nothing in a folder, or nothing new is to be written."""
+        target = self.folder / f"proposed_{number}" if number else self.folder
+        last = self.state["written"].get(str(number), {})
+        paths = {name: target / name for name in hashes | last}
+        now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
+        return last == hashes or now == dict.fromkeys(now) | last

@@ -1,0 +1,216 @@
+"""Turn accepted rules and intents into a declared desk, with cases on both sides of a rule."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import partial
+from itertools import product
+from typing import Any
+
+import yaml
+
+from ...cases.facts import money
+from ...language.sentences import fold
+from ...store.search import words_and_beginnings
+from .desk_file import REFUSE
+from .draft_intents import COLUMNS, EXAMPLES
+from .draft_rules import BASE, LINK, Rule, Section, numbers_in, slug, wording
+from .kind import words_of
+
+TODAY = date(2026, 6, 29)
+
+
+@dataclass
+class Drafted:
+    """A drafted desk; `out` has what stays out, with what it is, its id, the gate and why."""
+
+    subject: str
+    acts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    intents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    policy: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, float] = field(default_factory=dict)
+    """Columns that rules compare, with the days of their unit; 0 for a number."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    wanted: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    """How a case is to end: its bucket, and the rule that refuses."""
+    out: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    @property
+    def thing(self) -> str:
+        """Return what a row is, in one word: order."""
+        return self.subject.removesuffix("s")
+
+    def leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
+        """Note what stays out, with the text of that name."""
+        self.out.append((what, name, gate, wording()[why].format(**filled)))
+
+
+def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, Any]]) -> Drafted:
+    """Return the desk of accepted rules and intents."""
+    text = fold(" ".join(section.text for section in sections))
+    subjects = wording()["subjects"]
+    made = Drafted(max(subjects, key=lambda name: len(re.findall(subjects[name], text))))
+    for rule in rules:
+        _place(rule, made)
+    intents = [dict.fromkeys(COLUMNS, "") | row | {"id": slug(row["id"])} for row in intents]
+    for row in intents:
+        act, queue = slug(row["act"]), slug(row["queue"])
+        if not queue and act not in made.acts:
+            made.leave_out("intent", row["id"], "incomplete", "no_act", act=act)
+            continue
+        intent: dict[str, Any] = {"queue": queue} if queue else {"act": act}
+        count = re.match(r"\d+", row["count"])
+        intent |= {"description": f"Writes about {row['name']}.", "tickets": int(count[0]) if count else 1}
+        made.intents[row["id"]] = intent
+    wished = {intent.get("act") for intent in made.intents.values()}
+    for act in (act for act in made.acts if act not in wished):
+        made.intents[f"{act}_request"] = {"act": act, "description": f"Wants to {words_of(act)} something."}
+    _write_cases(intents, made)
+    return made
+
+
+def _place(rule: Rule, made: Drafted) -> None:
+    """Add a rule to its act, or say why it has no place."""
+    known, entry, name = wording(), rule.model_dump(), f"{rule.act}_{rule.id}"
+    unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
+    sort, needs = unit["sort"], known["needs"][unit["sort"]]
+    holds = unit["holds"].format(column=rule.column, name=name, test=rule.test)
+    holds = holds.replace("<=", ">=") if rule.test == "at least" else holds
+    key = rule.number, rule.ask, holds.replace(name, "")
+    lacks = next((cell for cell in needs if not entry[cell]), "")
+    others = made.acts.get(rule.act, [])
+    filled = {"lacks": lacks, "mend": needs.get(lacks), "fitting": " or ".join(known["tests"][sort]), **entry}
+    filled["other"] = next((other["id"] for other in others if key == other["key"] or name == other["name"]), "")
+    checks = {
+        ("incomplete", "incomplete"): lacks,
+        ("schema", "test"): rule.test not in known["tests"][sort],
+        ("schema", "own_tool"): re.search(known["tools"], rule.act),
+        ("near copy", "same"): filled["other"],
+        ("schema", "taken"): rule.column in known["reserved"],
+        ("schema", "two_kinds"): bool(made.columns.get(rule.column, unit["days"])) != bool(unit["days"]),
+    }
+    for (gate, why), wrong in checks.items():
+        if wrong:
+            return made.leave_out("rule", rule.id, gate, why, **filled)
+    act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
+    own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
+    number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
+    told = {"number": number, "unit": of, "act": act, "thing": made.thing, "about": " and ".join(own[:2])}
+    say, *words = (" ".join(text.format(**told).split()) for text in (known["say"][sort], *known["words"][sort]))
+    entry |= {"name": name, "sort": sort, "holds": holds, "key": key, "say": say, "words": words or own + asked}
+    made.acts.setdefault(rule.act, []).append(entry)
+    if rule.number is not None:
+        made.policy[name], made.columns[rule.column] = rule.number, unit["days"]
+
+
+def _pairs(text: str, but: str) -> list[str]:
+    """Return the words of a text that carry its meaning, each with the next, at most six pairs."""
+    hollow = {*wording()["hollow"], *re.findall(r"\w+", fold(but))}
+    words = [word for word in words_and_beginnings(fold(text)) if "*" not in word and word not in hollow]
+    return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
+
+
+def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
+    """Write a case inside and one outside each rule, and those for a queue; tickets come first."""
+    tickets: dict[str, list[str]] = {name: [] for name in made.intents}
+    for cell, row in product(EXAMPLES, intents):
+        intent, text = made.intents.get(row["id"], {}), row[cell]
+        act = intent.get("act", "")
+        sign = wording()["acts"].get(act, words_of(act))
+        why = "short" if len(text.split()) < 5 else "vague" if not re.search(sign, fold(text)) else ""
+        why = why or ("own_number" if act and numbers_in(text) else "")
+        if text and intent and why:
+            made.leave_out("ticket", f"{row['id']}, {cell}", "thin ticket", why, act=words_of(act))
+        elif text and intent:
+            tickets[row["id"]].append(text)
+    for name, texts in tickets.items():
+        for text in texts if "queue" in made.intents[name] else ():
+            _add(made, f"{name}_{len(made.rows) + 1}", name, text, [])
+    for act, rules in made.acts.items():
+        mine = [name for name, intent in made.intents.items() if intent.get("act") == act]
+        for rule, outside in product(rules, (False, True)):
+            name = max(mine, key=lambda one: len(tickets[one]))
+            text = tickets[name].pop(0) if tickets[name] else _email(made, act)
+            case = f"{rule['name']}_{'outside' if outside else 'inside'}"
+            _add(made, case, name, text, rules, rule if outside else None)
+
+
+def _add(made: Drafted, case: str, intent: str, email: str, rules: list[Any], broken: Any = None) -> None:
+    """Add a case with a row of its own, which keeps every rule but the broken one."""
+    person = wording()["people"][len(made.rows) % len(wording()["people"])]
+    row: dict[str, Any] = {f"{made.thing}_id": _key(made), "email": f"{slug(person)}.{len(made.rows) + 1}@example.org"}
+    row |= {"name": person, "status": "active"}
+    row |= {column: TODAY.isoformat() if days else 0 for column, days in made.columns.items()}
+    knows = {}
+    for rule in sorted(rules, key=lambda one: one is broken):
+        breaks, number = rule is broken, rule["number"]
+        if rule["sort"] == "question":
+            knows[rule["name"]] = {"yes": "no", "no": "yes"}[rule["test"]] if breaks else rule["test"]
+            continue
+        value = number + number // 2 + 2 if breaks == (rule["test"] == "at most") else number // 2
+        days = wording()["units"].get(rule["unit"], {"days": 0})["days"]
+        row[rule["column"]] = (TODAY - timedelta(round(value * days))).isoformat() if days else value
+    made.wanted[case] = "resolvable" if rules else "must_escalate", []
+    if broken:
+        refused = broken["otherwise"] == REFUSE
+        made.wanted[case] = ("adversarial", [broken["name"]]) if refused else ("must_escalate", [])
+    made.cases[case] = {"id": case, "intent": intent, "row": _key(made), "email": email, "knows": knows}
+    made.rows.append(row)
+
+
+def _key(made: Drafted) -> str:
+    return f"{made.thing[0].upper()}-{1001 + len(made.rows)}"
+
+
+def _email(made: Drafted, act: str) -> str:
+    """Return an email that asks for an act, as unlike the others as its parts allow."""
+    texts = (wording()[part] for part in ("openings", "wishes", "endings"))
+    whole = " ".join(part[len(made.rows) % len(part)] for part in texts)
+    return whole.format(act=words_of(act), thing=made.thing, key=_key(made))
+
+
+def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
+    """Return the texts of the desk's files by name."""
+    import jinja2
+    import pandas as pd
+
+    template = jinja2.Template((BASE / "desk.yaml.j2").read_text("utf-8"), keep_trailing_newline=True)
+    questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
+    names = {"thing": made.thing, "questions": questions, "heard": _pairs, "answer": wording()["answer"]}
+    desk = template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False))
+    info = {"name": name, "title": title, "kind": "declared", "clock": f"{TODAY}T10:00"}
+    files = {"desk.yaml": desk, "store.yaml": _yaml(info), "policy.yaml": _yaml(made.policy)}
+    files[f"{made.subject}.csv"] = pd.DataFrame(made.rows).to_csv(index=False, lineterminator="\n")
+    files["cases/drafted.yaml"] = _yaml({"cases": [*made.cases.values()]})
+    for number, section in enumerate(sections, 1):
+        source = f"{section.file}, line {section.sentences[0][0]}"
+        head = {"id": f"A-{number}", "title": section.title, "topics": [section.title], "source": source}
+        files[f"articles/a{number:03}.md"] = f"---\n{_yaml(head)}---\n{_article(section, made)}\n"
+    return files
+
+
+def _yaml(content: Any) -> str:
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _article(section: Section, made: Drafted) -> str:
+    """Return a section's text, with the numbers of its accepted rules from the policy."""
+    text = re.sub(LINK, r"\1", section.text)
+    text = re.sub(r"\{(?=[{%#])", "{ ", text)
+    for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
+        own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
+        if own and rule["unit"] != "cents":
+            unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
+            number = rf"\b{rule['number']}(?=[-\s]+{unit})"
+            words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
+            place = re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words))
+            text = re.sub(place, partial(_from_policy, number, rule["name"]), text)
+    return text
+
+
+def _from_policy(number: str, name: str, quotation: re.Match[str]) -> str:
+    return re.sub(number, f"{{{{ policy.{name} }}}}", quotation[0])

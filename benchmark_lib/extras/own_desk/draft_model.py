@@ -1,0 +1,91 @@
+"""Ask a language model about documents and cases; no answer is bought twice."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from ...endpoint import Endpoint, EndpointError
+from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
+from ...errors import BadInput
+from ...experiment.recorder import model_at
+from ...records import content_hash
+from ...scoring.written import cost_in_words
+from .draft_rules import BASE
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+class Proposals(BaseModel):
+    """The reply about a section; its rows are checked one by one."""
+
+    rules: list[dict[str, Any]]
+
+
+class Fairness(BaseModel):
+    """The reply about a case."""
+
+    fair: bool
+    why: str
+
+
+class Buyer:
+    """Asks one model, and keeps each answer in a file: one JSON object a line, with the request's hash."""
+
+    def __init__(self, model: str, base_url: str | None, file: Path):
+        self.endpoint, self.file = Endpoint(model, base_url), file
+        self.model = model_at(self.endpoint, priced=False)
+        lines = file.read_bytes().splitlines() if file.exists() else []
+        self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
+        self.costs: list[float | None] = []
+
+    @property
+    def cost(self) -> str:
+        """Return what the calls of this session cost, in words."""
+        return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
+
+    def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable | EndpointError]:
+        """Return the answer to each text, or its fault: the reply's, or the provider's.
+
+        Raise `BadInput` if no call can succeed, as with a wrong key.
+        """
+
+        async def all_of_them() -> list[Any]:
+            async with self.endpoint:
+                return await asyncio.gather(*(self._one(prompt, text, form) for text in texts))
+
+        return asyncio.run(all_of_them())
+
+    async def _one(self, prompt: str, text: str, form: type[Form]) -> Any:
+        system = (BASE / prompt).read_text("utf-8")
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
+
+        def read(reply: str, last: bool) -> Form:
+            try:
+                return form.model_validate(read_object(without_words(reply, messages)))
+            except ValidationError as error:
+                raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+
+        async def complete(asked: list[dict[str, Any]]) -> Any:
+            request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, asked]))
+            if request not in self.kept:
+                answer = await self.endpoint.complete(asked)
+                self.costs.append(self.model.price(answer.usage))
+                self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
+                with self.file.open("ab") as file:
+                    file.write(orjson.dumps(self.kept[request]) + b"\n")
+            return SimpleNamespace(**self.kept[request])
+
+        try:
+            return await ask_for(complete, messages, read, lambda answer: None)
+        except Unreadable as error:
+            return error
+        except EndpointError as error:
+            if error.fatal:
+                raise BadInput(str(error)) from None
+            return error
