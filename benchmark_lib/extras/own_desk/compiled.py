@@ -204,7 +204,7 @@ def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
 
 
 def _call(desk: DeskFile, act: str, row: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the call of an act on its row: the subject's, or the one that the subject refers to."""
+    """Return the call of an act on its row: the subject's, or the one it refers to."""
     key = desk.tables[desk.on(act)].key
     return {"tool": act, "arguments": {key: row[key], **values}}
 

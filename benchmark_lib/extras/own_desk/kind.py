@@ -396,7 +396,7 @@ def _slot(words: str) -> dict[str, Any]:
 
 
 def _asked(words: str) -> str:
-    """Return the pattern of a question about something: a statement that names it asks for nothing."""
+    """Return the pattern of a question: a statement that names the same asks for nothing."""
     person = "(?:me|us)"
     asks = rf"what|which|whose|how|when|where|(?:tell|give|send) {person}|let {person} know|provide|share|confirm"
     asks += "|(?:can|could|may|would|do) (?:you|i|we)|(?:i|we) need"
