@@ -174,6 +174,21 @@ def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(de
     assert (desk / "cases" / "mine.yaml").read_bytes() == written
 
 
+def test_what_a_case_would_break_is_refused_before_anything_is_written(desk, monkeypatch, capsys):
+    given = ["desk", "add-case", "puzzles", "--email", "-", "--intent", "order_total", "--row"]
+    before = {path: path.read_bytes() for path in desk.rglob("*.*")}
+    for more, words in (
+        (["P-1001", "--id", "total_1"], "there is a case total_1 already"),
+        (["P-1001", "--column", "name=Al"], "P-1001 is a row already"),
+        (["P-3000", "--column", "nmae=Al"], "has no columns nmae"),
+        (["P-1001", "--value", "sealed"], "'sealed' is not of the form NAME=VALUE"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
+        assert main([*given, *more]) == 2
+        assert words in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in desk.rglob("*.*")} == before
+
+
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [

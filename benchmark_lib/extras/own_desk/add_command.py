@@ -8,6 +8,7 @@ import io
 import re
 import sys
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import yaml
 from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
-from ...textfiles import read_text, render
+from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
 from .desk_file import FILE, DeskFile, read_desk
 
@@ -41,14 +42,21 @@ def execute(options: argparse.Namespace) -> int:
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), Store(folder)
     raw, row = _by_options(options, desk) if options.email else _by_answers(desk, store)
-    raw = {"id": options.id or _free_id(folder, raw["intent"]), **{name: part for name, part in raw.items() if part}}
+    raw = {"id": options.id or raw["intent"], **{name: part for name, part in raw.items() if part}}
+    raw["id"] = _free_id(folder, raw["id"], bool(options.id))
+    table, rows = folder / store.kind.tables[desk.subject][0], store.tables[desk.subject]
+    if row and str(row[desk.key]) in rows:
+        raise BadInput(f"{row[desk.key]} is a row already: leave its columns out, or give the new row another key")
+    texts = {table: _with_row(table, row)} if row else {}
+    row = row and {**dict.fromkeys(next(iter(rows.values()), {})), **row}
     print(shown(raw, row, store, desk))
+    texts[folder / MINE] = _with_case(folder / MINE, raw)
     if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
         note("nothing was written")
         return FINISHED
-    if row:
-        _append_row(folder / store.kind.tables[desk.subject][0], row)
-    _append_case(folder / MINE, raw)
+    for path, text in texts.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     print(f"written to {folder / MINE}; next: {command('desk', 'check', str(folder))}")
     return FINISHED
 
@@ -88,19 +96,17 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
 
 def _by_options(options: argparse.Namespace, desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
     text = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
-    given, columns = (_pairs(listed) for listed in (options.value, options.column))
+    if wrong := [one for one in (*options.value, *options.column) if "=" not in one]:
+        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
+    given, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
     raw = {"intent": options.intent, "row": options.row, "email": text.strip(), "must_say": options.must_say}
     raw["knows"] = {name: given.pop(name) for name in desk.questions if name in given}
-    return raw | {"values": given}, columns and {desk.key: options.row, **columns}
+    raw["values"] = {name: _number(value) for name, value in given.items()}
+    row = {name: _number(value) for name, value in columns.items()}
+    return raw, row and {desk.key: options.row, **row}
 
 
-def _pairs(listed: list[str]) -> dict[str, Any]:
-    if wrong := [one for one in listed if "=" not in one]:
-        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
-    return {name.strip(): _typed(value) for name, _, value in (one.partition("=") for one in listed)}
-
-
-def _typed(text: str) -> str | int | None:
+def _number(text: str) -> str | int | None:
     return int(text) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text.strip()) else text.strip() or None
 
 
@@ -116,11 +122,11 @@ def _by_answers(desk: DeskFile, store: Any) -> tuple[dict[str, Any], dict[str, A
     key, row = _asked(f"Which {desk.key}? (new for a new row)", [*rows, "new"]), {}
     if key == "new":
         sample = next(iter(rows.values()), {desk.key: "", desk.owner.email: "", desk.owner.name: ""})
-        row = {column: _typed(_asked(f"{column}, such as {like}:")) for column, like in sample.items()}
+        row = {column: _number(_asked(f"{column}, such as {like}:")) for column, like in sample.items()}
         key = str(row[desk.key])
     act = desk.acts.get("" if desk.intents[intent].queue else desk.intents[intent].act)
     arguments = act.arguments if act else {}
-    values = {name: _typed(_asked(a.about, a.choices, a.optional)) for name, a in arguments.items()}
+    values = {name: _number(_asked(a.about, a.choices, a.optional)) for name, a in arguments.items()}
     formulas, usual = " ".join(rule.holds for rule in act.rules.values()) if act else "", desk.intents[intent].knows
     asked = {name: one.ask for name, one in desk.questions.items() if f"knows.{name}" in formulas}
     knows = {name: _asked(f"{ask} (empty: {usual.get(name)})", optional=name in usual) for name, ask in asked.items()}
@@ -148,25 +154,34 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
         print(f"  answer with one of {', '.join(choices[:8])}" if choices else "  an answer is needed", file=sys.stderr)
 
 
-def _free_id(folder: Path, intent: str) -> str:
-    texts = [read_text(path) for path in (folder / "cases").glob("*.yaml")]
-    used = {name for text in texts for name in re.findall(r"\bid:\s*[\"']?(\w+)", text)}
-    return next(name for n in range(1, len(used) + 2) if (name := f"{intent}_{n}") not in used)
+def _free_id(folder: Path, name: str, given: bool) -> str:
+    """Return a name that no case has: the given one, or else with a number."""
+    texts = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
+    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", texts))
+    if given and name in used:
+        raise BadInput(f"there is a case {name} already: choose another --id")
+    return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
 
 
-def _append_row(path: Path, row: dict[str, Any]) -> None:
+def _with_row(path: Path, row: dict[str, Any]) -> str:
     text, line = read_text(path), io.StringIO()
     columns = next(csv.reader(io.StringIO(text)), [])
-    if not path.name.endswith(".csv") or row.keys() - {*columns}:
-        raise BadInput(f"{path} has no columns {', '.join(row)}: add the row to it by hand, then name it with --row")
+    if beyond := [name for name in row if path.suffix != ".csv" or name not in columns]:
+        raise BadInput(f"{path} has no columns {', '.join(beyond)}: correct them, or add the row to it by hand")
     csv.DictWriter(line, columns, lineterminator="\n").writerow(row)
-    path.write_text(text.rstrip("\n") + "\n" + line.getvalue(), encoding="utf-8")
+    return text.rstrip("\n") + "\n" + line.getvalue()
 
 
-def _append_case(path: Path, raw: dict[str, Any]) -> None:
+def _with_case(path: Path, raw: dict[str, Any]) -> str:
     text = read_text(path).rstrip("\n") if path.is_file() else "cases:"
     indent = re.search(r"^( *)- ", text, re.M)
     block = yaml.safe_dump([raw], sort_keys=False, allow_unicode=True, width=110)
     added = [((indent[1] if indent else "  ") + line).rstrip() for line in block.splitlines()]
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("\n".join([text, *added, ""]), encoding="utf-8")
+    text = "\n".join([text, *added, ""])
+    try:
+        fits = load_yaml(text)["cases"][-1] == raw
+    except BROKEN_YAML:
+        fits = False
+    if not fits:
+        raise BadInput(f"{path} has another form than a list under `cases:`: correct it, or move it elsewhere")
+    return text
