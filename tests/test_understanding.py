@@ -302,7 +302,7 @@ def test_of_many_patterns_only_those_near_a_text_are_tried_and_none_that_stands_
 def test_a_broken_phrase_file_is_named(store, tmp_path):
     class Broken(Store):
         def __init__(self):
-            self.path, self.folders = tmp_path, (tmp_path,)
+            self.path, self.folders, self.kind = tmp_path, (tmp_path,), store.kind
 
     shop = Broken()
     shop.phrases = {"en": {**store.phrases["en"], "slots": {"photo": {"patterns": ["(photo"]}}}}
