@@ -24,7 +24,7 @@ BUDGETS = {
     "analysis": 9_640,
     "cases": 1_450,
     "cli": 1_520,
-    "conversation": 3_220,
+    "conversation": 3_180,
     "endpoint": 2_260,
     "experiment": 3_570,
     "figures": 2_280,
