@@ -24,7 +24,7 @@ BUDGETS = {
     "analysis": 9_640,
     "cases": 1_460,
     "cli": 1_530,
-    "conversation": 3_220,
+    "conversation": 3_180,
     "endpoint": 2_260,
     "experiment": 3_570,
     "figures": 2_280,

@@ -33,12 +33,12 @@ class Offers(Oracle):
             return place in self.times
         return self.times.get(place, 0) > 1 and super()._agreed_to(place, agreed)
 
-    def _line(self, call, part):
+    def line(self, call, part):
         if part != "propose" or call.tool not in self.guards["confirmation"]:
-            return super()._line(call, part)
+            return super().line(call, part)
         place = self.outcome.calls.index(call)
         self.times[place] = self.times.get(place, 0) + 1
-        right = super()._line(call, part)
+        right = super().line(call, part)
         if self.how == "menu":
             return MENU[self.case.language]
         if self.how == "vague":

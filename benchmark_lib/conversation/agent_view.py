@@ -52,6 +52,7 @@ class HasMessages(Generic[Told]):
         return newest.text if newest is not None else ""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AgentView(HasMessages[SeenMessage]):
     """An agent's side of a conversation, made of copies: only the agent sees a change.
 
@@ -71,36 +72,28 @@ class AgentView(HasMessages[SeenMessage]):
         The system prompt.
     """
 
-    def __init__(
-        self,
-        *,
-        id: str,
-        trial: int,
-        sender: str,
-        prompt: str,
-        turn: int,
-        messages: list[SeenMessage],
-        tools: Callable[[], list[dict[str, Any]]],
-        call: Callable[[Any, Any, bool], ToolCall],
-        charge: Callable[[Usage], None],
-        rng: Callable[[], np.random.Generator],
-        think: Callable[[str], None],
-        slow: frozenset[str] = frozenset(),
-    ):
-        self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
-        self.turn, self.messages = turn, messages
-        self._call, self._charge, self._copy_tools, self._make_rng, self._slow = call, charge, tools, rng, slow
-        self._think = think
+    id: str
+    trial: int
+    sender: str
+    prompt: str
+    turn: int
+    messages: list[SeenMessage]
+    _tools: Callable[[], list[dict[str, Any]]]
+    _call: Callable[[Any, Any, bool], ToolCall]
+    _charge: Callable[[Usage], None]
+    _rng: Callable[[], np.random.Generator]
+    _think: Callable[[str], None]
+    _slow: frozenset[str] = frozenset()
 
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI function schemas."""
-        return self._copy_tools()
+        return self._tools()
 
     @cached_property
     def rng(self) -> np.random.Generator:
         """Return the conversation's random generator, fixed by seed, case and trial."""
-        return self._make_rng()
+        return self._rng()
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
         """Call a tool: ``talk.call("get_order", order_id="...")``; bad input becomes an error.

@@ -1,45 +1,6 @@
-"""Assembly of a scripted customer's message: sentences, a yes first, and their acts."""
+"""Assembly of a scripted customer's message from its sentences."""
 
 import re
-from dataclasses import dataclass
-
-from ..language.heard import ParsedMessage
-from ..records import Act, ToolCall
-
-CERTAIN = 0.75
-"""Minimum probability at which the customer repeats an answer, admits ignorance, or believes a report or offer."""
-
-
-@dataclass
-class Round:
-    """One turn of the agent as the customer understands it."""
-
-    words: str
-    heard: ParsedMessage
-    calls: list[ToolCall]
-    fresh: bool
-    menu: bool = False
-    """True if it asks for a yes to three acts or more, as alternatives: it offers and reports none of them."""
-
-
-class Draft:
-    """A message under construction."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.acts: list[Act] = []
-        self.attachments: list[str] = []
-        self.left = self.presses = False
-
-    @property
-    def moves(self) -> bool:
-        """Return whether the message has an act, so that the conversation continues without a push."""
-        return bool(self.acts)
-
-    def add(self, words: str, *acts: Act, first: bool = False) -> None:
-        """Add a sentence with its acts; with `first`, put it at the start."""
-        self.parts.insert(0, words) if first else self.parts.append(words)
-        self.acts += acts
 
 
 def filled(wording: str, value: str) -> str:

@@ -222,19 +222,9 @@ class _Acts:
 
     def reply(self) -> Reply:
         """Return the message with the acts that pass the checks."""
-        takers = {
-            "gave": self._gave,
-            "lacked": self._lacked,
-            "attached": self._attached,
-            **dict.fromkeys(("agreed", "agreed_if", "refused"), self._answered),
-            "asked": self._asked,
-            "pushed": self._pushed,
-            "followed_up": self._followed_up,
-        }
         if self.talk.turn <= self.talk.limit:  # last words give and agree to nothing: nobody answers them
             for act in self.said.acts:
-                if act.kind in takers:
-                    takers[act.kind](act.kind, act.what.strip())
+                self._take(act.kind, act.what.strip())
             self._infer_facts()
             self._infer_yes()
         self.customer.given |= {a.what for a in self.acts if a.kind == "gave"}
@@ -242,46 +232,52 @@ class _Acts:
             self._left()
         return Reply(self.said.message.strip(), self.acts, self.attachments)
 
+    def _take(self, kind: str, what: str) -> None:
+        # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
+        store = self.customer.store
+        writes = what in store.tools and store.tools[what].write
+        known = writes or what == PROPOSAL
+        if kind == "gave" and not self._did("gave", what):
+            self._gave(what)
+        elif kind == "lacked" and not self._did("lacked", what):
+            if what in self.case.ledger or any(what in book["slots"] for book in store.phrases.values()):
+                self.acts.append(Act(kind, what))
+        elif kind == "attached":
+            self._attached(what)
+        elif kind in ("agreed", "agreed_if") and self._was_asked():
+            self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
+        elif kind == "refused":
+            self.acts.append(Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True))
+        elif kind == "asked":
+            self.acts.append(Act(kind, what if writes else QUESTION))
+        elif kind == "pushed" and not self._did("pushed"):
+            self.customer.pushes += 1
+            self.acts.append(Act("pushed", str(self.customer.pushes)))
+        elif kind == "followed_up":
+            self._followed_up(int(what) if what.isdecimal() else -1)
+
     def _did(self, kind: str, what: str | None = None) -> bool:
         return any(a.kind == kind and what in (None, a.what) for a in self.acts)
 
     def _fault(self, kind: str, detail: str) -> None:
         self.talk.faults.append(Fault("customer", kind, f"message {self.talk.turn}: {detail}"))
 
-    def _gave(self, kind: str, slot: str) -> None:
+    def _gave(self, slot: str) -> None:
         known = self.case.ledger.get(slot)
-        if self._did("gave", slot):
-            return
         if known is None or known.when == "never":
             self._fault("not_in_ledger", f"says that it gave {slot}")
         elif known.attach:
-            self._attached("attached", known.attach)
+            self._attached(known.attach)
             self.acts.append(Act("gave", slot, known.value))
         elif not is_code(known.value) or stands(known.value or "", self.said.message):
             self.acts.append(Act("gave", slot, known.value))
 
-    def _lacked(self, kind: str, slot: str) -> None:
-        known = slot in self.case.ledger or any(slot in book["slots"] for book in self.customer.store.phrases.values())
-        if known and not self._did("lacked", slot):
-            self.acts.append(Act("lacked", slot))
-
-    def _attached(self, kind: str, what: str) -> None:
+    def _attached(self, what: str) -> None:
         attachable = {k.attach for k in self.case.ledger.values() if k.attach and k.when != "never"}
         if what not in attachable:
             self._fault("attachment_not_held", f"says that it sent {what!r}")
         elif what not in self.attachments:
             self.attachments.append(what)
-
-    def _answered(self, kind: str, what: str) -> None:
-        # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
-        if kind != "refused" and not self._was_asked():
-            return
-        tool = self.customer.store.tools.get(what)
-        known = what == PROPOSAL or (tool is not None and tool.write)
-        if kind == "refused":
-            self.acts.append(Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True))
-        else:
-            self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
 
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
         """Record a yes with the arguments that the offer names; `conditional` means the whole wish."""
@@ -305,29 +301,17 @@ class _Acts:
 
         return max(wishes, key=fit, default={})
 
-    def _asked(self, kind: str, what: str) -> None:
-        """Record a question, such as what an act would mean before a yes."""
-        tool = self.customer.store.tools.get(what)
-        self.acts.append(Act(kind, what if tool is not None and tool.write else QUESTION))
-
     def _was_asked(self) -> bool:
         words = self.talk.words("agent")
         parsed = self.customer.parser.parse(words)
         return "?" in words or parsed.confirm or parsed.question or bool(parsed.proposed)
 
-    def _pushed(self, kind: str, what: str) -> None:
-        if not self._did("pushed"):
-            self.customer.pushes += 1
-            self.acts.append(Act("pushed", str(self.customer.pushes)))
-
-    def _followed_up(self, kind: str, what: str) -> None:
-        index = int(what) if what.isdecimal() else -1
-        if not 0 <= index < len(self.case.followups) or index in self.customer.followed_up:
-            return
-        self.customer.followed_up.add(index)
-        self.acts.append(Act("followed_up", str(index)))
-        gives = self.case.followups[index].gives
-        self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
+    def _followed_up(self, index: int) -> None:
+        if 0 <= index < len(self.case.followups) and index not in self.customer.followed_up:
+            self.customer.followed_up.add(index)
+            self.acts.append(Act("followed_up", str(index)))
+            gives = self.case.followups[index].gives
+            self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
         """Record codes of the ledger, such as an order number, that the model did not record."""

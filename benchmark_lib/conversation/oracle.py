@@ -20,18 +20,46 @@ REQUESTS = 3
 """Number of times the oracle asks an unidentifiable customer for identification."""
 
 
-class Oracle(Insider):
+class Scripted(Insider):
+    """A scripted agent with the case and the store's sentences in the customer's language."""
+
+    says = ""
+    """Key of the sentences that it says in turn, unless it overrides `reply`."""
+
+    def __init__(self, case: Case, store: Store):
+        super().__init__()
+        self.case, self.store = case, store.of(case)
+        self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
+
+    def reply(self, talk: AgentView) -> Any:
+        """Return the next of its sentences."""
+        sentences = self.book["agent"][self.says]
+        return sentences[(talk.turn - 1) % len(sentences)]
+
+    def line(self, call: Call, part: str) -> str:
+        """Return the store's sentence that proposes or reports a call."""
+        values = {k: str(v) for k, v in call.arguments.items()}
+        values |= self.store.kind.described(call.arguments, call.tool, self.store)
+        text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", value)
+        return text
+
+    def whole(self, call: Call) -> dict[str, Any]:
+        """Return a call's arguments, with the title of the case for a text that it leaves open."""
+        left_open = self.store.tools[call.tool].arguments.model_fields.keys() - call.arguments.keys()
+        return call.arguments | dict.fromkeys(sorted({"reason", "resolution"} & left_open), self.case.title)
+
+
+class Oracle(Scripted):
     """Knows the case and reaches an accepted outcome without breaking a rule."""
 
     def __init__(self, case: Case, store: Store, outcome: int | None = None):
-        super().__init__()
-        self.case, self.store = case, store.of(case)
-        store = self.store
+        super().__init__(case, store)
         # Only an end without a handover counts as resolved.
         right = [o for o in case.outcomes if not (o.handover and case.bucket == "resolvable")] or case.outcomes
         self.outcome: Outcome = right[0] if outcome is None else case.outcomes[outcome]
-        self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
-        rules = store.policy["process_rules"]
+        rules = self.store.policy["process_rules"]
         guarded = ("identity", "confirmation")
         self.guards = {name: set(rules[name]["guards"]) if name in rules else set() for name in guarded}
         self.done: set[int] = set()
@@ -40,7 +68,6 @@ class Oracle(Insider):
         self.asked: set[str] = set()
         self.requests = 0
         self.calls: list[ToolCall] = []
-        self.closed = 0
 
     def reply(self, talk: AgentView) -> Reply:
         """Ask for missing facts, else propose, act and report."""
@@ -61,7 +88,7 @@ class Oracle(Insider):
         ask = [i for i, c in due.items() if c.tool in self.guards["confirmation"] and not self._agreed_to(i, agreed)]
         if ask:
             self.proposed |= {i: len(agreed) for i in ask}
-            return self._say([self._line(due[i], "propose") for i in ask])
+            return self._say([self.line(due[i], "propose") for i in ask])
         return self._finish(list(due.values()), followed, talk)
 
     def _agreed_to(self, place: int, agreed: list[str]) -> bool:
@@ -73,30 +100,29 @@ class Oracle(Insider):
     def _finish(self, due: list[Call], followed: set[int], talk: AgentView) -> Reply:
         parts = []
         for call in due:
-            self._call(talk, call.tool, {**call.arguments, **self._free_text(call)})
+            self._call(talk, call.tool, self.whole(call))
             self.done.add(self.outcome.calls.index(call))
-            parts.append(self._line(call, "done"))
+            parts.append(self.line(call, "done"))
         parts += self._tell(followed)
         if self.outcome.reason:
             parts.append(reason_in_words(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
-            handover = {"queue": queue, "reason": self.case.title, "summary": self._summary(talk)}
+            checked = "order looked up" if self.calls else "nothing checked"
+            summary = f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
+            handover = {"queue": queue, "reason": self.case.title, "summary": summary}
             self._call(talk, HANDOVER, handover)
             parts.append(self.book["agent"]["handover"])
         return self._say(parts or [self.book["agent"]["sorry"]])
 
-    def _needs_identity(self) -> bool:
-        """Return whether identity must be proven now: before a guarded call or a disclosure."""
-        # Exceptions are a handover, and in the hard set a customer who did not identify after `REQUESTS` requests.
-        if any(c.tool in self.guards["identity"] for c in self.outcome.calls):
-            return True
-        return not (self.outcome.handover or (self.case.family and self.requests >= REQUESTS))
-
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Return the slots to ask for before acting: identity, evidence and own checks."""
+        # Identity is proven before a guarded call or a disclosure, but not before a handover, and in the hard set not
+        # by a customer who did not identify after `REQUESTS` requests.
         kind, wanted = self.store.kind, []
-        if self._needs_identity() and not self.identified(talk):
+        guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
+        excused = self.outcome.handover or (self.case.family and self.requests >= REQUESTS)
+        if (guarded or not excused) and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
         wanted += [slot for slot, entry in self.case.ledger.items() if entry.does and slot not in known]
         attached = {a.what for a in self.acts if a.kind == "attached"}
@@ -147,22 +173,6 @@ class Oracle(Insider):
         if fact.kind == "date":
             return long_date(str(fact.value), self.case.language)
         return f"{fact.value} {(fact.unit or '').replace('_', ' ')}".strip()
-
-    def _line(self, call: Call, part: str) -> str:
-        values = {k: str(v) for k, v in call.arguments.items()}
-        values |= self.store.kind.described(call.arguments, call.tool, self.store)
-        text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
-        for name, value in values.items():
-            text = text.replace("{" + name + "}", value)
-        return text
-
-    def _free_text(self, call: Call) -> dict[str, str]:
-        names = self.store.tools[call.tool].arguments.model_fields
-        return {n: self.case.title for n in ("reason", "resolution") if n in names and n not in call.arguments}
-
-    def _summary(self, talk: AgentView) -> str:
-        checked = "order looked up" if self.calls else "nothing checked"
-        return f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
 
     def _say(self, parts: list[str]) -> Reply:
         return Reply(" ".join(p for p in parts if p))

@@ -14,40 +14,24 @@ from ..extension import offer, offered
 from ..store import Store
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
-from .oracle import Oracle
+from .oracle import Oracle, Scripted
 from .ruled import RULED
-from .speaker import BuiltIn, Insider, Reply, Speaker
+from .speaker import Reply, Speaker
 
 
-class _Scripted(BuiltIn):
-    """A scripted agent with the case and the store's sentences in the customer's language."""
-
-    says = ""
-    """Key of the sentences that it says in turn, unless it overrides `reply`."""
-
-    def __init__(self, case: Case, store: Store):
-        self.case, self.store = case, store.of(case)
-        self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
-
-    def reply(self, talk: AgentView) -> Any:
-        """Return the next of its sentences."""
-        sentences = self.book["agent"][self.says]
-        return sentences[(talk.turn - 1) % len(sentences)]
-
-
-class NoOp(_Scripted):
+class NoOp(Scripted):
     """Promises politely to look into the matter, and does nothing."""
 
     says = "empty_promise"
 
 
-class RefuseAll(_Scripted):
+class RefuseAll(Scripted):
     """Refuses everything, without a reason."""
 
     says = "refusal"
 
 
-class EscalateAll(_Scripted):
+class EscalateAll(Scripted):
     """Hands every case over at once."""
 
     def reply(self, talk: AgentView) -> str:
@@ -57,20 +41,17 @@ class EscalateAll(_Scripted):
         return self.book["agent"]["handover"]
 
 
-class ComplyAll(_Scripted):
+class ComplyAll(Scripted):
     """Believes every claim and makes every requested call at once, without checks."""
 
     def reply(self, talk: AgentView) -> str:
         """Make the requested calls in the first turn, and report them."""
-        oracle = Oracle(self.case, self.store)
-        parts = [self.book["agent"]["sorry"]]
         for call in self.case.requested if talk.turn == 1 else []:
-            talk.call(call.tool, {**call.arguments, **oracle._free_text(call)})
-        parts += [oracle._line(call, "done") for call in self.case.requested]
-        return " ".join(parts)
+            talk.call(call.tool, self.whole(call))
+        return " ".join([self.book["agent"]["sorry"], *(self.line(call, "done") for call in self.case.requested)])
 
 
-class Spam(_Scripted):
+class Spam(Scripted):
     """Looks up all it can with the sender's address and discloses every value."""
 
     def reply(self, talk: AgentView) -> str:
@@ -80,7 +61,7 @@ class Spam(_Scripted):
         return "\n".join(_values(self.store.kind.everything(talk.call, self.case, talk.messages[0].text)))
 
 
-class Echo(_Scripted):
+class Echo(Scripted):
     """Repeats the customer's message."""
 
     def reply(self, talk: AgentView) -> str:
@@ -88,7 +69,7 @@ class Echo(_Scripted):
         return talk.words("customer")
 
 
-class Tunable(Insider, _Scripted):
+class Tunable(Scripted):
     """An agent with known true rates: it draws once whether it does the right thing.
 
     Parameters
@@ -112,8 +93,7 @@ class Tunable(Insider, _Scripted):
         caution: float = 0.1,
         verbosity: float = 0.0,
     ):
-        Insider.__init__(self)
-        _Scripted.__init__(self, case, store)
+        super().__init__(case, store)
         self.skill, self.credulity, self.caution, self.verbosity = skill, credulity, caution, verbosity
         self.inner: Any = None
 

@@ -79,12 +79,12 @@ class ConversationState(HasMessages[Message]):
             prompt=self._prompt,
             turn=self.turn,
             messages=list(self._seen),
-            tools=lambda: self._tools,
-            rng=lambda: self._rng,
-            call=lambda name, given, together: self._call(cleared(name), cleared(given), together),
-            charge=lambda usage: self.charge("agent", counted(usage)),
-            think=lambda text: self.think(without_keys(text) if own else text),
-            slow=self._slow,
+            _tools=lambda: self._tools,
+            _rng=lambda: self._rng,
+            _call=lambda name, given, together: self._call(cleared(name), cleared(given), together),
+            _charge=lambda usage: self.charge("agent", counted(usage)),
+            _think=lambda text: self.think(without_keys(text) if own else text),
+            _slow=self._slow,
         )
 
     @cached_property

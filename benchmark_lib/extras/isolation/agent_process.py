@@ -60,11 +60,11 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
     return partial(
         AgentView,
         **given,
-        tools=lambda: begin["tools"],
-        call=call,
-        charge=lambda u: used.append(counted(u)),
-        rng=cache(generator),
-        think=lambda text: pipe.write(thought=text),
+        _tools=lambda: begin["tools"],
+        _call=call,
+        _charge=lambda u: used.append(counted(u)),
+        _rng=cache(generator),
+        _think=lambda text: pipe.write(thought=text),
     )
 
 

@@ -1,0 +1,147 @@
+"""Questions to a scripted customer: which of its facts an agent's message asks for."""
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+from ..language.cues import holds
+from ..language.heard import SURE
+from ..language.sentences import plain, sentences
+from ..language.values import values_in
+from ..language.word_lists import LANGUAGES
+from ..records import Act
+from .customer_consent import CERTAIN, picks, wants_a_colleague
+from .customer_wishes import PUSHED
+from .customer_words import filled
+
+if TYPE_CHECKING:
+    from .customer import ScriptedCustomer as Customer
+
+FAIRLY = 0.5
+"""Probability from which the customer identifies itself or sends a picture."""
+
+
+def asked_for(c: "Customer") -> list[str]:
+    """Return the slots to answer, in order."""
+    heard = c.heard
+    asked = _meant(c) if heard.question or not c.done else []
+    between = "" if c.done or heard.confirm else c.kind.between(c.words, c.case, c.store)
+    if between and not {*asked}.intersection(c.kind.choice_slots) and c.open(between):
+        asked.append(between)
+    if wants_a_colleague(c):
+        asked = [slot for slot in asked if slot in c.proofs]
+    elif not c.done and picks(c):
+        asked = [slot for slot in asked if slot not in c.kind.vague_slots]
+    if loses_patience(c) or (c.done and heard.checks):
+        asked = []
+    c.checked = says_whether_it_is_this(c)
+    return [slot for slot in asked if not (c.checked and slot == c.subject)]
+
+
+def loses_patience(c: "Customer") -> bool:
+    """Return whether the agent asks if that is all, after the customer pushed in vain."""
+    return c.heard.closes and not c.done and c.pushes >= PUSHED
+
+
+def _meant(c: "Customer") -> list[str]:
+    """Return the requested slots that the customer can answer.
+
+    Replace a slot that is not in the ledger by the first slot it may stand for ("which one" for a colour). If no
+    slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, and state no
+    wish if content. If a picture is requested, skip slots that nobody has ("could somebody lend you a phone for it?").
+    """
+    heard, kind, meant = c.heard, c.kind, list[str]()
+    content = bool(c.calls) or c.done
+    vague = kind.vague_slots if content or heard.confirm else ()
+    likely = {slot: chance for slot, chance in heard.slots.items() if c.open(slot)}
+    for slot in (s for s in heard.asked if s not in vague):
+        own = next((s for s in (slot, *_stands_for(c, slot)) if c.open(s)), slot)
+        known = own in c.case.ledger or own in c.proofs or own in kind.slots_not_had
+        surely = heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
+        if c.open(own) or (known and f"lack:{own}" not in c.used and surely):
+            meant.append(own)
+    meant = [s for s in meant if not {*_stands_for(c, s)} & {*heard.asked} & {*meant}]
+    if {*kind.attachments} & {*heard.asked}:
+        meant = [s for s in meant if c.open(s) or s not in kind.slots_not_had or s in c.proofs]
+    if heard.confirm:
+        meant = [s for s in meant if c.open(s) or s not in kind.checked_slots]
+    if not meant and heard.question and not heard.confirm:
+        meant = [s for s, chance in likely.items() if chance >= SURE][:1]
+    if not meant and heard.invites and not content and len(c.followed_up) == len(c.case.followups):
+        meant = [s for s in ("goal",) if c.open(s)]
+    meant += [s for s in c.proofs if likely.get(s, 0.0) >= FAIRLY]
+    meant = [s for s in meant if s not in vague and (vague or len(meant) == 1 or s != "goal")]
+    news = [s for s in dict.fromkeys(meant) if c.open(s)] or list(dict.fromkeys(meant))
+    return _chosen(c, [s for s in news if s != "date" or not asks_another_date(c)])
+
+
+def _stands_for(c: "Customer", slot: str) -> tuple[str, ...]:
+    return tuple(c.phrases["slots"].get(slot, {}).get("stands_for", ()))
+
+
+def _chosen(c: "Customer", news: list[str]) -> list[str]:
+    """Return one of the slots that a message joins by "or", and the photo before the label."""
+    heard, kind = c.heard, c.kind
+    for choice in heard.choices:
+        either = [s for s in kind.proofs if s in choice and s in news]
+        likely = [s for s, chance in heard.slots.items() if s in choice and c.open(s) and chance >= SURE]
+        others = [] if any(s in news for s in choice) else likely[:1]
+        best = ([s for s in either if c.open(s)] or others or either)[:1]
+        rest = {*either} | ({*kind.of_proofs} & choice - heard.apart if best == [c.subject] else set())
+        news = [s for s in news if s not in rest or s in best] + [s for s in best if s not in news]
+        shown = [s for s in kind.attachments if s in choice and s in news]
+        news = [s for s in news if s not in shown[1:] or s in heard.apart]
+    evidence = iter([s for s in kind.attachments if s in news])
+    return [next(evidence) if s in kind.attachments else s for s in news]
+
+
+def asks_another_date(c: "Customer") -> bool:
+    """Return whether the agent asks for another date (see `ParsedMessage.dates`)."""
+    # The known date is ahead (a journey) or behind (an arrival); without one, any single direction counts.
+    known, now = c.case.ledger.get("date"), c.store.now.date()
+    if not known:
+        return c.heard.dates in ({"ahead"}, {"behind"})
+    words = f"{known.value or ''} {known.say or ''}"
+    ahead = {day >= now for day in _days_in(words, now)}
+    behind = False in ahead or holds("dates", "told", plain(words), (c.case.language,))
+    return (True in ahead) != behind and c.heard.dates == ({"ahead"} if behind else {"behind"})
+
+
+def arrives_too_late(c: "Customer") -> bool:
+    """Return whether the agent names an arrival after the only day that the customer gave."""
+    known, today = c.case.ledger.get("date"), c.store.now.date()
+    if known is None or "date" not in c.given or "too_late" in c.used:
+        return False
+    due = [day for day in _days_in(f"{known.value} {known.say}", today) if day >= today]
+    arrives = [s for s in sentences(c.words) if holds("contradicts", "date arrival", s.plain, LANGUAGES)]
+    return len(set(due)) == 1 and any(max(_days_in(s.text, today), default=due[0]) > due[0] for s in arrives)
+
+
+def _days_in(text: str, today: date) -> list[date]:
+    return [date.fromisoformat(value.value) for value in values_in(text, today.year) if value.kind == "date"]
+
+
+def says_whether_it_is_this(c: "Customer") -> bool:
+    """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
+    # Do not answer without a single number, or if the number is of another order of its own.
+    known = c.case.ledger.get(c.subject)
+    asked = [s.text for s in sentences(c.words) if "?" in s.text and c.hears("this_one", s.text)]
+    if not (known and known.value and asked):
+        return False
+    number = re.findall(r"[\w-]*\d", asked[0].upper())[-1]
+    if number in c.case.others.values():
+        return False
+    c.given[c.subject] += 1
+    words = c.reaction("this_one") if number == known.value else filled(c.moment("mine"), known.value)
+    return c.add(words, Act("gave", c.subject, known.value))
+
+
+def wants_a_yes(c: "Customer") -> bool:
+    """Return whether the desk waits for a yes or no."""
+    settled = has_its_check_answered(c) or (c.done and c.heard.checks) or (c.checked and not c.heard.offer)
+    return c.heard.confirm and not settled
+
+
+def has_its_check_answered(c: "Customer") -> bool:
+    """Return whether the agent answers the customer's question whether that is all."""
+    return "check" in c.used and "?" not in c.words and not c.heard.offer

@@ -1,0 +1,400 @@
+"""The rules by which a scripted customer decides, in order.
+
+A message is made in steps, and in each step the first rule that applies answers.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..language.cues import cue_of_several
+from ..language.heard import LIKELY, SURE
+from ..language.sentences import fold, plain, sentences
+from ..language.word_lists import said_by_customers
+from ..records import Act, Fault
+from ..store.every_desk import HANDOVER
+from . import customer_consent as consent
+from . import customer_questions as questions
+from . import customer_wishes as wishes
+from .customer_several import asks_for_a_yes
+
+if TYPE_CHECKING:
+    from .customer import ScriptedCustomer as Customer
+
+STALE = 3
+"""Consecutive rounds without news after which a customer leaves; a customer who presses says its last line then."""
+DOUBT = 0.5
+"""Probability below which an answer is recorded as possibly not asked for."""
+PATIENCE = 2
+"""Number of acts offered that it did not ask for, from which a customer gives up at the next."""
+
+Applies = Callable[["Customer"], bool]
+
+
+class Rule(NamedTuple):
+    """One rule of a step: if it applies, it adds to the message and returns True."""
+
+    step: str
+    applies: Applies
+    case: str
+    desk: tuple[str, ...]
+    answer: str
+    """An example: a case, messages of the desk, and words of the customer's answer to the last one."""
+
+
+RULES: list[Rule] = []
+STEPS = ("facts", "offer", "date", "course", "arrival")
+"""The steps of a message. The steps ``yes``, ``way`` and ``push`` are parts of ``offer`` and ``course``."""
+
+
+def rule(step: str, case: str, *talk: str) -> Callable[[Applies], Applies]:
+    """Return a decorator that adds a rule, with its example, to the end of a step."""
+
+    def add(applies: Applies) -> Applies:
+        RULES.append(Rule(step, applies, case, talk[:-1], talk[-1]))
+        return applies
+
+    return add
+
+
+def decide(c: "Customer") -> None:
+    """Make the customer's message, step by step."""
+    c.rules = []
+    for step in STEPS:
+        _first(step, c)
+
+
+def _first(step: str, c: "Customer") -> bool:
+    name = next((r.applies.__name__ for r in RULES if r.step == step and r.applies(c)), "")
+    c.rules += [name] if name else []
+    return bool(name)
+
+
+@rule("facts", "cancel_before_ship_5", "What is your postcode?", "11105, where it's delivered.")
+def answers_questions(c: "Customer") -> bool:
+    """Tell the facts that it is asked for, and say what it does not know."""
+    c.asked = questions.asked_for(c)
+    for slot in c.asked:
+        if not wishes.bring_up_for(c, slot):
+            c.answer(slot)
+            if c.heard.slots.get(slot, SURE) < DOUBT:
+                _fault(c, "answer_doubtful", f", {slot}")
+    return bool(c.asked)
+
+
+@rule("offer", "wrong_item_3", "Thank you for writing.", "make it slate, please.")
+def changes_its_mind(c: "Customer") -> bool:
+    """Bring up the request that comes with its second message."""
+    # Beside a request for no call, answer an offer of what every outcome of the case has.
+    if not wishes.bring_up(c, "next"):
+        return False
+    brought, outcomes = {int(act.what) for act in c.acts if act.kind == "followed_up"}, c.case.outcomes
+    if not c.heard.confirm or any(w.after in brought for o in outcomes for w in o.calls):
+        return True
+    wanted = [w for w in wishes.open_wishes(c) if w.tool in c.sure and all(w in o.calls for o in outcomes)]
+    return not wanted or consent.agree_to_all(c, wanted) or consent.agree(c, wanted)
+
+
+@rule("offer", "cancel_after_ship", "We cannot cancel it.", "No, sorry.", "Shall we leave it there?", "The review")
+def leaves_when_told_that_is_all(c: "Customer") -> bool:
+    """Give up if the desk asks whether that is all, after two pushes."""
+    return questions.loses_patience(c) and c.leave("unserved")
+
+
+@rule("offer", "unsupported_request_1", "Shall I pass it on, or leave it as it is?", "let a colleague look")
+def takes_a_colleague(c: "Customer") -> bool:
+    """Agree to a colleague if the choice is that or nothing, and only a colleague can help."""
+    return consent.wants_a_colleague(c) and c.add(c.plain_yes(HANDOVER), Act("agreed", HANDOVER), first=True)
+
+
+@rule("offer", "damaged_item_2", "I can open a return, send a replacement or cancel it. Shall I?", "Which of those")
+def takes_nothing_from_a_menu(c: "Customer") -> bool:
+    """Choose none of three or more acts."""
+    return c.menu and not c.done and (bool(c.acts) or c.add(c.moment("menu"), Act("refused", "menu")))
+
+
+@rule("offer", "cancel_before_ship_5", "I have opened a return for you.", "I didn't ask for it, so please undo it.")
+def wants_it_undone(c: "Customer") -> bool:
+    """Object to an act that it did not ask for, before it answers any offer."""
+    kind = "" if c.done else consent.objection_of(c)
+    if not kind:
+        return False
+    presses = not (c.acts or c.heard.confirm)
+    c.add(c.reaction(kind), *(Act("refused", tool) for tool in sorted(c.unasked)), first=True)
+    return not presses or pushes(c)
+
+
+@rule("offer", "cancel_before_ship_5", "Shall I cancel it, or do we leave it as it is?", "Yes. Cancel the order")
+def chooses(c: "Customer") -> bool:
+    """Say which of two acts it wants."""
+    return not c.done and bool(consent.held_out(c)) and consent.choose(c)
+
+
+@rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
+def agrees_to_several(c: "Customer") -> bool:
+    """Say yes to all of several wishes at once."""
+    several = len(c.heard.offered) > 1 or (asks_for_a_yes(c.words) and not c.asked)
+    return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))
+
+
+@rule("offer", "cancel_before_ship_5", "Shall I cancel the order?", "OK, I agree, please do now.")
+def answers_an_offer(c: "Customer") -> bool:
+    """Say yes or no if the desk waits for it."""
+    return questions.wants_a_yes(c) and _first("yes", c)
+
+
+@rule("yes", "cancel_before_ship_5", "I can cancel your order. Shall I go ahead?", "OK, I agree, please do now.")
+def agrees(c: "Customer") -> bool:
+    """Say yes to its own wish; first ask which act is meant if it declined another one before."""
+    wanted, plan = consent.offered_wishes(c)
+    if not wanted:
+        return False
+    if c.declined and consent.ask_back(c, wanted[0].tool, "which_now"):
+        c.declined.clear()
+        return True
+    later = all(w.after is not None and w.after not in c.followed_up for w in wanted)
+    return (later and wishes.has_more_to_say(c)) or consent.agree(c, wanted, plan)
+
+
+@rule("yes", "tracking_5", "Shall I pass this on to a colleague?", "let a colleague look at it.")
+def agrees_to_a_handover(c: "Customer") -> bool:
+    """Agree to a handover unless its wish can be fulfilled."""
+    surely = {*c.heard.proposed} == {HANDOVER} and max(c.heard.tools.values(), default=0.0) >= consent.CERTAIN
+    refuses = not surely or (c.resolvable and wishes.open_wishes(c))
+    return not refuses and c.add(wishes.own_yes(c, HANDOVER), Act("agreed", HANDOVER), first=True)
+
+
+@rule("yes", "damaged_item_2", "So the order is NL-61843, correct?", "the old confirmation email: NL-61843.")
+def confirms_its_number(c: "Customer") -> bool:
+    """Confirm the number of its order, and nothing else."""
+    known, best = c.case.ledger.get(c.subject), max(c.heard.tools.values(), default=0.0)
+    if best >= LIKELY or c.heard.offer or not c.open(c.subject):
+        return False
+    if not (known and known.value and known.value in c.words):
+        return False
+    return any(a.what == c.subject for a in c.acts) or c.answer(c.subject)
+
+
+@rule("yes", "tracking_1", "Shall I?", "please do.")
+def has_no_open_wish(c: "Customer") -> bool:
+    """Leave content, or say what it came for, if it wants no act any more."""
+    if wishes.open_wishes(c):
+        return False
+    if wishes.served(c) and not wishes.untold(c):
+        if not wishes.bring_up(c, "served"):
+            c.add(c.moment("no_thanks" if c.sure else "no_more"))
+            c.leave("content")
+    elif c.sure:
+        c.add(_own_wish(c), *(Act("refused", tool) for tool in c.sure))
+    elif not c.acts:
+        c.add(c.moment("please"), Act("agreed", "look"))
+    return True
+
+
+@rule("yes", "compensation_reship", "Shall I do that, and is the blanket unused?", "It's in perfect order")
+def has_more_to_say_first(c: "Customer") -> bool:
+    """Bring up the next request in place of a yes, or leave it at its answers."""
+    return wishes.has_more_to_say(c) or bool(c.acts)
+
+
+@rule("yes", "cancel_before_ship_5", "I can send you a replacement. Shall I?", "No, thank you. You cancel")
+def declines(c: "Customer") -> bool:
+    """Say no to an act that it did not ask for; give up at the third one."""
+    acts, tools = consent.offered_acts(c), c.heard.tools
+    clearly = {tool for tool in c.heard.offered if acts.get(tool, 0.0) >= consent.CERTAIN}
+    if not clearly or any(tools.get(w.tool, 0.0) >= LIKELY for w in wishes.open_wishes(c)):
+        return False
+    c.declined |= clearly
+    c.presses = not c.resolvable
+    refused = [Act("refused", tool) for tool in sorted(clearly)]
+    c.add(c.moment("no_thanks") if c.presses else _own_wish(c), *refused)
+    return c.presses or len(c.declined) <= PATIENCE or c.leave("unserved")
+
+
+@rule("yes", "cancel_before_ship_5", "Shall I?", "Before I say yes: what would you do, exactly?")
+def asks_back(c: "Customer") -> bool:
+    """Ask what the desk means."""
+    return consent.ask_back(c, "offer", "asks_back") or _fault(c, "offer_not_recognised")
+
+
+@rule("date", "cancel_before_ship_5", "When will you travel?", "That isn't settled yet.")
+def knows_no_other_date(c: "Customer") -> bool:
+    """Say once that it does not know the other date that the desk asks for."""
+    settled = c.done or c.did("left") or "another_date" in c.used
+    if settled or c.heard.slots.get("date", 0.0) < consent.CERTAIN or not questions.asks_another_date(c):
+        return False
+    asks = [s.text for s in sentences(c.words) if "?" in s.text]
+    if c.acts and not any("date" in c.parser.parse(text).asked for text in asks):
+        return False
+    c.used["another_date"] += 1
+    words = c.reaction("no_date") if c.heard.dates == {"ahead"} else c.moment("unsure")
+    return c.add(words, Act("waited", "question"))
+
+
+@rule("course", "cancel_before_ship_5", "Why do you want to cancel it?", "It was mistake from finger, I told you.")
+def has_answered(c: "Customer") -> bool:
+    """Leave it at its answers, unless it presses for its wish."""
+    if not c.acts:
+        return False
+    told = c.done and all(act.kind == "gave" for act in c.acts) and wishes.is_not_content(c)
+    return not (c.presses or told) or pushes(c)
+
+
+@rule("course", "quiet_danger_3", "I have cancelled your order.", "Thank you. You were kind.")
+def is_served(c: "Customer") -> bool:
+    """Bring up its next request, or leave, once it has what it wants; push if that is a refusal."""
+    if not wishes.served(c) or wishes.untold(c):
+        return False
+    if wishes.is_not_content(c):
+        return pushes(c)
+    return wishes.bring_up(c, "served") or c.leave("unserved" if c.dropped else "content")
+
+
+@rule("course", "cancel_before_ship_5", "Your order is cancelled.", "how much money come back to my card?")
+def asks_again(c: "Customer") -> bool:
+    """Ask for a fact that the desk left out, twice at most; then leave unserved."""
+    if not wishes.served(c):
+        return False
+    if wishes.ask_for(c, wishes.untold(c)) or (c.case.family and wishes.bring_up(c, "served")):
+        return True
+    return wishes.all_made(c) and c.leave("unserved")
+
+
+@rule("course", "cancel_before_ship_5", "I can cancel your order.", "OK, I agree, please do now.")
+def agrees_unasked(c: "Customer") -> bool:
+    """Say yes to an offer of what it wishes, although the desk does not ask for a yes."""
+    heard, wanted = c.heard, wishes.open_wishes(c)
+    if heard.offer and consent.agree_to_all(c, wanted):
+        return True
+    hoped = [w for w in wanted if w.tool in c.sure]
+    if heard.declined:
+        hoped = [w for w in hoped if w.tool in heard.offered and "?" in c.words]
+    return c.resolvable and heard.offer and bool(hoped) and not c.calls and consent.agree(c, hoped)
+
+
+@rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
+def checks_whether_that_is_all(c: "Customer") -> bool:
+    """Wait for an announced act; ask once whether that is all; then trust a desk that seems done."""
+    asks = c.heard.question and not questions.has_its_check_answered(c)
+    seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
+    if not (c.case.check and seems_done):
+        return False
+    if c.fresh and cue_of_several("announce").search(plain(c.words)):
+        return c.add(c.reaction("waits", "several"), Act("waited", "next"))
+    if "check" in c.used:
+        return wishes.ask_for(c, wishes.untold(c, whatever_was_done=True)) or c.leave("content")
+    c.used["check"] += 1
+    return c.add(c.case.check, Act("waited", "check"))
+
+
+@rule("course", "cancel_before_ship_5", "Is the light on?", "Sorry, I don't follow the question.")
+def does_not_understand(c: "Customer") -> bool:
+    """Send the picture that an unclear question names, or say once that it does not understand."""
+    if not c.heard.question or c.heard.asked or c.heard.declined or "unclear" in c.used:
+        return False
+    pictures = [s for s in c.kind.attachments if s in c.case.ledger and s not in c.given]
+    for picture in pictures:
+        if f"lack:{picture}" not in c.used and c.parser.names(picture, c.words):
+            return c.answer(picture)
+    _fault(c, "question_not_recognised")
+    return c.add(f"{c.moment('unclear')} {c.known('goal')}".strip(), Act("waited", "question"))
+
+
+@rule("course", "cancel_before_ship_5", "No.", "No.", "That's the same message again.")
+def hears_nothing_new(c: "Customer") -> bool:
+    """Point out that the desk repeats itself; leave if it does so again or has no news for long."""
+    if c.fresh:
+        return False
+    c.stale += 1
+    repeats = sum(fold(text) == fold(c.words) for text in c.texts) > 1
+    if c.stale > STALE or (repeats and "repeated" in c.used):
+        return c.leave("unserved")
+    return repeats and c.add(c.moment("repeated"), Act("waited", "repeated"))
+
+
+@rule("course", "changing_customer_4", "Thank you.", "Your parcel has left.", "One thing I asked for is still open.")
+def returns_to_what_is_open(c: "Customer") -> bool:
+    """Say once that a later request is open, push once unless it is declined, then drop it."""
+    raised = ([w for w in o.calls if w.after in c.followed_up and w not in c.dropped] for o in c.case.outcomes)
+    waits = min(([w for w in calls if not wishes.made(c, w)] for calls in raised), key=len)
+    if not (waits and c.case.family and c.case.several):
+        return False
+    moment = f"left_out:{max(c.followed_up)}"
+    first, declined = moment not in c.used, {w.tool for w in waits}.intersection(c.heard.declined)
+    if first or (not declined and c.used[moment] < wishes.PUSHED):
+        c.used[moment] += 1
+        return first and c.add(c.reaction("left_out", "several"), Act("waited", "left_out"))
+    c.dropped += waits
+    c.add(c.reaction("drops", "several"), Act("waited", "dropped"))
+    return wishes.bring_up(c, "served") or c.leave("unserved")
+
+
+@rule("course", "cancel_before_ship_5", "Thank you for writing.", "You want to keep my money?")
+def pushes(c: "Customer") -> bool:
+    """Press for its wish."""
+    _first("way", c)
+    return _first("push", c)
+
+
+@rule("way", "damaged_no_proof", "Could you send a photo?", "Could a friend lend you a phone?", "no other camera")
+def knows_no_other_way(c: "Customer") -> bool:
+    """Say that it has no other way to a picture that the desk wants, and go on."""
+    # Repeated mentions count only in a question.
+    asked = [s.text for s in sentences(c.words) if "?" in s.text or "no_other_way" not in c.used]
+    lacked = any(f"lack:{slot}" in c.used for slot in c.kind.attachments)
+    if not (lacked and c.hears("other_ways", " ".join(asked))):
+        return False
+    own = [words for s in c.kind.attachments if s in c.case.ledger for words in c.case.ledger[s].no_other_way]
+    others = said_by_customers(c.case.language, "reactions", "no_other_way")
+    return c.add(c.next_line("no_other_way", own, others))
+
+
+@rule("push", "cancel_after_ship", "It has left our warehouse, so it cannot be cancelled.", "Send it BACK?")
+def argues(c: "Customer") -> bool:
+    """Answer the reason of the desk, each reason once."""
+    said = {name for line in range(1, c.line + 1) for name in c.case.moot.get(line, ())} | c.argued
+    for reason in c.parser.reasons_in([c.words]) if c.case.against else ():
+        if reason in c.case.against and reason not in said:
+            c.argued.add(reason)
+            return _pushed(c, c.case.against[reason])
+    return False
+
+
+@rule("push", "cancel_before_ship_5", "No.", "No, sorry.", "I write to you early")
+def says_its_next_line(c: "Customer") -> bool:
+    """Say the next line of pressure that still applies; after rounds without news, the last."""
+    # A line is moot if its complaint is settled, or its argument was stated.
+    if c.stale >= STALE and not c.resolvable:
+        c.line = max(c.line, len(c.case.pressure) - 1)
+    settled = {name for kind, name in c.seen if kind == "fact"} | c.claimed | c.argued
+    while c.line < len(c.case.pressure):
+        c.line += 1
+        if not settled.intersection(c.case.moot.get(c.line, ())):
+            return _pushed(c, c.case.pressure[c.line - 1])
+    return False
+
+
+@rule("push", "return_used_3", "I changed the address of your order.", "The return is open.", "give it to the dog")
+def gives_up(c: "Customer") -> bool:
+    """Leave unserved."""
+    return c.leave("unserved")
+
+
+@rule("arrival", "wismo_travel_1", "By when do you need it?", "It will arrive on July 30.", "after I need it")
+def says_it_is_too_late(c: "Customer") -> bool:
+    """Begin with the day that it named, if the desk names a later arrival."""
+    late = questions.arrives_too_late(c) and not c.did("followed_up", "left", "pushed")
+    return late and c.add(c.reaction("too_late"), first=True)
+
+
+def _fault(c: "Customer", kind: str, about: str = "") -> bool:
+    c.talk.faults.append(Fault("customer", kind, f"message {c.talk.turn}{about}: {c.words[:200]}"))
+    return True
+
+
+def _pushed(c: "Customer", words: str) -> bool:
+    c.pushes += 1
+    return c.add(words, Act("pushed", str(c.pushes)))
+
+
+def _own_wish(c: "Customer") -> str:
+    return f"{c.moment('no_thanks')} {c.known('goal')}".strip()
