@@ -105,6 +105,16 @@ def test_what_a_person_changed_stays_and_the_new_proposal_is_put_beside_it(draft
     assert len(load_cases(load_store(tmp_path / "tea" / "proposed_1"))) == 4
 
 
+def test_a_document_that_comes_later_adds_its_rules_and_no_row_comes_twice(draft, tmp_path):
+    draft()
+    path = tmp_path / "tea" / "rules.csv"
+    accept(path, "r3")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[i] for i in (0, 3)))
+    (tmp_path / "more.md").write_text("# Gifts\n\nGift cards cannot be refunded after 90 days.\n")
+    draft("--policy", "more.md")
+    assert [(row["id"], row["accepted"]) for row in table_of(path)] == [("r3", "yes"), ("r4", "off")]
+
+
 def test_a_rule_without_number_and_question_and_a_forged_quotation_stay_out_with_the_mend(draft, tmp_path):
     draft()
     path = tmp_path / "tea" / "rules.csv"

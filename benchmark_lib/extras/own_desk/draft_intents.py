@@ -41,7 +41,7 @@ def read_tickets(path: Path) -> list[str]:
 
 
 def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return a row for each group of alike tickets, and what was replaced, kept back and left alone.
+    """Return a row for each group of alike tickets, and counts of what became of them.
 
     At most `MOST` tickets, spread over the file, are scrubbed and grouped; each other one counts with the nearest
     group. So does one in which something personal may be left, and no row shows it.

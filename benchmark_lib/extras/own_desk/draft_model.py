@@ -35,7 +35,7 @@ class Fairness(BaseModel):
 
 
 class Buyer:
-    """Asks one model, and keeps each answer in a file: one JSON object a line, with the request's hash."""
+    """Asks one model, and keeps each answer in a file, with its request's hash."""
 
     def __init__(self, model: str, base_url: str | None, file: Path):
         self.endpoint, self.file = Endpoint(model, base_url), file

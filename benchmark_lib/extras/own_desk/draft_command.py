@@ -85,17 +85,20 @@ class DeskDraft:
         from .draft_rules import Rule, checked
 
         rows: list[dict[str, Any]] = table_of(self.folder / RULES) if (self.folder / RULES).is_file() else []
+        read_by = f" {self.options.model}" if self.buyer else ""
         keys = [content_hash("\n".join(section[:3]).encode()) for section in self.sections]
-        new = [n for n, key in enumerate(keys) if key not in (self.state["read"] if rows else ())]
+        ids = [int(found[1]) for row in rows if (found := re.fullmatch(r"r(\d{1,9})", row.get("id", "")))]
+        last = max(ids, default=0) - len(rows)
+        new = [n for n, key in enumerate(keys) if key + read_by not in (self.state["read"] if rows else ())]
         same = ("quotation", "file", "topic", "number")
-        known, faults = {tuple(row[cell] for cell in same) for row in rows}, 0
+        known, faults = {tuple(row.get(cell, "") for cell in same) for row in rows}, 0
         for place, raws in zip(new, self._read([self.sections[n] for n in new])):
             if raws is None:
                 faults += 1
                 continue
-            self.state["read"].append(keys[place])
+            self.state["read"] += {keys[place], keys[place] + read_by}
             for raw in raws:
-                rule = checked({**raw, "id": f"r{len(rows) + 1}", "accepted": "off"}, self.sections)
+                rule = checked({**raw, "id": f"r{last + len(rows) + 1}", "accepted": "off"}, self.sections)
                 if isinstance(rule, tuple):
                     self.state["out"].append(["rule", str(raw.get("quotation"))[:300], *rule])
                     continue
