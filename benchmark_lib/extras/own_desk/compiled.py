@@ -77,7 +77,8 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "email": email,
         "facts": _facts(raw, intent, names, where),
     }
-    made |= _key(raw, desk, row, values, names)
+    acted = acted_on(desk, intent.act, row, store) or row
+    made |= _key(raw, desk, row, values, names_of(store, acted, values, knows))
     given = {name: {"value": str(value)} for name, value in {**values, **knows}.items()}
     own = squash(email["text"])
     for entry in given.values():
@@ -109,7 +110,10 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
             yield field, "has another form than {name: value}: write it so"
             return
     intent = desk.intents[raw["intent"]]
-    if intent.act and not (raw.get("queue") or intent.queue):
+    if intent.act and row in rows and acted_on(desk, intent.act, rows[row], store) is None:
+        key = desk.tables[desk.on(intent.act)].key
+        yield "row", f"{row!r} has no {key} of {desk.on(intent.act)}, which {intent.act} changes: fill this column"
+    elif intent.act and not (raw.get("queue") or intent.queue):
         yield from _unknown_to_all(intent, raw.get("values") or {}, raw.get("knows") or {}, desk)
 
 
@@ -181,6 +185,14 @@ def _key(
         "reasons": [reason_name(intent.act, name) for name in unmet],
         "outcomes": [declined, {"name": "handed over", "handover": True, "facts": []}],
     }
+
+
+def acted_on(desk: DeskFile, act: str, row: dict[str, Any], store: Any) -> dict[str, Any] | None:
+    """Return the row that an act changes: the subject's, or the one that it refers to, if there is one."""
+    if not act or desk.on(act) == desk.subject:
+        return row
+    found: dict[str, Any] | None = store.tables[desk.on(act)].get(str(row.get(desk.tables[desk.on(act)].key)))
+    return found
 
 
 def _on(desk: DeskFile, act: str, row: dict[str, Any]) -> Any:
