@@ -143,6 +143,23 @@ def test_rules_that_no_row_tries_and_parts_that_nobody_uses_are_worth_a_look(des
     assert "no case is a trap" in said
 
 
+def test_a_reason_that_no_reader_takes_for_a_refusal_and_two_emails_alike_are_problems(desk, capsys):
+    edited(
+        desk / "desk.yaml", ("I am sorry, but returns end", "Returns end"), ("so this one cannot be sent back", "sadly")
+    )
+    with (desk / "cases" / "more.yaml").open("w") as file:
+        file.write(
+            "cases:\n- {id: a, intent: order_total, row: P-1001, email: How much was the harbour puzzle in total?}\n"
+        )
+        file.write("- {id: b, intent: order_total, row: P-1001, email: How much was that harbour puzzle in total?}\n")
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert "rules.window: 'Returns end 30 days after delivery, so this one cannot be sent back.'" not in said, (
+        "cannot denies"
+    )
+    assert "more.yaml:2: case a: its email is" in said and "like that of b" in said
+
+
 def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, monkeypatch, capsys):
     """Wrong answers are asked again; the new row goes into the table."""
     row = ["P-2000", "al.b@example.org", "Al B", "Moon, half", "2026-08-01", "4100", "0", "delivered"]

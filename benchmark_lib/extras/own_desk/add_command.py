@@ -69,7 +69,7 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
     from ...cases.read import read_case
     from ...store.laid import laid_over
     from .case_checks import thin
-    from .compiled import problems_of
+    from .compiled import acted_on, problems_of
     from .complaints import texts
     from .formulas import evaluated, names_of
 
@@ -79,7 +79,7 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
     for name, _, why in thin(raw, desk, store):
         note({**texts()["problems"], **texts()["notes"]}[name].format(case=raw["id"], why=why))
     case, intent = read_case(raw, store, store.path / MINE), desk.intents[raw["intent"]]
-    own = store.tables[desk.subject][raw["row"]]
+    own = acted_on(raw, store.tables[desk.subject][raw["row"]], store, desk) or {}
     names = names_of(store, own, raw.get("values", {}), {**intent.knows, **raw.get("knows", {})})
     return render(
         read_text(SHOWN),

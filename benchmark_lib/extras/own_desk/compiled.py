@@ -44,7 +44,7 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         raise BadInput(f"{where}: {field} {complaint}")
     intent = desk.intents[raw["intent"]]
     row: dict[str, Any] = joined_in(store, desk.subject, _row_named(raw), desk) or {}
-    changed = _changed(raw, row, store, desk, where)
+    changed = acted_on(raw, row, store, desk) or row
     email = as_email(raw)
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
     sender = {part: raw.get(part) or changed.get(column, "") for part, column in _senders(desk)}
@@ -96,7 +96,10 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
             yield field, "has another form than {name: value}: write it so"
             return
     intent = desk.intents[raw["intent"]]
-    if intent.act and not (raw.get("queue") or intent.queue):
+    if row in rows and acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
+        key = desk.tables[desk.on(intent.act)].key
+        yield "row", f"{row!r} names no {key} of {desk.on(intent.act)}, which {intent.act} changes: name it as changes"
+    elif intent.act and not (raw.get("queue") or intent.queue):
         yield from _unknown_to_all(intent, raw.get("values") or {}, raw.get("knows") or {}, desk)
 
 
@@ -131,15 +134,11 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
     return {"subject": raw.get("title") or start, "text": str(email)}
 
 
-def _changed(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile, where: str) -> dict[str, Any]:
-    """Return the row that the act changes: the subject's, one of its references, or `changes`."""
+def acted_on(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any] | None:
+    """Return the row that a case's act changes: the subject's, one that it refers to, or the one in `changes`."""
     act = desk.intents[raw["intent"]].act
     table = desk.on(act) if act else desk.subject
-    key = desk.tables[table].key
-    found = joined_in(store, table, raw.get("changes", row.get(key)), desk)
-    if found is None:
-        raise BadInput(f"{where}: changes is missing: name the {key} that {act} changes, a row of the table {table}")
-    return found
+    return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
 
 
 def _senders(desk: DeskFile) -> list[tuple[str, str]]:

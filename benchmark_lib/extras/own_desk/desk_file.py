@@ -77,6 +77,12 @@ class DeclaredAct(_Declared):
     confirm: bool = True
     gives: dict[str, str] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _on(cls, given: Any) -> Any:  # YAML reads the word on as a yes
+        fields = given.items() if isinstance(given, dict) else ()
+        return {"on" if name is True else name: value for name, value in fields} or given
+
 
 class DeclaredQuestion(_Declared):
     """Something that only the customer knows, which a rule may need."""

@@ -11,9 +11,11 @@ from typing import Any
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
 from ...errors import BadInput
+from ...language.parser import parser_of
 from ...language.sentences import plain
+from .compiled import reason_name
 from .complaints import Complaints, nearest, texts
-from .desk_file import FILE, DeskFile
+from .desk_file import FILE, REFUSE, DeskFile
 from .formulas import evaluated, names_of
 from .kind import pattern_of, with_numbers
 
@@ -80,6 +82,10 @@ def check_rows(found: Complaints, desk: DeskFile, store: Any, places: dict[tuple
     for name, act in with_numbers(desk, found.folder).acts.items():
         for rule, declared in act.rules.items():
             place = ("acts", name, "rules", rule, "words")
+            if declared.otherwise == REFUSE and reason_name(name, rule) not in parser_of(store).reasons_in(
+                [declared.say]
+            ):
+                found.add("unheard", FILE, place, where=".".join(place[:-1]), say=declared.say)
             others = [*texts()["any"], *(r.say for other, r in act.rules.items() if other != rule)]
             for phrase in declared.words or [declared.say]:
                 pattern = re.compile(rf"(?<!\w){pattern_of(phrase)}")
