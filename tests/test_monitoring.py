@@ -178,7 +178,7 @@ def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
         (["--transcripts", "3"], "add --out"),
         (["--out", "o", "--link", "javascript:{id}"], "is not an address"),
         (["--store", "nowhere"], "no store"),
-        (["--store", "tau:retail"], "so omit it"),
+        (["--store", "tau:retail"], "to read a log: omit it"),
         (["--format", "tau-bench"], "choose one of jsonl, tau2, inspect"),
     ],
 )
