@@ -1,0 +1,75 @@
+"""What a desk of one's own shows of a run: its broken rules, its tickets, its losses, and nothing of another shop."""
+
+import asyncio
+
+import pytest
+from browser import open_browser, open_page
+
+from benchmark_lib import Experiment, load_results, tables
+from benchmark_lib.cli import main
+
+AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:escalate_all")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The example desk, played by an agent that is right, one that gives in and one that hands over."""
+    folder = tmp_path_factory.mktemp("own")
+    desk = folder / "desks" / "puzzles"
+    assert main(["desk", "new", "puzzles", "--out", str(desk)]) == 0
+    for agent in AGENTS:
+        out = desk.parent / f"{agent.rpartition(':')[2]}.deskbench"
+        asyncio.run(Experiment(model=agent, store=desk, trials=2, out=out, progress=False).run())
+    return desk
+
+
+@pytest.fixture(scope="module")
+def results(played):
+    return load_results(played.parent)
+
+
+def test_a_broken_rule_has_its_conversations_and_an_interval(results):
+    rules = tables.broken_rules(results).set_index(["entry", "rule"])
+    gives_in = rules.loc["scripted:comply_all"]
+    assert gives_in.loc["confirmation", "broken"] == gives_in.loc["confirmation", "conversations"] > 0
+    own = gives_in[gives_in["words"].str.contains(": ") & (gives_in["broken"] > 0)]
+    assert len(own) and (own["broken_low"] <= own["broken_share"]).all()
+    assert rules.loc["scripted:oracle", "broken"].sum() == 0
+    assert "scripted:escalate_all" not in rules.index  # it makes no call to which a rule applies
+    name = own.index[0]
+    found = results.where(finding=f"broken: {name}")
+    assert len(found.conversations) == own["broken"].iloc[0]
+
+
+def test_success_is_weighted_by_the_tickets_of_each_intent(results, played):
+    plain = tables.weighted_success(results).set_index("entry")
+    assert plain.loc["scripted:oracle", ["success", "weighted"]].tolist() == [1, 1]
+    hands_over = plain.loc["scripted:escalate_all"]
+    assert 0 < hands_over["success"] < 1 and hands_over["weighted"] != hands_over["success"]
+
+
+def test_a_week_costs_what_the_stakes_say(results):
+    losses = tables.weekly_loss(results, tickets=100).set_index("entry")
+    assert losses.loc["scripted:escalate_all", "loss"] == pytest.approx(100 * 5)
+    assert losses.loc["scripted:comply_all", "loss"] > losses.loc["scripted:oracle", "loss"]
+    assert (losses["nobody"] == 500).all()
+
+
+def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, tmp_path):
+    out = tmp_path / "site"
+    assert main(["site", str(played.parent), "--store", str(played), "--out", str(out)]) == 0
+    for page in out.rglob("*.html"):
+        assert "northline" not in page.read_text("utf-8").lower(), page.name
+    with open_browser() as browser, open_page(browser, out / "index.html") as page:
+        page.click("#desk-title ~ p.note a >> nth=0")
+        page.wait_for_selector("text=Transcripts")
+        assert "finding=" in page.url
+        assert "No conversation" not in page.inner_text("main")
+
+
+def test_runs_on_two_desks_become_two_sites(played, tmp_path, capsys):
+    run = tmp_path / "of_northline.deskbench"
+    asyncio.run(Experiment(model="scripted:oracle", cases="tracking_1", trials=1, out=run, progress=False).run())
+    runs = [str(run), str(played.parent / "oracle.deskbench")]
+    assert main(["site", *runs, "--store", str(played), "--out", str(tmp_path / "both")]) == 0
+    assert (tmp_path / "both" / "index.html").is_file() and (tmp_path / "both-puzzles" / "index.html").is_file()
