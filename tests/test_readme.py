@@ -73,6 +73,8 @@ def desk(tmp_path_factory):
         name = re.match(r"# (\w+\.py)\n", block)
         if name:
             (folder / name[1]).write_text(block)
+    for text, name in re.findall(r"^printf '(.*)' > (\S+)$", TEXT, re.M):
+        (folder / name).write_text(text)
     for name in ("notebooks", "data", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     return folder
