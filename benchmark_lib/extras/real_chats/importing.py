@@ -16,11 +16,11 @@ import yaml
 from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...project import in_project, safe_name
+from ..personal_data.scrub import Left, Scrubber
 from .chat import RealChat
 from .decisions import decisions
 from .formats import FORMATS, read_chats
 from .procedures import Procedure, read_procedures
-from .scrub import Left, Scrubber
 from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name, read_written
 from .vocabulary import SHIPPED, Vocabulary
 
