@@ -331,7 +331,7 @@ def accept(folder):
 
 def test_a_chat_with_a_possible_name_waits_until_a_person_decides(tmp_path):
     messages = [
-        {"from": "customer", "text": "Can Ingrid Solberg fetch the bike of HB-1?"},
+        {"from": "customer", "text": "Is the Ingrid Solberg bike of HB-1 ready?"},
         {"act": "find_booking", "values": {"booking": "HB-1"}},
     ]
     path = written(tmp_path / "chats.jsonl", {"id": "x", "messages": messages})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmark_lib.extras.personal_data.scrub import Scrubber, recogniser
 from benchmark_lib.extras.real_chats.chat import ChatLine, Did, RealChat
-from benchmark_lib.extras.real_chats.scrub import Scrubber, recogniser
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "data" / "scrub.jsonl").read_text("utf-8").splitlines()]
 RECORD = {"name": "Crystal Minh", "email": "cminh948@mail.test", "phone": "(656) 332-6844", "order_id": "4870952797"}
@@ -62,7 +62,7 @@ def test_spellings_of_known_values(text):
 
 
 def test_decisions_of_a_person_are_kept():
-    said = "Does Ingrid Solberg sell Nordlys bags?"
+    said = "Is the Ingrid Solberg bag from Nordlys?"
     assert [left.text for left in scrubbed(said).left] == ["Ingrid Solberg"]
     assert scrubbed(said, kept=["ingrid solberg"]).left == []
     (found,) = scrubbed(said, personal=["Ingrid Solberg"]).chat
@@ -119,5 +119,5 @@ def test_what_a_blind_hand_planted_is_found():
             decoys += len(free)
             harmed += sum(before["text"].count(text) > now.text.count(text) for text in free)
     assert planted == 931
-    assert found / planted > 0.92
-    assert harmed / decoys < 0.1
+    assert found / planted > 0.97
+    assert harmed / decoys < 0.05

@@ -20,13 +20,8 @@ PLAY_ON = "play-on"
 """Name of the cases in which the customer goes on."""
 
 
-def named(name: str) -> RealChats:
-    """Return the chats of a store's name, or of its folder."""
-    return RealChats(name)
-
-
 class RealChats:
-    """The chats of one folder; it is opened on first use."""
+    """The chats of a store's name, or of its folder; it is opened on first use."""
 
     scripted = speakers.SCRIPTED
     floor = None
@@ -116,10 +111,9 @@ def _is_named(case: Case, part: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _opened(path: Path) -> ChatStore:
-    return ChatStore(path, lambda store: _of(store))
+    def chats_of(store: ChatStore) -> RealChats:
+        found = RealChats(store.name)
+        found.__dict__["store"] = store
+        return found
 
-
-def _of(store: ChatStore) -> RealChats:
-    found = RealChats(store.name)
-    found.__dict__["store"] = store
-    return found
+    return ChatStore(path, chats_of)

@@ -16,11 +16,12 @@ import yaml
 from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...project import in_project, safe_name
+from ...textfiles import read_text
+from ..personal_data.scrub import Left, Scrubber
 from .chat import RealChat
 from .decisions import decisions
 from .formats import FORMATS, read_chats
 from .procedures import Procedure, read_procedures
-from .scrub import Left, Scrubber
 from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name, read_written
 from .vocabulary import SHIPPED, Vocabulary
 
@@ -115,8 +116,9 @@ def import_chats(
     folder = Path(out)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / ACTS).is_file())):
         raise BadInput(f"{folder} exists and is no store of real chats: choose another --out")
-    known = _vocabulary(folder, format, acts)
-    kept = {*keep, *_lines(folder / KEPT)}
+    given = in_project(acts) if acts else folder / ACTS if (folder / ACTS).is_file() else SHIPPED / f"{format}.yaml"
+    known = Vocabulary.read(given) if acts or given.is_file() else Vocabulary()
+    kept = {*keep, *(read_text(folder / KEPT).splitlines() if (folder / KEPT).is_file() else ())}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)
     done, wanted = ImportedChats(folder), set(only)
     before = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
@@ -132,14 +134,6 @@ def import_chats(
         done, written, known, {c.procedure: charts[c.procedure] for c in written if c.procedure in charts}, kept, title
     )
     return done
-
-
-def _vocabulary(folder: Path, form: str, acts: str | Path | None) -> Vocabulary:
-    if (folder / ACTS).is_file() and acts is None:
-        return Vocabulary.read(folder / ACTS)
-    shipped = SHIPPED / f"{form}.yaml"
-    path = in_project(acts) if acts else shipped
-    return Vocabulary.read(path) if acts or shipped.is_file() else Vocabulary()
 
 
 def _acts_listed(known: Vocabulary, chat: RealChat) -> bool:
@@ -244,7 +238,3 @@ def _write(
 def _yaml(path: Path, content: Any) -> None:
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     path.write_text(text, encoding="utf-8")
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

@@ -138,10 +138,11 @@ class ChatCustomer:
             return Reply(before[talk.turn - 1].customer)
         message = talk.last("agent")
         said = {*folded(message.text if message else "").split()}
-        fitting = [(_overlap(said, {*folded(asked).split()}), n) for n, (asked, _) in enumerate(self._answers)]
-        best, place = max(fitting, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
+        asked = [{*folded(words).split()} for words, _ in self._answers]
+        fitting = [(len(said & one) / max(len(said | one), 1), -n) for n, one in enumerate(asked)]
+        best, place = max(fitting, default=(0.0, 0))
         if best >= ALIKE:
-            return Reply(self._answers.pop(place)[1])
+            return Reply(self._answers.pop(-place)[1])
         if self._answers and not self._puzzled:
             self._puzzled = True
             return Reply(NOTHING_MORE)
@@ -189,7 +190,3 @@ def customer_prompt(decision: Decision) -> str:
     path = Path(__file__).with_name("customer.md")
     said = [e.customer for e in exchanges(decision.chat) if e.customer != OPENED]
     return render(front_matter(path)[1], str(path), said=said, content=CONTENT, unserved=UNSERVED).strip()
-
-
-def _overlap(one: set[str], other: set[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from ...cases import Case
 from ...errors import BadInput
@@ -17,7 +19,7 @@ from ...records import ToolCall, content_hash
 from ...store.desk import Desk
 from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_text, read_yaml, render
-from .chat import ChatLine, Did, RealChat
+from .chat import Did, RealChat
 from .decisions import Decision, answer_to, as_call, decisions, folded
 from .procedures import Procedure, read_procedures
 from .vocabulary import HAND_OVER, SEND_REPLY, Vocabulary
@@ -215,8 +217,6 @@ def case_name(chat_id: str) -> str:
 
 def as_plain(chat: RealChat) -> dict[str, Any]:
     """Return a chat as plain data, as ``chats.jsonl`` has it; the customer's record is left out."""
-    from dataclasses import asdict
-
     plain = asdict(chat)
     del plain["record"]
     for line in plain["lines"]:
@@ -227,16 +227,11 @@ def as_plain(chat: RealChat) -> dict[str, Any]:
 
 def read_written(path: Path) -> list[RealChat]:
     """Read the chats of a ``chats.jsonl``; raise `BadInput` for another form."""
-    chats = []
+    form, chats = TypeAdapter(RealChat), []
     for number, line in enumerate(read_text(path, 1_000_000_000).split("\n"), 1):
         try:
-            plain = orjson.loads(line) if line else None
-            if plain is not None:
-                lines = [
-                    ChatLine(one["side"], one["text"], Did(**one["did"]) if "did" in one else None)
-                    for one in plain["lines"]
-                ]
-                chats.append(RealChat(**{**plain, "lines": lines}))
-        except (TypeError, KeyError, orjson.JSONDecodeError) as error:
-            raise BadInput(f"{path}:{number} is not a chat ({error}): import the chats again") from None
+            chats += [form.validate_json(line)] if line else []
+        except ValidationError as error:
+            what = error.errors()[0]["msg"]
+            raise BadInput(f"{path}:{number} is not a chat ({what}): import the chats again") from None
     return chats

@@ -95,14 +95,14 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
         share (of the store's decisions with a procedure), chats, cases (the first few).
     """
     made = _made(results).drop_duplicates(["store", "case_id"]).dropna(subset=["parting"])
-    sizes, rows = made.groupby("store").size(), []
-    apart = made[made["parting"] != "as written"]
-    for (store, kind, human), mine in apart.groupby(["store", "parting", "human"]):
+    sizes = made.groupby("store").size()
+    apart = made[made["parting"] != "as written"].rename(columns={"parting": "kind"})
+
+    def row(store: str, mine: pd.DataFrame) -> dict[str, Any]:
         topic = ", ".join(sorted(set(mine["intent"])))
-        row = {"store": store, "kind": kind, "human": human, "topic": topic, "decisions": len(mine)}
-        rows.append(row | {"share": len(mine) / sizes[store], "chats": mine["chat"].nunique(), "cases": _few(mine)})
-    rows.sort(key=lambda row: (row["store"], row["kind"], -row["decisions"]))
-    return framed(rows, "store kind human topic decisions share chats cases")
+        return {"topic": topic, "decisions": len(mine), "share": len(mine) / sizes[store]}
+
+    return _counted(apart, ["store", "kind", "human"], "topic decisions share", row)
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -114,14 +114,13 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and pair of acts: human, acts (the entry's), trials, procedure (share of these that follow
         it), chats, cases (the first few).
     """
-    made, rows = _made(results), []
+    made = _made(results)
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
-    for (store, entry, human, acts), mine in differ.groupby(["store", "entry", "human", "acts"]):
-        follows = mine["procedure"].dropna().astype(float)
-        row = {"store": store, "entry": entry, "human": human, "acts": acts, "trials": len(mine)}
-        rows.append(row | {"procedure": follows.mean(), "chats": mine["chat"].nunique(), "cases": _few(mine)})
-    rows.sort(key=lambda row: (row["store"], row["entry"], -row["trials"]))
-    return framed(rows, "store entry human acts trials procedure chats cases")
+
+    def row(store: str, mine: pd.DataFrame) -> dict[str, Any]:
+        return {"trials": len(mine), "procedure": mine["procedure"].dropna().astype(float).mean()}
+
+    return _counted(differ, ["store", "entry", "human", "acts"], "trials procedure", row)
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
@@ -168,6 +167,16 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     drawn = kappa(generator(None).multinomial(chats, np.full(chats, 1 / chats), RESAMPLES).astype(float))
     low, high = np.nanquantile(drawn, TAILS)
     return Estimate(estimate=point, low=float(low), high=float(high), **words)
+
+
+def _counted(made: pd.DataFrame, by: list[str], names: str, row: Any) -> pd.DataFrame:
+    """Return a row per group of decisions: what `row` makes of it, its chats and first cases."""
+    rows = []
+    for key, mine in made.groupby(by):
+        shown = dict(zip(by, key, strict=True)) | row(key[0], mine)
+        rows.append((shown | {"chats": mine["chat"].nunique(), "cases": _few(mine)}, len(mine)))
+    rows.sort(key=lambda pair: (pair[0][by[0]], pair[0][by[1]], -pair[1]))
+    return framed([shown for shown, _ in rows], f"{' '.join(by)} {names} chats cases")
 
 
 def _made(results: Any) -> pd.DataFrame:

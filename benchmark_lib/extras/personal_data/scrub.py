@@ -14,27 +14,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from ...language.detection import written_in
-from .chat import RealChat
-from .personal import (
-    KNOWN,
-    NAME,
-    Personal,
-    certain,
-    folded,
-    is_meant,
-    kind_of,
-    name_kind,
-    of_record,
-    possible_names,
-    spellings,
-    words_of,
-)
+from .names import NameFinder
+from .personal import KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
+from .said import Said, said
+from .spellings import is_meant, name_kind, spellings, words_of
 
 KINDS_OF_WORDS = {"given": "given", "family": "family", "city": "cities", "street": "streets", "secret": "secrets"}
+LETTERS = "abcdefghijkmnpqrstuvwxyz"
 LONGEST_CONTEXT = 160
 DEEPEST = 60
 """Levels of a record or result that are read; what is deeper is left out."""
@@ -64,6 +53,7 @@ class Scrubbed:
     counts: Counter[str] = field(default_factory=Counter)
     left: list[Left] = field(default_factory=list, repr=False)
     english: bool = field(default=True, repr=False)
+    kept: set[str] = field(default_factory=set, repr=False)
 
 
 class Scrubber:
@@ -95,25 +85,28 @@ class Scrubber:
 
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
         """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
-        values = self._values(texts, of_record(record or {}))
-        found = Scrubbed([], english=_is_english(texts))
+        kept = self.kept | set(_phrases(record or {}))
+        values, sure = self._values(texts, of_record(record or {}), kept)
+        found = Scrubbed([], english=_is_english(texts), kept=kept)
         for number, text in enumerate(texts, 1):
-            found.chat.append(self._replaced(text, values, found, f"line {number}"))
+            found.chat.append(self._replaced(text, values, found, f"line {number}", sure[number - 1]))
         return found
 
-    def chat(self, chat: RealChat) -> Scrubbed:
-        """Return a scrubbed copy of a chat, without the customer's record."""
+    def chat(self, chat: Any) -> Scrubbed:
+        """Return a scrubbed copy of a `RealChat`, without the customer's record."""
         chat = copy.deepcopy(chat)
         acts = [line.did for line in chat.lines if line.did is not None]
         known = of_record(chat.record)
         # A field "Name" alone names a place or a thing: STAR has hotels under it.
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
-        values = self._values([line.text for line in chat.lines], known)
         things = {folded(v) for did in acts for v in _things([{**did.values}, did.result])}
-        found = Scrubbed(chat, english=_is_english([line.text for line in chat.lines]))
+        kept = self.kept | set(_phrases([chat.record, *({**did.values, "": did.result} for did in acts)]))
+        texts = [line.text for line in chat.lines]
+        values, sure = self._values(texts, known, kept, [line.side for line in chat.lines])
+        found = Scrubbed(chat, english=_is_english(texts), kept=kept)
         for number, line in enumerate(chat.lines, 1):
-            line.text = self._replaced(line.text, values, found, f"line {number}")
+            line.text = self._replaced(line.text, values, found, f"line {number}", sure[number - 1])
             found.left = [one for one in found.left if not any(folded(one.text) in thing for thing in things)]
             if line.did is not None:
                 quiet = Scrubbed(None)
@@ -125,12 +118,16 @@ class Scrubber:
         chat.record = {}
         return found
 
-    def _values(self, texts: list[str], known: list[Personal]) -> list[Personal]:
-        known = [*known, *self.personal]
-        said = [value for text in texts for value in certain(text) if folded(value.text) not in self.kept]
-        answers = ((a, b.strip(" .!")) for a, b in pairwise(texts) if len(b.split()) <= 3)
-        said += [Personal("secret", b) for a, b in answers if b and re.search(KNOWN["secret_question"], folded(a))]
-        return list(dict.fromkeys([*known, *said]))
+    def _values(
+        self, texts: list[str], known: list[Personal], kept: set[str], sides: list[str] | None = None
+    ) -> tuple[list[Personal], list[list[Said]]]:
+        """Return known values with those that the texts show, and the places of the latter by text."""
+        places: list[list[Said]] = [[] for _ in texts]
+        for one in said(texts, kept, sides):
+            places[one.at].append(one)
+        shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in places for one in row]
+        values = [*known, *self.personal, *shown]
+        return list(dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])), places
 
     def _within(self, value: Any, values: list[Personal], found: Scrubbed, depth: int = 0) -> Any:
         if isinstance(value, str):
@@ -147,8 +144,17 @@ class Scrubber:
             return value if text == str(value) else text
         return value
 
-    def _replaced(self, text: str, values: list[Personal], found: Scrubbed, where: str) -> str:
-        spans = sorted(self._spans(text, values), key=lambda span: (span[0], -span[1]))
+    def _replaced(
+        self, text: str, values: list[Personal], found: Scrubbed, where: str, sure: Iterable[Said] = ()
+    ) -> str:
+        shown = [
+            (one.start, one.end, one.kind, self._shown(one.kind, text[one.start : one.end]))
+            for one in sure
+            if folded(text[one.start : one.end]) not in self.kept
+        ]
+        spans = sorted(
+            [*self._spans(text, values, found.kept | self.kept), *shown], key=lambda span: (span[0], -span[1])
+        )
         parts, at, made = [], 0, list[tuple[int, int]]()
         for start, end, kind, words in spans:
             if start < at:
@@ -159,24 +165,41 @@ class Scrubber:
             found.counts[kind] += 1
             at = end
         clean = "".join([*parts, text[at:]])
-        found.left += self._left(clean, made, where, found.english) if where else []
+        found.left += self._left(clean, made, where, found) if where else []
         return clean
 
-    def _spans(self, text: str, values: list[Personal]) -> Iterator[tuple[int, int, str, str]]:
+    def _spans(self, text: str, values: list[Personal], kept: set[str]) -> Iterator[tuple[int, int, str, str]]:
         low, names = folded(text), list[tuple[int, int, bool, Any]]()
         for value in values:
             for spelling in spellings(value):
                 for match in spelling.pattern.finditer(low):
                     start, end = match.span()
-                    meant = is_meant(spelling.kind, text, low, start, end, self.kept)
+                    meant = is_meant(spelling.kind, text, low, start, end, kept)
                     if value.kind == "name" and meant is not False:
                         names.append((start, end, bool(meant), spelling))
                     elif meant:
                         yield start, end, value.kind, self._stand_in(spelling.kind, spelling.canonical, text[start:end])
+        starts, ends = {name[0] for name in names}, {name[1] for name in names}
         for start, end, meant, spelling in names:
-            gaps = [text[b:start] if b <= start else text[end:a] for a, b, *_ in names if b <= start or end <= a]
-            if meant or any(len(gap) <= 2 and not gap.strip(" ,") for gap in gaps):
+            before = any(start - gap in ends and not text[start - gap : start].strip(" ,") for gap in range(3))
+            if (
+                meant
+                or before
+                or any(end + gap in starts and not text[end : end + gap].strip(" ,") for gap in range(3))
+            ):
                 yield start, end, "name", self._stand_in(spelling.kind, spelling.canonical, text[start:end])
+
+    def _shown(self, kind: str, shown: str) -> str:
+        """Return the stand-in of a value at its own place."""
+        low = folded(shown)
+        if kind == "name" and words_of(low):
+            return self._whole(low, shown)
+        if kind == "secret" and low.isalpha():
+            return self._stand_in("secret", low, shown)
+        if kind == "email" and "@" in shown:
+            return self._stand_in("email", low.partition("@")[0], shown)
+        made = {"address": "place", "birth": "date"}.get(kind, "number")
+        return self._stand_in(made, "".join(filter(str.isalnum, low)), shown)
 
     def _stand_in(self, kind: str, canonical: str, shown: str) -> str:
         if kind == "whole":
@@ -232,16 +255,17 @@ class Scrubber:
                 made.append(c)
                 continue
             number = self._number(f"{canonical} {place}")
-            made.append(str(number % 10) if c.isdigit() else _in_case("abcdefghijkmnpqrstuvwxyz"[number % 24], c))
+            others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
+            made.append(_in_case(others[number % len(others)], c))
             place += 1
         return "".join(made)
 
     def _number(self, text: str) -> int:
         return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
 
-    def _left(self, text: str, made: list[tuple[int, int]], where: str, english: bool) -> list[Left]:
-        engine = recogniser() if self.net == "presidio" and english else None
-        spans = [("name", *span) for span in possible_names(text, self.kept)]
+    def _left(self, text: str, made: list[tuple[int, int]], where: str, found: Scrubbed) -> list[Left]:
+        engine = recogniser() if self.net == "presidio" and found.english else None
+        spans = [("name", *span) for span in NameFinder(frozenset(found.kept)).possible(text)]
         if engine is not None:
             named = [(r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
             spans += [
@@ -291,6 +315,18 @@ def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
         yield from (text for one in value for text in _things(one, key, depth + 1))
     elif isinstance(value, str) and (key == "Name" or kind_of(key) is None):
         yield value
+
+
+def _phrases(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield what a record says under fields of things, such as products and hotels."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, dict):
+        yield from (text for name, one in value.items() for text in _phrases(one, str(name), depth + 1))
+    elif isinstance(value, list | tuple):
+        yield from (text for one in value for text in _phrases(one, key, depth + 1))
+    elif isinstance(value, str) and is_thing(key) and 3 < len(value) <= LONGEST_CONTEXT:
+        yield folded(value)
 
 
 def _is_words(text: str) -> bool:

@@ -1,0 +1,1 @@
+"""Personal data: found in chats, logs and tickets, and replaced by stand-ins."""

@@ -1,0 +1,335 @@
+"""Find names of people in a message: by their place, and in a list of given names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import orjson
+
+from ...project import DATA
+from .personal import KNOWN, LONGEST, NAME, SHIPPED, TITLES, folded
+
+PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
+"""Small words of names, those with which one may begin, and those before things."""
+Place = tuple[int, int]
+MOST = 5
+"""Words of a name."""
+VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
+"""Endings of words that are more often verbs than names in lower case."""
+
+
+@cache
+def first_names() -> frozenset[str]:
+    """Return given names, folded, in the four languages and of people who live there."""
+    return frozenset((SHIPPED / "given_names.txt").read_text("utf-8").split())
+
+
+@cache
+def _usual() -> tuple[frozenset[str], frozenset[str]]:
+    """Return usual words in lower case, and usual words with a capital, as German nouns."""
+    small, big = Counter[str](2 * KNOWN["usual"].split()), Counter[str]()
+    for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
+        for line in path.read_bytes().splitlines():
+            words = re.findall(r"(?<![\w.])[^\W\d_]+", str(orjson.loads(line)))
+            small.update(folded(w) for w in words if w.islower())
+            big.update(folded(w) for w in words if w.istitle())
+    names = first_names() | {*KNOWN["usual"].split()}
+    return (
+        frozenset(word for word, count in small.items() if count > 1),
+        frozenset(word for word, count in big.items() if count > 2 and word not in names) | {*KNOWN["nobody"]},
+    )
+
+
+def is_word(word: str) -> bool:
+    """Return whether a word is usual in messages, in lower case, though it may be a name."""
+    return folded(word) in _usual()[0]
+
+
+def is_term(word: str) -> bool:
+    """Return whether a word is usual with a capital, and is no name."""
+    return folded(word) in _usual()[1]
+
+
+@cache
+def _also_names() -> frozenset[str]:
+    return frozenset(KNOWN["usual"].split())
+
+
+def is_name(word: str) -> bool:
+    """Return whether a word is a known given name, or a usual word that is also a name."""
+    return folded(word) in first_names() or folded(word) in _also_names()
+
+
+def begins_sentence(text: str, at: int) -> bool:
+    """Return whether the word at a place is the first of a sentence."""
+    before = text[max(at - 20, 0) : at].rstrip(" \"'(¿¡«„“")
+    return not before or before[-1] in ".!?:\n…"
+
+
+@cache
+def _related() -> re.Pattern[str]:
+    return re.compile(KNOWN["relatives"].strip())
+
+
+@cache
+def _following() -> re.Pattern[str]:
+    """Return a pattern of what stands behind a name: "here", "my brother"."""
+    who = "the|my|our|his|her|la|el|mi|nuestr[oa]|le|ma|mon|notre|die|der|meine?|unsere?|un|una|a|ihr|sein"
+    related = rf",? (?:{who}) (?:{KNOWN['relatives'].strip()})"
+    return re.compile(rf"(?:,? (?:{KNOWN['speaking'].strip()})|{related})\b")
+
+
+@cache
+def _announcing() -> dict[str, re.Pattern[str]]:
+    said = {**KNOWN["said"], "relative": KNOWN["said"]["relative"].format(relatives=KNOWN["relatives"])}
+    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked")
+    ways = {kind: re.compile(said[kind].strip(), re.M) for kind in kinds}
+    ways["greeted"] = re.compile(KNOWN["greeted"].strip() + r"\s?,? ?")
+    return ways
+
+
+def is_german(low: str) -> bool:
+    """Return whether a text has nouns with capitals."""
+    common = r"\b(?:ich|und|der|die|das|den|dem|ist|nicht|bitte|eine?|mein|wir|sie|ihr|auf|mit|danke)\b"
+    return re.search(common, low[:2_000]) is not None
+
+
+@dataclass(frozen=True)
+class NameFinder:
+    """Finds names in messages; `kept` holds folded words and phrases that are none."""
+
+    kept: frozenset[str]
+
+    def of(self, text: str) -> Iterator[Place]:
+        """Yield the places of names in a message."""
+        low = folded(text)
+        for kind, pattern in _announcing().items():
+            for match in pattern.finditer(low):
+                at = BLANKS.match(low, match.end()).end()  # type: ignore[union-attr]
+                found = self._after(kind, text, low, at)
+                owned = kind != "relative" or OWN.search(low[: match.start()], max(match.start() - 20, 0))
+                if found and (owned or self._given(text, found) or not text[found[0]].islower()):
+                    yield found
+        yield from self._listed(text)
+        yield from self._before(text, low)
+        yield from self._first(text, low)
+
+    def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
+        """Return the place of a name after words that announce one."""
+        if at >= len(low) or (at and low[at - 1].isalnum()):
+            return None
+        first = re.compile(NAME).match(text, at)
+        if kind == "titled" and first and first[0][0].isupper() and folded(first[0]) in KNOWN["doubtful"]:
+            return first.span()
+        sure = kind == "titled" or (kind in ("name", "self", "relative", "asked") and not is_german(low))
+        found = self.run(text, at, LOWER.get(kind, "listed"), titled=sure)
+        if found is None or (kind == "near" and not self._given(text, found)):
+            return None
+        after = low[found[1] : found[1] + LONGEST].lstrip(" ")
+        if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
+            return None
+        if kind == "perhaps" and (is_german(low) or not text[found[0]].isupper() or is_word(first[0] if first else "")):
+            return None
+        if kind in ("signed", "thanked") and after.strip(" .!x,\n-:)") and not re.match(r"\n|[,.] ?[a-z]", after):
+            return None
+        doubtful = kind in ("near", "self", "asked", "perhaps")
+        return None if doubtful and self._product(text, *found, follows=True) else found
+
+    def _given(self, text: str, place: Place) -> bool:
+        """Return whether a place begins with a given name, or with initials."""
+        shown = text[slice(*place)]
+        words = [word for word in re.findall(NAME, folded(shown)) if word not in PARTICLES]
+        return (words or [""])[0] in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
+
+    def run(self, text: str, at: int, lower: str = "none", titled: bool = False) -> Place | None:
+        """Return the place of the name that begins at a character; None if none does.
+
+        `lower` says which words in lower case are names: none, listed, likely, any, or told (usual words too).
+        """
+        lead = re.match(rf"(?:{TITLES})+", folded(text[at : at + 30]))
+        at += lead.end() if lead else 0
+        titled = titled or lead is not None
+        end, position, words, whole = at, at, 0, 0
+        while words < MOST and (found := WORD.match(text, position)):
+            word, low = found[0], folded(found[0])
+            initial = len(word.strip(".")) == 1 or "." in word
+            following = text[found.end() : found.end() + 2]
+            goes_on = re.match(r" [^\W\d_]" if word.islower() else r" [A-ZÀ-Þ]", following)
+            particle = low in (PARTICLES if position > at else LEADS) and goes_on
+            if not particle:
+                if initial and not ("." in word or (word.isupper() and low != "i")):
+                    break
+                if not initial and not self._fits(word, whole, lower, titled, text[at].isupper()):
+                    break
+                end, words, whole = found.end(), words + 1, whole + (not initial)
+            position = found.end() + 1
+            joint = text[found.end() : position]
+            if joint != " " and not (joint in ("-", "'", "’") and text[position : position + 1].isupper()):
+                break
+        good = whole or (words and end - at >= 4)
+        return (at, end) if good and not self._covered(text, at, end) else None
+
+    def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
+        """Return whether a word may be the next of a name that has some words already."""
+        low = folded(word)
+        if low in STOP or low in self.kept:
+            return False
+        if word[0].isupper():
+            short = word.isupper() and 2 <= len(word) <= 5 and not (titled or before)
+            if titled and not before:
+                return low not in KNOWN["doubtful"] or is_name(low)
+            return is_name(low) or not (short or is_word(low) or (is_term(low) and not before))
+        if is_word(low) or (begun and before):
+            return lower == "told" and is_name(low) and not (begun and before)
+        return (
+            low in first_names()
+            or lower in ("any", "told")
+            or (lower == "likely" and not before and not VERBAL.search(low))
+        )
+
+    def _covered(self, text: str, start: int, end: int) -> bool:
+        """Return whether a kept phrase stands where a name is."""
+        first = max(start - LONGEST, 0)
+        low, start, end = folded(text[first : end + LONGEST]), start - first, end - first
+        for phrase in self.kept:
+            if phrase in (low[start:end], low[start : end + 2]):
+                return True
+            at = low.find(phrase, max(start - len(phrase) + 1, 0), end + len(phrase)) if " " in phrase else -1
+            if 0 <= at < end and start < at + len(phrase):
+                return True
+        return False
+
+    def _listed(self, text: str) -> Iterator[Place]:
+        """Yield given names with a capital, and what follows them."""
+        done = 0
+        for match in re.finditer(NAME, text):
+            low = folded(match[0])
+            if match.start() < done:
+                continue
+            if match[0][0].isupper() and low in first_names() and not is_word(low):
+                found = self.run(text, match.start())
+                done = found[1] if found else 0
+                if found and not self._product(text, *found):
+                    yield found
+
+    def possible(self, text: str) -> Iterator[Place]:
+        """Yield the places of whole names that may as well be a brand's."""
+        for match in re.finditer(rf"(?<![^\W\d_]){NAME} {NAME}", text):
+            low = folded(match[0].split(" ")[0])
+            if match[0].istitle() and low in first_names() and not is_word(low):
+                found = self.run(text, match.start())
+                if found and " " in text[slice(*found)]:
+                    yield found
+
+    def _product(self, text: str, start: int, end: int, follows: bool = False) -> bool:
+        """Return whether the words around a name show that it is a brand's or a product's.
+
+        With `follows`, only those after it are read.
+        """
+        if re.match(r" (?:&|\+ [A-Z]|\d)|['’-]?\d|['’]s \d", text[end : end + 4]):
+            return True
+        after = re.match(rf" ({NAME})", text[end : end + LONGEST])
+        if after and after[1][0].isupper() and folded(after[1]) not in STOP:
+            return True
+        before = re.search(r"([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
+        if before is None or follows:
+            return False
+        word = re.split(r"['’]", folded(before[1]))[0]
+        usual = is_word(word) or is_term(word) or word in STOP or re.fullmatch(TITLES.rstrip(" "), f"{word}.")
+        brand = before[1][0].isupper() and not usual and not begins_sentence(text, start - len(before[0]))
+        return word in ARTICLES or brand
+
+    def _before(self, text: str, low: str) -> Iterator[Place]:
+        """Yield names before words as "here", and before what somebody is."""
+        for match in _following().finditer(low):
+            before = re.compile(rf"(?:{NAME}[ ,]+){{0,3}}{NAME}$").search(
+                text[: match.start()], max(match.start() - 80, 0)
+            )
+            for word in re.compile(NAME).finditer(text, before.start(), match.start()) if before else ():
+                found = self.run(text, word.start(), "listed")
+                if found and found[1] == match.start():
+                    if not re.match(r",? (?:from|vom?|du|de|oben|unten) ", match[0]) or self._given(text, found):
+                        yield found
+                    break
+
+    def _first(self, text: str, low: str) -> Iterator[Place]:
+        """Yield a name that is the whole message, or its first part."""
+        begin = 0
+        while (word := re.compile(r"[\s,!.]*([^\W\d_][\w'’]*)").match(text, begin)) and folded(word[1]) in STOP:
+            begin = word.end()
+        begin = word.start(1) if word else len(text)
+        lower = "any" if word and folded(word[1]) in first_names() and not is_word(word[1]) else "listed"
+        found = self.run(text, begin, lower)
+        if found is None:
+            return
+        rest, words = low[found[1] :].strip(" .!x\n"), re.findall(NAME, low[slice(*found)])
+        if (not rest and lower == "any") or (
+            len(words) > 1 and (lower == "any" or all(map(is_name, words))) and rest[:1] in ("", ",", ";", ".")
+        ):
+            yield found
+
+    def answered(self, text: str) -> Iterator[Place]:
+        """Yield the places of names in an answer to "Your name?"."""
+        words = list(WORD.finditer(text))
+        if len(words) > 14:
+            return
+        short = len(words) <= 4
+        runs: list[list[re.Match[str]]] = [[]]
+        last = 0
+        for word in words:
+            gap = text[runs[-1][-1].end() : word.start()] if runs[-1] else ""
+            if any(runs) and re.search(r"[.!?\n]", text[last : word.start()].replace(". ", " ", short)):
+                break
+            last = word.end()
+            if gap not in ("", " ", "-", "'", "’"):
+                runs.append([])
+            if self._may_answer(word[0], short):
+                runs[-1].append(word)
+            else:
+                runs.append([])
+        runs = [run for run in runs if any(len(one[0]) > 1 and folded(one[0]) not in PARTICLES for one in run)]
+        sure = [
+            [one[0][0].isupper() or (is_name(one[0]) and (short or not is_word(one[0]))) for one in run] for run in runs
+        ]
+        for run, good in zip(runs, sure, strict=True):
+            if any(good):
+                yield self._cut(run, good)
+            elif short and not any(map(any, sure)):
+                yield run[0].start(), run[-1].end()
+
+    def _cut(self, run: list[re.Match[str]], good: list[bool]) -> Place:
+        """Return the place of a name in a run of words, of which some are surely its."""
+        capitals = any(one[0][0].isupper() for one in run)
+        first, last = good.index(True), len(good) - 1 - good[::-1].index(True)
+        while last + 1 < len(run) and not capitals:
+            last += 1
+            if folded(run[last][0]) not in PARTICLES:
+                break
+        while first and (folded(run[first - 1][0]) in PARTICLES or not capitals):
+            first -= 1
+        return run[first].start(), run[last].end()
+
+    def _may_answer(self, word: str, short: bool) -> bool:
+        low = folded(word)
+        if low in PARTICLES:
+            return low not in ("of", "y")
+        if low in STOP or low in self.kept or _related().fullmatch(low):
+            return False
+        return is_name(low) or not (is_word(low) or (word[0].isupper() and is_term(low)))
+
+
+WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
+BLANKS = re.compile(" *")
+OWN = re.compile(
+    r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"
+    r"(?:e[rnm]?)?\W+$"
+)
+"""Words for whose somebody is."""
+LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
+"""Which words in lower case may be names after words of a kind; elsewhere those that are listed."""
+STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - {*PARTICLES}
+"""Words that are no name, though they stand where one may stand."""
