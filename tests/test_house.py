@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from benchmark_lib.extension import groups, load, offered
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "benchmark_lib"
 TEXTS = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
 DOORS = {"__init__", "__main__"}
 """The package's own front door, which belongs to no room."""
 LONGEST_FILE, LONGEST_BODY = 480, 72
@@ -57,6 +57,11 @@ SCRIPTS = 3_500
 """Lines of JavaScript, CSS and templates."""
 
 
+@cache
+def tree_of(path):
+    return ast.parse(TEXTS[path])
+
+
 def drawn_rooms():
     """The rooms of the picture from top to bottom: each row the names that stand in it."""
     picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1]
@@ -79,7 +84,7 @@ def imports(path, modules):
     Those for the type checker alone do not count, nor those of a script that is started and not imported.
     """
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
-    waiting = [TREES[path]]
+    waiting = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
@@ -96,13 +101,13 @@ def imports(path, modules):
 
 @pytest.fixture(scope="module")
 def arrows():
-    modules = {name_of(path) for path in TREES}
-    return {name_of(path): {m for m in imports(path, modules) if m in modules} - {name_of(path)} for path in TREES}
+    modules = {name_of(path) for path in TEXTS}
+    return {name_of(path): {m for m in imports(path, modules) if m in modules} - {name_of(path)} for path in TEXTS}
 
 
 def test_every_room_stands_in_the_picture_once():
     drawn = [name for row in drawn_rooms() for name in row]
-    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in TREES} - DOORS
+    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in TEXTS} - DOORS
     assert sorted(drawn) == sorted(there)
 
 
@@ -153,7 +158,7 @@ def test_a_room_imports_only_from_rooms_above_it(arrows):
 
 def test_every_room_keeps_within_its_budget():
     lines = defaultdict(list)
-    for path in TREES:
+    for path in TEXTS:
         parts = path.relative_to(PACKAGE).parts
         room = "files of their own" if len(parts) == 1 or parts == ("extras", "__init__.py") else parts[0]
         lines["/".join(parts[:2]) if room == "extras" else room] += TEXTS[path].splitlines()
@@ -166,7 +171,8 @@ def test_every_room_keeps_within_its_budget():
 
 def test_files_and_functions_are_short():
     long = []
-    for path, tree in TREES.items():
+    for path in TEXTS:
+        tree = tree_of(path)
         if len(TEXTS[path].splitlines()) > LONGEST_FILE:
             long.append(path.name)
         for node in ast.walk(tree):
@@ -180,8 +186,8 @@ def test_files_and_functions_are_short():
 def test_no_two_classes_of_one_name_mean_different_things():
     """A Protocol may have the name of what fulfils it."""
     places = defaultdict(list)
-    for path in TREES:
-        for node in TREES[path].body:
+    for path in TEXTS:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse, node.bases):
                 places[node.name].append(name_of(path))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}

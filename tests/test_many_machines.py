@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import logging
 import os
@@ -395,6 +396,7 @@ def plain(connection):
     return connection
 
 
+@functools.cache
 def certified():
     """Return what a stranger's TLS may be at best: some certificate, and no question about that of the other side."""
     context = distributed.Security.temporary().get_connection_args("client")["ssl_context"]

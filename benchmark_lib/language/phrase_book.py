@@ -1,6 +1,7 @@
 """Compile one language's phrases: cues of acts, and the slots and tools it names."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from .patterns import compile_patterns, union
@@ -37,6 +38,7 @@ class PhraseBook:
         cues = [name for name, pattern in self.cues.items() if pattern.search(plain)]
         return [*cues, "unasked"] if UNASKED.intersection(cues) else cues
 
-    def topics_in(self, plain: str, kind: str) -> list[str]:
+    @lru_cache(maxsize=8192)
+    def topics_in(self, plain: str, kind: str) -> tuple[str, ...]:
         """Return the slots or the tools that a sentence names."""
-        return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
+        return tuple(name for name, pattern in self.topics[kind].items() if pattern.search(plain))
