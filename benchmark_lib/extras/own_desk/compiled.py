@@ -188,7 +188,7 @@ def _key(
 
 
 def acted_on(desk: DeskFile, act: str, row: dict[str, Any], store: Any) -> dict[str, Any] | None:
-    """Return the row that an act changes: the subject's, or the one that it refers to, if there is one."""
+    """Return the row that an act changes: the subject's, or the one that it refers to, if any."""
     if not act or desk.on(act) == desk.subject:
         return row
     found: dict[str, Any] | None = store.tables[desk.on(act)].get(str(row.get(desk.tables[desk.on(act)].key)))
