@@ -240,7 +240,9 @@ def fit(ax: Axes) -> None:
         text.set_parse_math(False)  # a dollar sign in a name starts no formula
     if not ax.axison:
         return
-    whole.draw_without_rendering()  # fixes the layout, and with it places in pixels
+    engine = whole.get_layout_engine()
+    lay_out = partial(engine.execute, whole) if engine else whole.draw_without_rendering
+    lay_out()  # fixes the layout, and with it places in pixels
     dpi, box = whole.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # A letter of the labels has a mean width of 0.062 inches; a line may be a little longer than its axis.
@@ -248,7 +250,7 @@ def fit(ax: Axes) -> None:
         label.set_text("\n".join(fill(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
     if waiting:
-        whole.draw_without_rendering()
+        lay_out()
     for place in waiting:
         place()
 

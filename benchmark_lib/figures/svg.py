@@ -35,8 +35,9 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
     import matplotlib.pyplot as plt
 
     buffer = BytesIO()
-    figure_of(ax).set_layout_engine("none")  # every artist has its place since `canvas.fit`
-    with plt.style.context(STYLE):
+    no_layout = {"figure.constrained_layout.use": False, "figure.autolayout": False}
+    with plt.style.context([STYLE, no_layout]):  # every artist has its place since `canvas.fit`
+        figure_of(ax).set_layout_engine(None)
         figure_of(ax).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(_NO_XML.sub("\ufffd", buffer.getvalue().decode()))
     for parent in list(root.iter()):
@@ -56,9 +57,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
             _marked(element, marks[name], attributes(marks[name]))
     box = root.get("viewBox", "")
     root.attrib.clear()
-    wide = "narrow" if is_narrow(ax) else "wide"
-    words = {"aria-label": visible(figure_notes(ax).title)}
-    root.attrib.update({"viewBox": box, "class": f"drawing {wide}", "role": "group", **words})
+    look = {"viewBox": box, "class": f"drawing {'narrow' if is_narrow(ax) else 'wide'}", "role": "group"}
+    root.attrib.update({**look, "aria-label": visible(figure_notes(ax).title)})
     return ElementTree.tostring(root, encoding="unicode")
 
 
