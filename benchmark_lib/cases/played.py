@@ -90,7 +90,7 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 
 def own_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> str:
-    """Return the name of a run's store if it is of another kind than the shipped one, else an empty text."""
+    """Return the name of a run's store if its kind is not the shipped one's; otherwise empty."""
     store = store_played(manifest, near)
     return store.name if store is not None and store.kind is not load_store().kind else ""
 

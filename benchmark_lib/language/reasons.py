@@ -83,7 +83,7 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 class WordedReasons:
-    """Reasons of a store without a trained model: each is heard by its own patterns, beside a denial.
+    """Detect reasons by their own patterns, near a denial, for a store without a trained model.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class WordedReasons:
         return cls(compiled, compile_patterns(denies), [article["text"] for article in store.articles])
 
     def named_in(self, texts: Iterable[str], heard: Iterable[str]) -> set[str]:
-        """Return the reasons in an agent's messages, without dumps, articles and the customer's words."""
+        """Return the reasons in an agent's own words, without dumps, articles and quotations."""
         known, named = [*self._known, *map(squash, heard)], set[str]()
         for text in (t for t in texts if not is_poured(t)):
             said = [s for s in sentences(kept(text)) if not any(squash(s.text) in words for words in known)]

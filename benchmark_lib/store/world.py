@@ -261,7 +261,7 @@ class Store:
         return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
-        """Return the path of a file: the store's own, or that of the folder that it extends, or its kind's."""
+        """Return the path of a file of the store, of the one it extends, or of its kind."""
         own = next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), None)
         return own or self.kind.usual_files.get(name, self.path / name)
 
@@ -353,7 +353,7 @@ def _form(value: Any) -> str:
 
 
 def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
-    """Read a table as CSV: whole numbers become numbers in every column but the key; the rest stays text."""
+    """Read a table as CSV; whole numbers become numbers, except in the key's column."""
     lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
     rows: dict[str, dict[str, Any]] = {}
     for line in lines:
