@@ -129,8 +129,9 @@ def _main(given: list[str]) -> int:
         given = [" ".join(given[:2]), *given[2:]] if " ".join(given[:2]) in commands() else given
         chosen = next((word for word in given if not word.startswith("-")), None)
         if chosen is not None and chosen not in (known := commands()):
-            near = difflib.get_close_matches(chosen, known, 1, 0.4)
-            hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(known)}"
+            near = [name for name in known if name.startswith(f"{chosen} ")]
+            near = near or difflib.get_close_matches(chosen, known, 1, 0.4)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(known)}"
             raise BadInput(f"there is no command {chosen!r}: {hint}")
         parser = build_parser(chosen)
         options = parser.parse_args(given)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from .codes import FINISHED
+from .codes import FINISHED, note
 from .options import Options
 
 ARGUMENTS: Options = {
@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
     """Build the site, one for each desk of the user's own, and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
-    from ..cases.played import own_store
+    from ..cases.played import own_store, store_name
     from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store
@@ -37,6 +37,9 @@ def execute(options: argparse.Namespace) -> int:
     given = {"published": options.published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
     results = load_results(*options.runs)
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
+    named = {load_store(store).name for store in options.store} - parts.keys()
+    for name in sorted(name for name in named if any(store_name(run.manifest) == name for run in results.runs)):
+        note(f"the runs on {name} were played before its files changed: run the models again to see its rules here")
     for name, results in sorted(parts.items()):
         out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out
         built = build_site(results, out, stores=stores, progress=watched, **given)

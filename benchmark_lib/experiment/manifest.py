@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
+from ..commands import command
 from ..errors import BadInput
 from ..project import code_version, slug
 from ..records import content_hash
@@ -105,7 +106,10 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     if found:
         more = len(found) - SHOWN_DIFFERENCES
         listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        raise BadInput(f"{path} was begun with other inputs: {listed}: choose another --out to begin a new run")
+        anew = command("runs", "fresh", path.stem)
+        raise BadInput(
+            f"{path} was begun with other inputs: {listed}: begin anew after `{anew}`, or with another --out"
+        )
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
     points = {name: new[name] for name in ("points", "rules") if name in new}
     found_now = points | {"cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"])}

@@ -16,8 +16,6 @@ from ...scoring.scales import SHARE
 from .results import broken_rules, is_model, own_desks, weekly_loss, weighted_success
 
 TEMPLATE = Path(__file__).with_name("front.html.j2")
-TICKETS = 500
-"""Tickets a week in the sentence about losses."""
 
 
 def front(content: Any) -> Markup:
@@ -35,7 +33,8 @@ def front(content: Any) -> Markup:
     rules = broken_rules(content.results, stores)
     rules = rules[rules["store"].isin(desks)]
     success = weighted_success(content.results, stores)
-    losses = weekly_loss(content.results, TICKETS, content.stakes, stores)
+    given = content.stakes if content.stakes and content.stakes.file else None
+    losses = weekly_loss(content.results, given, stores=stores)
     return Markup(
         environment().from_string(TEMPLATE.read_text(encoding="utf-8")).render(
             desks=[store.title for store in desks.values()],

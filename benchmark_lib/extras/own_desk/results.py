@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RULE = "rule_"
 STAKES = "stakes.yaml"
+UNCOUNTED = 100
+"""Tickets a week of a desk that does not count its tickets."""
 
 
 def stores_of(results: Results) -> dict[str, Store]:
@@ -110,7 +112,10 @@ def weighted_success(results: Results, stores: dict[str, Store] | None = None) -
 
 
 def weekly_loss(
-    results: Results, tickets: int = 500, stakes: Stakes | None = None, stores: dict[str, Store] | None = None
+    results: Results,
+    tickets: int | None = None,
+    stakes: Stakes | None = None,
+    stores: dict[str, Store] | None = None,
 ) -> pd.DataFrame:
     """Return what mistakes and handovers of each entry cost a week, in US dollars.
 
@@ -118,8 +123,9 @@ def weekly_loss(
     ----------
     results : Results
         Runs on declared desks.
-    tickets : int
-        Tickets a week, in the proportions of the desk's intents.
+    tickets : int, optional
+        Tickets a week, in the proportions of the desk's intents; by default their sum in ``desk.yaml``, or 100 where
+        no intent has any.
     stakes : Stakes, optional
         By default the ``stakes.yaml`` in the desk's folder, or else the shipped defaults.
 
@@ -127,7 +133,8 @@ def weekly_loss(
     -------
     DataFrame
         One row per store and entry: panel, tickets; loss with low and high (wrong ends that nobody notices, traps
-        included, and handovers); price (the model's, NaN if unknown); nobody (every ticket answered by a person).
+        included, and handovers); price (the model's, NaN if unknown); nobody (every ticket answered by a person);
+        stakes (their source in words).
     """
     rows = []
     for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
@@ -136,11 +143,13 @@ def weekly_loss(
         costed = with_stakes(part.assign(bucket="resolvable"), given)
         loss = _weighted(costed.dropna(subset=["loss"]), "loss", None, store)
         price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
-        row = {"store": store.name, "entry": entry, "panel": panel, "tickets": tickets}
-        row |= {name: tickets * value for name, value in interval(loss, "loss", "loss_").items()}
-        row |= {"price": tickets * float(price), "nobody": tickets * given.handover}
+        counts = [intent.tickets for intent in read_desk(store.path).intents.values()]
+        week = tickets or (sum(counts) if sum(counts) > len(counts) else UNCOUNTED)
+        row = {"store": store.name, "entry": entry, "panel": panel, "tickets": week}
+        row |= {name: week * value for name, value in interval(loss, "loss", "loss_").items()}
+        row |= {"price": week * float(price), "nobody": week * given.handover, "stakes": given.origin}
         rows.append(tuple(row.values()))
-    return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody")
+    return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody stakes")
 
 
 def _by_entry(results: Results, stores: dict[str, Store]) -> Any:
