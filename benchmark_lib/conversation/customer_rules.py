@@ -273,7 +273,7 @@ def agrees_unasked(c: "Customer") -> bool:
 
 @rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
 def checks_whether_that_is_all(c: "Customer") -> bool:
-    """Wait for an announced act; ask once whether that is all; then trust a desk that seems done."""
+    """Wait for an announced act; ask once whether that is all; then trust a desk that is done."""
     asks = c.heard.question and not questions.has_its_check_answered(c)
     seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
     if not (c.case.check and seems_done):
