@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..language.cues import cue_of_several
 from ..language.heard import LIKELY, SURE
 from ..language.sentences import fold, plain, sentences
-from ..language.word_lists import said_by_customers
+from ..language.words import said_by_customers
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from . import customer_consent as consent
@@ -273,7 +273,7 @@ def agrees_unasked(c: "Customer") -> bool:
 
 @rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
 def checks_whether_that_is_all(c: "Customer") -> bool:
-    """Wait for an announced act, ask once if that is all, then trust a desk that seems done."""
+    """Wait for an announced act; ask once whether that is all; then trust a desk that is done."""
     asks = c.heard.question and not questions.has_its_check_answered(c)
     seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
     if not (c.case.check and seems_done):
