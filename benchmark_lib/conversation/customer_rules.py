@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..language.cues import cue_of_several
 from ..language.heard import LIKELY, SURE
 from ..language.sentences import fold, plain, sentences
-from ..language.words import said_by_customers
+from ..language.word_lists import said_by_customers
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from . import customer_consent as consent
