@@ -35,7 +35,11 @@ def test_a_broken_rule_has_its_conversations_and_an_interval(results):
     own = gives_in[gives_in["words"].str.contains(": ") & (gives_in["broken"] > 0)]
     assert len(own) and (own["broken_low"] <= own["broken_share"]).all()
     assert rules.loc["scripted:oracle", "broken"].sum() == 0
-    assert "scripted:escalate_all" not in rules.index  # it makes no call to which a rule applies
+    hands_over = rules.loc["scripted:escalate_all"]  # it makes no call to which a rule applies
+    assert (
+        hands_over["conversations"].sum() == 0 < hands_over["tested"].sum() and hands_over["broken_share"].isna().all()
+    )
+    assert (gives_in["tested_broken"] == gives_in["tested"]).all()
     name = own.index[0]
     found = results.where(finding=f"broken: {name}")
     assert len(found[found["entry"] == "scripted:comply_all"]) == own["broken"].iloc[0]

@@ -44,5 +44,5 @@ def execute(options: argparse.Namespace) -> int:
         out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out
         built = build_site(results, out, stores=stores, progress=watched, **given)
         print(f"site: {sum(built.pages.values())} files ({built.transcripts} transcripts), {built.bytes / 1e6:.1f} MB")
-        print(f"open: {built.index.resolve()}")
+        print(f"open: {built.index.resolve()}" + f" ({name})" * bool(name))
     return FINISHED

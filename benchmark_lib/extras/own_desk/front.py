@@ -15,6 +15,8 @@ from ...reports.site.formatting import environment
 from ...scoring.scales import SHARE
 from .results import broken_rules, is_model, own_desks, weekly_loss, weighted_success
 
+CAPTION = "Conversations that broke a rule, of those with a call to which it applies: mean over cases, 95% interval."
+NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
 TEMPLATE = Path(__file__).with_name("front.html.j2")
 
 
@@ -58,7 +60,7 @@ def _headline(part: Any) -> dict[str, Any]:
         "noun": "model" if len(models) else "scripted agent",
         "breaking": int((counted["broken"] > 0).sum()),
         "broken": int(counted["broken"].sum()),
-        "conversations": int(counted["conversations"].sum()),
+        **{name: int(counted[name].sum()) for name in ("conversations", "tested", "tested_broken")},
         "query": Query.of(finding=f"{BROKEN}{rule}", entry=list(counted["entry"])),
     }
 
@@ -71,11 +73,11 @@ def _rules_table(rules: Any) -> Table:
         for r in part.to_dict("records"):
             estimate = Estimate(estimate=r["broken_share"], low=r["broken_low"], high=r["broken_high"])
             query = Query.of(finding=f"{BROKEN}{rule}", entry=r["entry"])
-            note = f"{r['broken']} of {r['conversations']}"
+            note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
             row[r["entry"]] = metric_cell(estimate, SHARE, "mean", note, yes=query, k=r["broken"], n=r["conversations"])
         rows.append(row)
     columns = (Heading(key="rule", title="Rule"), *(Heading(key=entry, title=entry) for entry in entries))
-    caption = "Conversations that broke a rule, of those in which it applied: mean over cases with its 95% interval."
+    caption = CAPTION
     return Table(columns=columns, rows=tuple(rows), caption=caption)
 
 

@@ -196,15 +196,20 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
 
 
 def _rules(desk: DeskFile) -> dict[str, Any]:
-    rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": confirmation}
+    rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": asked_first}
     for name, act in desk.acts.items():
         for rule, declared in act.rules.items():
-            rules[reason_name(name, rule)] = _predicate(desk, name, declared.holds, declared.say)
+            rules[reason_name(name, rule)] = _predicate(desk, name, rule, declared.holds, declared.say)
     return rules
 
 
-def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
-    table = desk.on(name)
+def asked_first(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
+    """The agent had asked for a yes to this, and the customer's last word on it was a yes."""  # noqa: D401
+    return confirmation(call, before, store, parameters)
+
+
+def _predicate(desk: DeskFile, name: str, rule: str, holds: str, say: str) -> Any:
+    table, title = desk.on(name), f"{words_of(name)}, {words_of(rule)}"
 
     def keeps(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
         row = joined_in(store, table, call.named.get(desk.tables[table].key), desk)
@@ -214,7 +219,7 @@ def _predicate(desk: DeskFile, name: str, holds: str, say: str) -> Any:
         names = names_of(store, row, call.named, knows, sender=before.sender, sender_name=before.sender_name)
         return bool(evaluated(holds, f"acts.{name}", names))
 
-    keeps.__doc__ = f"{words_of(name)}: {say}"
+    keeps.__doc__ = f"{title}: {say}"
     return keeps
 
 

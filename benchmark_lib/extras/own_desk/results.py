@@ -12,7 +12,7 @@ from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clu
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, read_stakes, with_stakes
 from ...analysis.tables.rows import framed, interval
-from ...cases.played import store_played
+from ...cases.played import known_cases, store_played
 from ...scoring.deciding import rule_in_words
 from .desk_file import read_desk
 from .kind import DECLARED
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
     from ...store import Store
 
-RULE = "rule_"
+RULE, COMMON = "rule_", ("identity", "confirmation")
 STAKES = "stakes.yaml"
 UNCOUNTED = 100
 """Tickets a week of a desk that does not count its tickets."""
@@ -53,40 +53,48 @@ def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd
     Returns
     -------
     DataFrame
-        One row per store, rule and entry, the most often broken rule first: words (what the rule asks), panel,
-        conversations (in which it applied), broken (of these), and broken_share with low and high (mean over cases,
-        intents as clusters); reason.
+        One row per store, rule and entry, a store's own rules first, the most often broken first: words (what the rule
+        asks), panel, conversations (in which a call was made to which it applies), broken (of these), tested (those on
+        tickets that the rule refuses, whatever was done), tested_broken, and broken_share with low and high (mean over
+        cases, intents as clusters); reason.
     """
     import pandas as pd
 
     seen = _rule_states(results, stores or stores_of(results))
     rows = []
     for (store, rule, words, panel, entry), part in seen.groupby(["store", "rule", "words", "panel", "entry"]):
-        cases = part.groupby(["intent", "case_id"])["broken"].agg(["mean", "size"]).reset_index()
-        clusters = clusters_or_cases(cases["intent"], cases["case_id"])
-        rate = clustered_rate(cases["mean"].to_numpy(), clusters, trials=int(cases["size"].max()))
+        met = part[part["applies"]]
         row = {"store": store, "rule": rule, "words": words, "entry": entry, "panel": panel}
-        row |= {"conversations": len(part), "broken": int(part["broken"].sum())}
+        row |= {"conversations": len(met), "broken": int(met["broken"].sum()), "tested": int(part["tested"].sum())}
+        row["tested_broken"] = int((part["tested"] & part["broken"]).sum())
+        rate = _plain(met.assign(success=met["broken"].astype(float)))
         rows.append(row | interval(rate, "broken_share", "broken_") | {"reason": rate.reason})
-    names = "store rule words entry panel conversations broken broken_share broken_low broken_high reason"
-    table = pd.DataFrame(rows, columns=names.split())
+    names = "store rule words entry panel conversations broken tested tested_broken broken_share broken_low broken_high"
+    table = pd.DataFrame(rows, columns=[*names.split(), "reason"])
     worst = table.groupby(["store", "rule"])["broken"].transform("sum")
-    order = table.assign(worst=-worst).sort_values(["store", "worst", "rule", "entry"], kind="stable")
-    return order.drop(columns="worst").reset_index(drop=True)
+    order = table.assign(common=table["rule"].isin(COMMON), worst=-worst)
+    order = order.sort_values(["store", "common", "worst", "rule", "entry"], kind="stable")
+    return order.drop(columns=["common", "worst"]).reset_index(drop=True)
 
 
 def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
     f = conversations_of(results)
     scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
+    cases = {store.name: known_cases(store) for store in stores.values()}
     rows = []
     for c in f[["run_id", "record_hash", "entry", "panel", "case_id", "intent"]].itertuples(index=False):
         score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
-        states = {name.removeprefix(RULE): state for name, state in score.items() if name.startswith(RULE)}
-        for rule, state in states.items() if score.get("scored") else ():
-            if state in ("kept", "broken") and store is not None and rule in store.rules:
+        if store is None or not score.get("scored"):
+            continue
+        case = cases[store.name].get(c.case_id)
+        for rule in store.rules:
+            state, tested = score.get(f"{RULE}{rule}"), case is not None and rule in case.reasons
+            if tested or state in ("kept", "broken"):
                 head = (store.name, rule, rule_in_words(rule, store), c.entry, c.panel, c.case_id, c.intent)
-                rows.append((*head, state == "broken"))
-    return framed(rows, "store rule words entry panel case_id intent broken")
+                rows.append((*head, state == "broken", state in ("kept", "broken"), tested))
+    return framed(rows, "store rule words entry panel case_id intent broken applies tested").astype(
+        dict.fromkeys(("broken", "applies", "tested"), bool)
+    )
 
 
 def weighted_success(results: Results, stores: dict[str, Store] | None = None) -> pd.DataFrame:
@@ -146,7 +154,8 @@ def weekly_loss(
         counts = [intent.tickets for intent in read_desk(store.path).intents.values()]
         week = tickets or (sum(counts) if sum(counts) > len(counts) else UNCOUNTED)
         row = {"store": store.name, "entry": entry, "panel": panel, "tickets": week}
-        row |= {name: week * value for name, value in interval(loss, "loss", "loss_").items()}
+        most = max(given.wrong, given.handover)
+        row |= {name: week * min(max(value, 0), most) for name, value in interval(loss, "loss", "loss_").items()}
         row |= {"price": week * float(price), "nobody": week * given.handover, "stakes": given.origin}
         rows.append(tuple(row.values()))
     return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody stakes")
