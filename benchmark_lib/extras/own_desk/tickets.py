@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import keyword
 import re
 from dataclasses import dataclass
@@ -16,8 +14,9 @@ import orjson
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
-from ...textfiles import read_text, read_yaml, yes_or_no
+from ...textfiles import read_yaml, yes_or_no
 from .desk_file import ANY_QUEUE, NAME
+from .writer import read_sheet
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("try.yaml"))
 Cells = dict[str, str]
@@ -65,34 +64,17 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
 
     Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
     """
-    text = _text(path).replace("\0", "")
-    head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True))
-    except csv.Error as error:
-        raise BadInput(f"{path} is no sound CSV file ({error}): close all quotes, and double those in a text") from None
-    filled = {at: row for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
+    filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
     columns = _columns(headings, path)
     if not filled:
         raise BadInput(f"{path} has no tickets: write one in each row below the headings")
     cells = {
-        at: {name: row[place].strip() for name, place in columns.items() if place < len(row)}
+        at: {name: row[place] for name, place in columns.items() if place < len(row)}
         | ({"beyond": ""} if len(row) > len(headings) else {})
         for at, row in filled.items()
     }
-    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading.strip()]
-
-
-def _text(path: Path) -> str:
-    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
-        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
-    try:
-        return read_text(path)
-    except BadInput as error:
-        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
-            return path.read_bytes().decode("cp1252", "replace")
-        raise
+    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading]
 
 
 def _columns(headings: list[str], path: Path) -> dict[str, int]:
