@@ -63,8 +63,7 @@ def check(folder: Path) -> list[Complaint]:
         If the folder has a desk of another kind.
     """
     from ...store import Store
-    from .case_checks import check_cases
-    from .formula_checks import check_formulas, check_rows
+    from .checks import check_cases, check_formulas, check_rows
 
     found, store = Complaints(folder), None
     info, policy = found.yaml(STORE) or {}, found.yaml(POLICY) or {}
