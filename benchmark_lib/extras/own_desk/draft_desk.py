@@ -29,7 +29,7 @@ from .draft_intents import COLUMNS, EXAMPLES
 from .draft_model import Buyer, Fairness
 from .draft_rules import LINK, Rule, Section, numbers_in, slug, wording
 from .kind import BASE, words_of
-from .writer import files_of, unfilled, write_files
+from .writer import as_yaml, files_of, unfilled, write_files
 
 TODAY = date(2026, 6, 29)
 
@@ -191,16 +191,11 @@ def _files(made: Drafted, name: str, title: str, sections: list[Section]) -> dic
     template = jinja2.Template(read_text(BASE / "desk.yaml.j2"), keep_trailing_newline=True)
     questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
     names = {"thing": made.thing, "questions": questions, "heard": _pairs, "answer": wording()["answer"]}
-    return files_of(
-        template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False)),
-        {"name": name, "title": title},
-        TODAY,
-        made.subject,
-        made.rows,
-        made.cases.values(),
-        ({"title": one.title, "source": one.source, "text": _article(one, made)} for one in sections),
-        made.policy,
-    )
+    desk = template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False))
+    info = {"name": name, "title": title, "clock": f"{TODAY}T10:00"}
+    articles = ({"title": one.title, "source": one.source, "text": _article(one, made)} for one in sections)
+    files = files_of(desk, info, {made.subject: made.rows}, made.cases.values(), articles)
+    return files | {"policy.yaml": as_yaml(made.policy)}
 
 
 def _article(section: Section, made: Drafted) -> str:

@@ -70,13 +70,10 @@ def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], Counter[str]]:
         telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
         if len(mine) >= FEWEST and telling:
             near = [shown[i] for i in mine[np.argsort(-(vectors[mine] @ centres[group]), kind="stable")[:3]]]
-            row: dict[str, Any] = {
-                "id": f"{slug('_'.join(telling))}_{len(rows) + 1}",
-                "name": ", ".join(telling),
-                "accepted": "off",
-            }
-            row |= {"count": int(counts[group]), "act": first_of(wording()["acts"], " ".join(telling), *near)}
-            rows.append(dict.fromkeys(COLUMNS, "") | row | dict(zip(EXAMPLES, near)))
+            row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
+            row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
+            act = first_of(wording()["acts"], " ".join(telling), *near)
+            rows.append({**row, "count": int(counts[group]), "act": act})
     replaced = sum(sum(one.counts.values()) for one in done)
     back = sum(bool(one.left) for one in done)
     return rows, Counter(replaced=replaced, back=back, alone=len(texts) - sum(row["count"] for row in rows))

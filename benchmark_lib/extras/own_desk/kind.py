@@ -21,7 +21,16 @@ from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import LARGEST_FILE, read_yaml, render
 from .compiled import compiled, reason_name, reason_of
-from .desk_file import ANY_QUEUE, FILE, DeclaredAct, DeclaredArgument, DeclaredQuestion, DeskFile, read_desk
+from .desk_file import (
+    ANY_QUEUE,
+    FILE,
+    DeclaredAct,
+    DeclaredArgument,
+    DeclaredAsked,
+    DeclaredRefusal,
+    DeskFile,
+    read_desk,
+)
 from .formulas import evaluated, joined, joined_in, names_of
 
 csv.field_size_limit(LARGEST_FILE)
@@ -348,8 +357,13 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     """Return the English phrases of a desk: the shipped ones, with its own slots, acts and reasons."""
     shipped, own = _book(SHIPPED / "phrases" / "en.yaml"), _book(BASE / "phrases.yaml")
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    asked = [*((n, a) for act in desk.acts.values() for n, a in act.arguments.items()), *desk.questions.items()]
-    reasons = {reason_of(desk, rule): rule for act in desk.acts.values() for rule in act.rules.values()}
+    asked: list[tuple[str, DeclaredAsked]] = [
+        *((n, a) for act in desk.acts.values() for n, a in act.arguments.items()),
+        *desk.questions.items(),
+    ]
+    reasons: dict[str, DeclaredRefusal] = {
+        reason_of(desk, rule): rule for act in desk.acts.values() for rule in act.rules.values()
+    }
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
@@ -360,7 +374,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
         "declines": own["declines"],
         "reasons": {
             name: {"say": {"en": one.say}, "patterns": [*map(pattern_of, one.words or [one.say])]}
-            for name, one in {**reasons, **desk.refusals}.items()
+            for name, one in (reasons | desk.refusals).items()
         },
     }
 
@@ -383,7 +397,7 @@ def _slot(name: str) -> dict[str, Any]:
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
 
-def _asked_slot(name: str, question: DeclaredArgument | DeclaredQuestion, asking: list[str]) -> dict[str, Any]:
+def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
     """Return the phrases of an argument or a question, by default with question words before it."""
     words = question.words or [f"{asks} {words_of(name)}" for asks in asking]
     own = {"patterns": [*map(pattern_of, words)], "ask": question.ask, "answer": question.answer}

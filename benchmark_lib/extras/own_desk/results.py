@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -55,22 +56,15 @@ def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd
         conversations (in which it applied), broken (of these), and broken_share with low and high (mean over cases,
         intents as clusters); reason.
     """
-    import pandas as pd
-
     seen = _rule_states(results, stores or stores_of(results))
+    seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")
     rows = []
-    for (store, rule, words, panel, entry), part in seen.groupby(["store", "rule", "words", "panel", "entry"]):
-        cases = part.groupby(["intent", "case_id"])["broken"].agg(["mean", "size"]).reset_index()
-        clusters = clusters_or_cases(cases["intent"], cases["case_id"])
-        rate = clustered_rate(cases["mean"].to_numpy(), clusters, trials=int(cases["size"].max()))
-        row = {"store": store, "rule": rule, "words": words, "entry": entry, "panel": panel}
-        row |= {"conversations": len(part), "broken": int(part["broken"].sum())}
-        rows.append(row | interval(rate, "broken_share", "broken_") | {"reason": rate.reason})
-    names = "store rule words entry panel conversations broken broken_share broken_low broken_high reason"
-    table = pd.DataFrame(rows, columns=names.split())
-    worst = table.groupby(["store", "rule"])["broken"].transform("sum")
-    order = table.assign(worst=-worst).sort_values(["store", "worst", "rule", "entry"], kind="stable")
-    return order.drop(columns="worst").reset_index(drop=True)
+    by = ["store", "worst", "rule", "entry", "words", "panel"]
+    for (store, _, rule, entry, words, panel), part in seen.groupby(by):
+        rate = _plain(part, "broken")
+        row = (store, rule, words, entry, panel, len(part), int(part["broken"].sum()))
+        rows.append((*row, *interval(rate).values(), rate.reason))
+    return framed(rows, "store rule words entry panel conversations broken broken_share broken_low broken_high reason")
 
 
 def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
@@ -99,14 +93,13 @@ def weighted_success(results: Results, stores: dict[str, Store] | None = None) -
     rows = []
     for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
-        found = {"success": _plain(cases), "weighted": _weighted(cases, "success", (0.0, 1.0), store)}
-        row = {"store": store.name, "entry": entry, "panel": panel, "cases": cases["case_id"].nunique()}
-        row["trials"] = part["trial"].nunique()
-        for name, estimate in found.items():
-            row |= interval(estimate, name, f"{name}_")
-        rows.append(row | {"reason": found["weighted"].reason})
-    ends = "success success_low success_high weighted weighted_low weighted_high"
-    return framed([tuple(row.values()) for row in rows], f"store entry panel cases trials {ends} reason")
+        weighted = _weighted(cases, "success", (0.0, 1.0), store)
+        ends = [*interval(_plain(cases, "success")).values(), *interval(weighted).values()]
+        rows.append(
+            (store.name, entry, panel, cases["case_id"].nunique(), part["trial"].nunique(), *ends, weighted.reason)
+        )
+    names = "success success_low success_high weighted weighted_low weighted_high"
+    return framed(rows, f"store entry panel cases trials {names} reason")
 
 
 def weekly_loss(
@@ -136,10 +129,8 @@ def weekly_loss(
         costed = with_stakes(part.assign(bucket="resolvable"), given)
         loss = _weighted(costed.dropna(subset=["loss"]), "loss", None, store)
         price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
-        row = {"store": store.name, "entry": entry, "panel": panel, "tickets": tickets}
-        row |= {name: tickets * value for name, value in interval(loss, "loss", "loss_").items()}
-        row |= {"price": tickets * float(price), "nobody": tickets * given.handover}
-        rows.append(tuple(row.values()))
+        costs = (*interval(loss).values(), float(price), given.handover)
+        rows.append((store.name, entry, panel, tickets, *(tickets * cost for cost in costs)))
     return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody")
 
 
@@ -152,8 +143,8 @@ def _by_entry(results: Results, stores: dict[str, Store]) -> Any:
         yield desks[name], entry, panel, part
 
 
-def _plain(cases: pd.DataFrame) -> Estimate:
-    by_case = cases.groupby(["intent", "case_id"])["success"].agg(["mean", "size"]).reset_index()
+def _plain(cases: pd.DataFrame, column: str) -> Estimate:
+    by_case = cases.groupby(["intent", "case_id"])[column].agg(["mean", "size"]).reset_index()
     if by_case.empty:
         return Estimate(estimate=nan, n=0, reason="no conversation has a score")
     clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
@@ -177,10 +168,7 @@ def _weighted(rows: pd.DataFrame, column: str, bounds: tuple[float, float] | Non
     if bounds is None:
         return found
     low, high = np.clip([found.low, found.high], *bounds)
-    return Estimate(
-        estimate=found.estimate, low=float(low), high=float(high), n=found.n, reason=found.reason,
-        estimand=found.estimand, method=found.method,
-    )  # fmt: skip
+    return replace(found, low=float(low), high=float(high))
 
 
 def is_model(panel: str) -> bool:

@@ -74,18 +74,11 @@ def _files(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
     ]
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
-    files = files_of(
-        as_yaml(_desk(tickets)),
-        {"name": slug(title), "title": title},
-        date.today(),
-        TABLE,
-        rows,
-        cases,
-        ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy])),
-        {},
-    )
+    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
+    files = files_of(as_yaml(_desk(tickets)), info, {TABLE: rows}, cases, articles)
     rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
-    return files | {"prompts/agent.md": base + rules}
+    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
 
 
 def _desk(tickets: list[Ticket]) -> dict[str, Any]:

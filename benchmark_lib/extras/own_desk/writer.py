@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from .desk_file import FILE
 from .kind import DECLARED
 
 CASES = "cases/tickets.yaml"
+Row = dict[str, Any]
 
 
 def read_sheet(path: Path) -> dict[int, list[str]]:
@@ -49,21 +49,17 @@ def _text(path: Path) -> str:
 def files_of(
     desk: str,
     info: dict[str, str],
-    day: date,
-    table: str,
-    rows: list[dict[str, Any]],
-    cases: Iterable[dict[str, Any]],
+    rows: dict[str, list[Row]],
+    cases: Iterable[Row],
     articles: Iterable[dict[str, str]],
-    policy: dict[str, int],
 ) -> dict[str, str]:
-    """Return the texts of a desk's files by name; `articles` have title, text, and what else is for their heads."""
-    files = {
-        FILE: desk,
-        "store.yaml": as_yaml({**info, "kind": DECLARED, "clock": f"{day}T10:00"}),
-        "policy.yaml": as_yaml(policy),
-        f"{table}.csv": pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"),
-        CASES: as_yaml({"cases": [*cases]}),
-    }
+    """Return the texts of a desk's files by name.
+
+    `info` has name, title and clock, `rows` is by table, and `articles` have title, text, and what else is for their
+    heads.
+    """
+    files = {FILE: desk, "store.yaml": as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
+    files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}
     for number, article in enumerate(articles, 1):
         head = {"id": f"A-{number}", "topics": [article["title"]], **article}
         text = head.pop("text")
