@@ -9,8 +9,7 @@ from typing import Any
 from ...errors import BadInput
 from ...outputs import FORMULA
 from .draft_rules import first_of, slug, wording
-from .tickets import read_cells
-from .writer import read_sheet
+from .tickets import read_cells, read_sheet
 
 MOST, FAR, FEWEST = 2_000, 0.87, 2
 """Most tickets that are scrubbed and grouped, cosine distance between groups, fewest tickets of a group."""

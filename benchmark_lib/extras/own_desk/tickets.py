@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import keyword
 import re
 from dataclasses import dataclass
@@ -14,9 +16,8 @@ import orjson
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
-from ...textfiles import read_yaml, yes_or_no
+from ...textfiles import read_text, read_yaml, yes_or_no
 from .desk_file import ANY_QUEUE, NAME
-from .writer import read_sheet
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("try.yaml"))
 Cells = dict[str, str]
@@ -57,6 +58,31 @@ class Ticket:
         """Return in a few words what should happen."""
         over = f"hand over to {self.handover}".removesuffix(f" to {ANY_QUEUE}") if self.handover else ""
         return " or ".join(filter(None, ["refuse" if self.refuse else self.tool, over])) or "answer"
+
+
+def read_sheet(path: Path) -> dict[int, list[str]]:
+    """Return the cells of each filled row of a CSV file, headings first.
+
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
+    """
+    text = _text(path).replace("\0", "")
+    head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
+    except csv.Error as error:
+        raise BadInput(f"{path} is no sound CSV file ({error}): close all quotes, and double those in a text") from None
+    return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
+
+
+def _text(path: Path) -> str:
+    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
+        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
+    try:
+        return read_text(path)
+    except BadInput as error:
+        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
+            return path.read_bytes().decode("cp1252", "replace")
+        raise
 
 
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:

@@ -20,9 +20,8 @@ from ...runfile import SUFFIX
 from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
-from .thin import hash_of, tickets_on, write_desk
 from .tickets import Ticket, read_cells, scrub, tickets_of
-from .writer import CASES
+from .writer import CASES, hash_of, tickets_on, write_desk
 
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file with a ticket in each row: email, and what should happen (tool and arguments, handover, "

@@ -1,49 +1,36 @@
-"""Read a table as people save it, and write the files of a desk that is made from tickets or documents."""
+"""Write a declared desk: its files, and for tickets its acts, cases, and the policy as articles."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+import shutil
+from collections import defaultdict
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pandas as pd
 import yaml
 
 from ...errors import BadInput
+from ...outputs import writing
+from ...project import slug
+from ...records import content_hash
 from ...textfiles import read_text
-from .desk_file import FILE
-from .kind import DECLARED
+from .desk_file import ANY_QUEUE, FILE
+from .draft_rules import sections_of
+from .kind import BASE, DECLARED, words_of
+from .tickets import KEY, TABLE, WORDS, Ticket
 
-CASES = "cases/tickets.yaml"
 Row = dict[str, Any]
-
-
-def read_sheet(path: Path) -> dict[int, list[str]]:
-    """Return the cells of each filled row of a CSV file, headings first.
-
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
-    """
-    text = _text(path).replace("\0", "")
-    head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
-    except csv.Error as error:
-        raise BadInput(f"{path} is no sound CSV file ({error}): close all quotes, and double those in a text") from None
-    return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
-
-
-def _text(path: Path) -> str:
-    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
-        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
-    try:
-        return read_text(path)
-    except BadInput as error:
-        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
-            return path.read_bytes().decode("cp1252", "replace")
-        raise
+MARK, CASES = "tickets.json", "cases/tickets.yaml"
+"""The file that marks a desk made from tickets, with a hash of what it is made from and one of what it holds."""
+SHORT_POLICY = 6_000
+"""Most characters of a policy that also stands in the prompt."""
+LONGEST_CODE = 3
+"""Most words of a value that is compared: nobody repeats a longer text word for word."""
 
 
 def files_of(
@@ -82,3 +69,109 @@ def as_yaml(content: Any) -> str:
 def unfilled(text: str) -> str:
     """Return a text that a template leaves as it is."""
     return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
+
+
+def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
+    """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash.
+
+    Return None to write it. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    mark = orjson.loads((out / MARK).read_bytes()) if (out / MARK).is_file() else {}
+    if mark.get("inputs") == inputs:
+        return [Ticket(**one) for one in mark["tickets"]]
+    if mark.get("holds") != hash_of(out):
+        raise BadInput(f"{out} exists, and was not written by this command or was edited since: choose another --out")
+    return None
+
+
+def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: Path, title: str) -> None:
+    """Write the desk in place of an older one; its mark comes last."""
+    files = _files(tickets, policy, title)
+    with writing(out):
+        shutil.rmtree(out, ignore_errors=True)
+        write_files(out, files)
+        mark = {"inputs": inputs, "holds": hash_of(out), "tickets": tickets}
+        (out / MARK).write_bytes(orjson.dumps(mark, option=orjson.OPT_INDENT_2))
+
+
+def hash_of(folder: Path) -> str:
+    """Return the hash of all files of a desk but its mark."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
+    return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
+
+
+def _files(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
+    keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
+    rows = [
+        {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
+        for t, key in zip(tickets, keys.values(), strict=True)
+    ]
+    cases = [
+        _filled(id=t.id, intent=t.id, row=keys[t.id], title=unfilled(t.title), values=t.arguments)
+        | {"email": {"subject": unfilled(f"{t.subject or t.title} [{keys[t.id]}]"), "text": unfilled(t.email)}}
+        for t in tickets
+    ]
+    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
+    text = read_text(policy)
+    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
+    files = files_of(as_yaml(_desk(tickets)), info, {TABLE: rows}, cases, articles)
+    rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
+    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
+
+
+def _desk(tickets: list[Ticket]) -> dict[str, Any]:
+    seen: dict[str, list[Ticket]] = defaultdict(list)
+    for ticket in tickets:
+        seen[ticket.tool].append(ticket)
+    slots = {slot: words_of(slot) for ticket in tickets for slot in ticket.knows}
+    return {
+        "subject": TABLE,
+        "tables": {TABLE: {"key": KEY}},
+        "proofs": [["email"]],
+        "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
+        "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
+        "refusals": {"refused": WORDS["refusal"]},
+        "intents": {ticket.id: _intent(ticket) for ticket in tickets},
+    }
+
+
+def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
+    """Return an act whose arguments have the types and choices that its tickets have."""
+    arguments: dict[str, Any] = {}
+    sets = {tool: "'done'"}
+    for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):
+        own = [ticket.arguments[name] for ticket in tickets if name in ticket.arguments]
+        free = any(len(str(value).split()) > LONGEST_CODE for value in own)
+        choices = dict.fromkeys(map(str, own))
+        if len(choices) == 1:  # one choice would give the answer away
+            choices |= dict.fromkeys(("yes", "no") if choices.keys() <= {"yes", "no"} else ("other",))
+        coded = not (free or any(re.search(r"[\d@]", value) for value in choices))
+        arguments[name] = _filled(
+            about=f"The {words_of(name)}.",
+            number=all(isinstance(value, int) for value in own),
+            choices=list(choices) if coded else [],
+            optional=free or len(own) < len(tickets),
+        )
+        sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
+    about = f"{words_of(tool).capitalize()}, for the request of a customer."
+    return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
+
+
+def _intent(ticket: Ticket) -> dict[str, Any]:
+    why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
+    return _filled(
+        description=unfilled(f"{ticket.title}: {ticket.expected}{why}"),
+        act=ticket.tool,
+        queue=ticket.handover,
+        refuse="refused" if ticket.refuse else "",
+        must_say=ticket.must_say,
+        knows={name: str(value) for name, value in ticket.knows.items()},
+        goal=unfilled(ticket.title),
+    ) | {"tickets": ticket.weight}
+
+
+def _filled(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
