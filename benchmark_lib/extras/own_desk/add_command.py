@@ -12,14 +12,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from ...cases.read import read_case
 from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
+from ...store import Store
+from ...store.laid import laid_over
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
+from .checks import thin
+from .compiled import acted_on, problems_of
+from .complaints import texts
 from .desk_file import FILE, DeskFile, read_desk
+from .formulas import evaluated, names_of
+from .writer import as_yaml
 
 ARGUMENTS: dict[str, Any] = {
     "FOLDER": "the folder of the desk, or its name under desks/; without further options, the command asks",
@@ -37,8 +43,6 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, or take it from the options; show what follows for it, and write it."""
-    from ...store import Store
-
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), Store(folder)
     raw, row = _case(_by_options(options) if options.email else _by_answers(desk, store), desk)
@@ -46,14 +50,14 @@ def execute(options: argparse.Namespace) -> int:
     table, rows = folder / store.kind.tables[desk.subject][0], store.tables[desk.subject]
     if row and str(row[desk.key]) in rows:
         raise BadInput(f"{row[desk.key]} is a row already: leave its columns out, or give the new row another key")
-    texts = {table: _with_row(table, row)} if row else {}
+    files = {table: _with_row(table, row)} if row else {}
     row = row and {**dict.fromkeys(next(iter(rows.values()), {})), **row}
     print(shown(raw, row, store, desk))
-    texts[folder / MINE] = _with_case(folder / MINE, raw)
+    files[folder / MINE] = _with_case(folder / MINE, raw)
     if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
         note("nothing was written")
         return FINISHED
-    for path, text in texts.items():
+    for path, text in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     print(f"written to {folder / MINE}; next: {command('desk', 'check', str(folder))}")
@@ -65,13 +69,6 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
 
     Raise `BadInput` with all that is wrong with the case.
     """
-    from ...cases.read import read_case
-    from ...store.laid import laid_over
-    from .checks import thin
-    from .compiled import acted_on, problems_of
-    from .complaints import texts
-    from .formulas import evaluated, names_of
-
     store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}} if row else {})
     if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
@@ -160,8 +157,8 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
 
 def _free_id(folder: Path, name: str, given: bool) -> str:
     """Return a name that no case has: the given one, or else with a number."""
-    texts = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
-    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", texts))
+    written = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
+    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", written))
     if given and name in used:
         raise BadInput(f"there is a case {name} already: choose another --id")
     return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
@@ -179,8 +176,7 @@ def _with_row(path: Path, row: dict[str, Any]) -> str:
 def _with_case(path: Path, raw: dict[str, Any]) -> str:
     text = read_text(path).rstrip("\n") if path.is_file() else "cases:"
     indent = re.search(r"^( *)- ", text, re.M)
-    block = yaml.safe_dump([raw], sort_keys=False, allow_unicode=True, width=110)
-    added = [((indent[1] if indent else "  ") + line).rstrip() for line in block.splitlines()]
+    added = [((indent[1] if indent else "  ") + line).rstrip() for line in as_yaml([raw]).splitlines()]
     text = "\n".join([text, *added, ""])
     try:
         fits = load_yaml(text)["cases"][-1] == raw
