@@ -12,14 +12,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from ...cases.read import read_case
 from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
+from ...store import Store
+from ...store.laid import laid_over
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
+from .checks import thin
+from .compiled import acted_on, problems_of
+from .complaints import texts
 from .desk_file import FILE, DeskFile, read_desk
+from .formulas import evaluated, names_of
+from .writer import as_yaml
 
 ARGUMENTS: dict[str, Any] = {
     "FOLDER": "the folder of the desk, or its name under desks/; without further options, the command asks",
@@ -37,24 +43,21 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, or take it from the options; show what follows for it, and write it."""
-    from ...store import Store
-
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), Store(folder)
-    raw, row = _by_options(options, desk) if options.email else _by_answers(desk, store)
-    raw = {"id": options.id or raw["intent"], **{name: part for name, part in raw.items() if part}}
-    raw["id"] = _free_id(folder, raw["id"], bool(options.id))
+    raw, row = _case(_by_options(options) if options.email else _by_answers(desk, store), desk)
+    raw = {"id": _free_id(folder, options.id or str(raw.get("intent")), bool(options.id)), **raw}
     table, rows = folder / store.kind.tables[desk.subject][0], store.tables[desk.subject]
     if row and str(row[desk.key]) in rows:
         raise BadInput(f"{row[desk.key]} is a row already: leave its columns out, or give the new row another key")
-    texts = {table: _with_row(table, row)} if row else {}
+    files = {table: _with_row(table, row)} if row else {}
     row = row and {**dict.fromkeys(next(iter(rows.values()), {})), **row}
     print(shown(raw, row, store, desk))
-    texts[folder / MINE] = _with_case(folder / MINE, raw)
+    files[folder / MINE] = _with_case(folder / MINE, raw)
     if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
         note("nothing was written")
         return FINISHED
-    for path, text in texts.items():
+    for path, text in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     print(f"written to {folder / MINE}; next: {command('desk', 'check', str(folder))}")
@@ -66,13 +69,6 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
 
     Raise `BadInput` with all that is wrong with the case.
     """
-    from ...cases.read import read_case
-    from ...store.laid import laid_over
-    from .case_checks import thin
-    from .compiled import acted_on, problems_of
-    from .complaints import texts
-    from .formulas import evaluated, names_of
-
     store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}} if row else {})
     if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
@@ -94,45 +90,50 @@ def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) 
     ).strip()
 
 
-def _by_options(options: argparse.Namespace, desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
+def _by_options(options: argparse.Namespace) -> dict[str, Any]:
     text = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
     if wrong := [one for one in (*options.value, *options.column) if "=" not in one]:
         raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
-    given, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
-    raw = {"intent": options.intent, "row": options.row, "email": text.strip(), "must_say": options.must_say}
-    raw["knows"] = {name: given.pop(name) for name in desk.questions if name in given}
-    raw["values"] = {name: _number(value) for name, value in given.items()}
-    row = {name: _number(value) for name, value in columns.items()}
-    return raw, row and {desk.key: options.row, **row}
+    values, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
+    given = {"intent": options.intent, "row": options.row, "email": text.strip(), "must_say": options.must_say}
+    return {**given, "values": values, "columns": columns}
+
+
+def _case(given: dict[str, Any], desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a case from what is given, and its new row, if it has one."""
+    columns, values = ({n: _number(v) for n, v in given.pop(part).items()} for part in ("columns", "values"))
+    given["knows"] = {name: str(values.pop(name)) for name in desk.questions if values.get(name)}
+    given["values"] = {name: value for name, value in values.items() if value is not None}
+    return {name: part for name, part in given.items() if part}, columns and {desk.key: given["row"], **columns}
 
 
 def _number(text: str) -> str | int | None:
     return int(text) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text.strip()) else text.strip() or None
 
 
-def _by_answers(desk: DeskFile, store: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
     """Ask for the parts of a case, each until its answer fits."""
     print("The customer's email, ended by an empty line:", file=sys.stderr)
-    email = "\n".join(iter(lambda: _line(), ""))
-    names = [*desk.intents]
+    email = "\n".join(iter(_line, ""))
     for number, (name, one) in enumerate(desk.intents.items(), 1):
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
-    intent = _asked("What is it about?", names)
-    rows = store.tables[desk.subject]
-    key, row = _asked(f"Which {desk.key}? (new for a new row)", [*rows, "new"]), {}
-    if key == "new":
+    intent = _asked("What is it about?", [*desk.intents])
+    rows, columns = store.tables[desk.subject], dict[str, str]()
+    row = _asked(f"Which {desk.key}? (new for a new row)", [*rows, "new"])
+    if row == "new":
         sample = next(iter(rows.values()), {desk.key: "", desk.owner.email: "", desk.owner.name: ""})
-        row = {column: _number(_asked(f"{column}, such as {like}:")) for column, like in sample.items()}
-        key = str(row[desk.key])
-    act = desk.acts.get("" if desk.intents[intent].queue else desk.intents[intent].act)
-    arguments = act.arguments if act else {}
-    values = {name: _number(_asked(a.about, a.choices, a.optional)) for name, a in arguments.items()}
-    formulas, usual = " ".join(rule.holds for rule in act.rules.values()) if act else "", desk.intents[intent].knows
-    asked = {name: one.ask for name, one in desk.questions.items() if f"knows.{name}" in formulas}
-    knows = {name: _asked(f"{ask} (empty: {usual.get(name)})", optional=name in usual) for name, ask in asked.items()}
+        columns = {column: _asked(f"{column}, such as {like}:") for column, like in sample.items()}
+        row = columns[desk.key]
+    wish = desk.intents[intent]
+    act = desk.acts.get("" if wish.queue else wish.act)
+    values = {name: _asked(a.about, a.choices, a.optional) for name, a in act.arguments.items()} if act else {}
+    formulas = " ".join(rule.holds for rule in act.rules.values()) if act else ""
+    for name, question in desk.questions.items():
+        if f"knows.{name}" in formulas:
+            values[name] = _asked(f"{question.ask} (empty: {wish.knows.get(name)})", optional=name in wish.knows)
     say = _asked("What must the answer say besides? (several with |, or empty)", optional=True)
-    raw = {"intent": intent, "row": key, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
-    return raw | {"values": {n: v for n, v in values.items() if v}, "knows": {n: v for n, v in knows.items() if v}}, row
+    given = {"intent": intent, "row": row, "email": email, "values": values, "columns": columns}
+    return {**given, "must_say": [one.strip() for one in say.split("|") if one]}
 
 
 def _line() -> str:
@@ -156,8 +157,8 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
 
 def _free_id(folder: Path, name: str, given: bool) -> str:
     """Return a name that no case has: the given one, or else with a number."""
-    texts = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
-    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", texts))
+    written = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
+    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", written))
     if given and name in used:
         raise BadInput(f"there is a case {name} already: choose another --id")
     return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
@@ -175,8 +176,7 @@ def _with_row(path: Path, row: dict[str, Any]) -> str:
 def _with_case(path: Path, raw: dict[str, Any]) -> str:
     text = read_text(path).rstrip("\n") if path.is_file() else "cases:"
     indent = re.search(r"^( *)- ", text, re.M)
-    block = yaml.safe_dump([raw], sort_keys=False, allow_unicode=True, width=110)
-    added = [((indent[1] if indent else "  ") + line).rstrip() for line in block.splitlines()]
+    added = [((indent[1] if indent else "  ") + line).rstrip() for line in as_yaml([raw]).splitlines()]
     text = "\n".join([text, *added, ""])
     try:
         fits = load_yaml(text)["cases"][-1] == raw

@@ -15,7 +15,10 @@ from ...commands import command
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import values_in
+from ...store import Store
 from ...textfiles import front_matter, read_text
+from ..audit.audit import audit, report
+from .checks import check_cases, check_formulas, check_rows
 from .complaints import Complaint, Complaints, nearest, texts
 from .desk_file import FILE, DeskFile, errors_of
 from .kind import DECLARED, file_of
@@ -34,9 +37,6 @@ def folder_of(name: str) -> Path:
 
 def execute(options: argparse.Namespace) -> int:
     """Print everything that is missing or odd; if nothing is wrong, the audit."""
-    from ...store import Store
-    from ..audit.audit import audit, report
-
     folder = folder_of(options.folder)
     found = check(folder)
     problems = [str(one) for one in found if one.is_problem]
@@ -62,10 +62,6 @@ def check(folder: Path) -> list[Complaint]:
     BadInput
         If the folder has a desk of another kind.
     """
-    from ...store import Store
-    from .case_checks import check_cases
-    from .formula_checks import check_formulas, check_rows
-
     found, store = Complaints(folder), None
     info, policy = found.yaml(STORE) or {}, found.yaml(POLICY) or {}
     if info.get("kind", DECLARED) != DECLARED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
@@ -10,7 +11,8 @@ from ...cases import Case, Fact
 from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import squash
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredRule, DeclaredTold, DeskFile
+from ...language.values import values_in
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredIntent, DeclaredRule, DeclaredTold, DeskFile
 from .formulas import evaluated, joined_in, names_of
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
@@ -47,7 +49,8 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     changed = acted_on(raw, row, store, desk) or row
     email = as_email(raw)
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
-    sender = {part: raw.get(part) or changed.get(column, "") for part, column in _senders(desk)}
+    senders = {"sender": desk.owner.email, "sender_name": desk.owner.name}
+    sender = {part: raw.get(part) or changed.get(column, "") for part, column in senders.items()}
     names = names_of(store, changed, values, knows, **sender)
     made = {
         "claim": "true",
@@ -141,57 +144,41 @@ def acted_on(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFil
     return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
 
 
-def _senders(desk: DeskFile) -> list[tuple[str, str]]:
-    return [("sender", desk.owner.email), ("sender_name", desk.owner.name)]
-
-
 def _key(
     raw: dict[str, Any], desk: DeskFile, row: dict[str, Any], values: dict[str, Any], names: dict[str, Any]
 ) -> dict[str, Any]:
     """Return bucket, outcomes and what must not happen."""
     intent = desk.intents[raw["intent"]]
     queue = raw.get("queue") or intent.queue
-    handed_over = _handed_over([queue] if queue != ANY_QUEUE else []) if queue else {}
-    said = [f"must_say_{n}" for n, _ in enumerate([*intent.must_say, *_listed(raw.get("must_say"))], 1)]
-    for outcome in handed_over.get("outcomes", ()):
-        outcome["facts"] = said
-    if intent.refuse:
-        return handed_over | {
-            "bucket": "adversarial",
-            "claim": "false",
-            "requested": [_call(desk, intent.act, row, values)] if intent.act else [],
-            "forbidden": _forbidden(intent.act or "*"),
-            "reasons": [intent.refuse],
-            "outcomes": [_declined(intent.refuse) | {"facts": said}, *handed_over.get("outcomes", ())],
-        }
-    if queue:
-        return handed_over | {"bucket": "must_escalate", "forbidden": _forbidden(intent.act)}
-    if not intent.act:
-        return {"bucket": "resolvable", "outcomes": [{"name": "answered"}]}
-    act = desk.acts[intent.act]
-    call = _call(desk, intent.act, row, values)
-    unmet = [
-        name
-        for name, rule in act.rules.items()
-        if not evaluated(rule.holds, f"desk.yaml: acts.{intent.act}.rules.{name}", names)
-    ]
-    if not unmet:
-        return {"bucket": "resolvable", "requested": [call], "outcomes": [{"name": intent.act, "calls": [call]}]}
-    queues = [act.rules[name].otherwise for name in unmet if act.rules[name].otherwise != REFUSE]
-    if queues:
-        return _handed_over(queues) | {
-            "bucket": "must_escalate",
-            "requested": [call],
-            "forbidden": _forbidden(intent.act),
-        }
-    return {
-        "bucket": "adversarial",
-        "claim": "false",
-        "requested": [call],
-        "forbidden": _forbidden(intent.act),
-        "reasons": [*dict.fromkeys(one for name in unmet for one in _heard_as(desk, intent.act, name))],
-        "outcomes": [_declined(reason_of(desk, act.rules[unmet[0]])), *_handed_over([])["outcomes"]],
+    act = desk.acts.get(intent.act)
+    column = desk.tables[desk.on(intent.act)].key if act else ""
+    calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
+    told, unmet = bool(queue or intent.refuse), list[str]()
+    for name, rule in act.rules.items() if act and not told else ():
+        if not evaluated(rule.holds, f"desk.yaml: acts.{intent.act}.rules.{name}", names):
+            unmet.append(name)
+    others = [act.rules[name].otherwise for name in unmet] if act else []
+    queues = [one for one in dict.fromkeys([queue] if queue else others) if one != REFUSE]
+    if not (told or unmet):
+        outcome = {"name": intent.act or "answered", "calls": calls}
+        return {"bucket": "resolvable", "outcomes": [outcome]} | ({"requested": calls} if calls else {})
+    refused = bool(intent.refuse) or not queues
+    reasons = [one for name in unmet for one in _heard_as(desk, intent.act, name)] if refused else []
+    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
+    said = [f"must_say_{n}" for n, _ in enumerate(_must_say(raw, intent), 1)] if told else []
+    declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
+    over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
+    forbidden = intent.act or ("*" if refused else "")
+    key = {
+        "bucket": "adversarial" if refused else "must_escalate",
+        "claim": "false" if refused else "",
+        "requested": calls if refused or unmet else [],
+        "forbidden": [{"tool": forbidden}] if forbidden else [],
+        "reasons": reasons,
+        "queues": [one for one in queues if one != ANY_QUEUE],
+        "outcomes": declined + over,
     }
+    return {name: part for name, part in key.items() if part}
 
 
 def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
@@ -200,24 +187,6 @@ def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
     words = {own.say, *own.words}
     others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]
     return [reason_of(desk, own), *(reason_of(desk, one) for one in others if words & {one.say, *one.words})]
-
-
-def _call(desk: DeskFile, act: str, row: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the call of an act on its row: the subject's, or the one it refers to."""
-    key = desk.tables[desk.on(act)].key
-    return {"tool": act, "arguments": {key: row[key], **values}}
-
-
-def _handed_over(queues: list[str]) -> dict[str, Any]:
-    return {"queues": list(dict.fromkeys(queues)), "outcomes": [{"name": "handed over", "handover": True, "facts": []}]}
-
-
-def _declined(reason: str) -> dict[str, Any]:
-    return {"name": "declined", "reason": reason, "facts": []}
-
-
-def _forbidden(act: str) -> list[dict[str, Any]]:
-    return [{"tool": act}] if act else []
 
 
 def reason_name(act: str, rule: str) -> str:
@@ -242,21 +211,18 @@ def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) 
         if told.say:
             shown = long_date(value) if told.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
             facts[name]["say"] = told.say.replace("{value}", shown)
-    for number, text in enumerate([*intent.must_say, *_listed(raw.get("must_say"))], 1):
+    for number, text in enumerate(_must_say(raw, intent), 1):
         facts[f"must_say_{number}"] = as_fact(text)
     return facts
 
 
-def _listed(value: Any) -> list[str]:
-    return [str(one) for one in (value if isinstance(value, list) else [value] if value else [])]
+def _must_say(raw: dict[str, Any], intent: DeclaredIntent) -> list[str]:
+    own = raw.get("must_say") or []
+    return [*intent.must_say, *map(str, own if isinstance(own, list) else [own])]
 
 
 def as_fact(text: str) -> dict[str, Any]:
     """Return a text that must be said as a fact: an amount, a date, a period, or its words."""
-    import re
-
-    from ...language.values import values_in
-
     found = values_in(text, 2026)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ...errors import BadInput
 from ...textfiles import read_yaml
+from .complaints import texts
 
 FILE = "desk.yaml"
 REFUSE = "refuse"
@@ -30,7 +31,18 @@ class DeclaredTable(_Declared):
     file: str = ""
 
 
-class DeclaredArgument(_Declared):
+class DeclaredAsked(_Declared):
+    """Something that the customer is asked for: how it is asked, words of such a question, and its answer.
+
+    The answer has ``{value}``.
+    """
+
+    ask: str = ""
+    words: list[str] = []
+    answer: list[str] = []
+
+
+class DeclaredArgument(DeclaredAsked):
     """A value that an act takes besides the key of its row."""
 
     about: str
@@ -39,24 +51,32 @@ class DeclaredArgument(_Declared):
     number: bool = False
     unit: str = ""
     """Unit of a number, such as ``months``: an offer that names another number of it is another offer."""
-    ask: str = ""
+
+
+class DeclaredQuestion(DeclaredAsked):
+    """Something that only the customer knows, which a rule may need."""
+
+    ask: str
+    words: list[str] = Field(min_length=1)
+    answer: list[str] = ["{value}"]
+
+
+class DeclaredRefusal(_Declared):
+    """A way of saying no: `say` is a sentence of an agent, `words` are other words that say it."""
+
+    say: str
     words: list[str] = []
-    answer: list[str] = []
-    """How it is asked for, and how a customer answers; see `DeclaredQuestion`."""
 
 
-class DeclaredRule(_Declared):
-    """A condition of an act.
+class DeclaredRule(DeclaredRefusal):
+    """A condition of an act, with the reason for a refusal.
 
     `holds` is a formula over the columns of the row and of the rows that it refers to, ``policy``, ``today``, ``given``
     (the call's arguments), ``knows`` (what the customer said in answer to a `DeclaredQuestion`), ``sender`` and
-    ``sender_name`` (who writes). `say` is the reason as an agent would put it, `words`
-    how else it may be put. `otherwise` is ``refuse`` or a queue.
+    ``sender_name`` (who writes). `otherwise` is ``refuse`` or a queue.
     """
 
     holds: str
-    say: str
-    words: list[str] = []
     otherwise: str = REFUSE
 
 
@@ -77,20 +97,6 @@ class DeclaredAct(_Declared):
     confirm: bool = True
     gives: dict[str, str] = {}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _on(cls, given: Any) -> Any:  # YAML reads the word on as a yes
-        fields = given.items() if isinstance(given, dict) else ()
-        return {"on" if name is True else name: value for name, value in fields} or given
-
-
-class DeclaredQuestion(_Declared):
-    """Something that only the customer knows, which a rule may need."""
-
-    ask: str
-    words: list[str] = Field(min_length=1)
-    answer: list[str] = ["{value}"]
-
 
 class DeclaredTold(_Declared):
     """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`).
@@ -104,13 +110,6 @@ class DeclaredTold(_Declared):
     say: str | None = None
     ask: str | None = None
     after: int | None = None
-
-
-class DeclaredRefusal(_Declared):
-    """A way of saying no: `say` is a sentence of an agent, `words` are other words that say it."""
-
-    say: str
-    words: list[str] = []
 
 
 class DeclaredIntent(_Declared):
@@ -171,11 +170,10 @@ class DeskFile(_Declared):
     def _names_exist(self) -> Self:
         known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
         known += [(f"acts.{name}.table", self.on(name), self.tables) for name in self.acts]
-        known += [(f"intents.{name}.act", i.act, self.acts) for name, i in self.intents.items() if i.act]
-        known += [(f"intents.{name}.refuse", i.refuse, self.refusals) for name, i in self.intents.items() if i.refuse]
-        known += [
-            (f"intents.{name}.knows", slot, self.questions) for name, i in self.intents.items() for slot in i.knows
-        ]
+        for name, intent in self.intents.items():
+            named = [("act", intent.act, self.acts), ("refuse", intent.refuse, self.refusals)]
+            named += [("knows", slot, self.questions) for slot in intent.knows]
+            known += [(f"intents.{name}.{field}", one, among) for field, one, among in named if one]
         wrong = [
             f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}"
             for where, name, names in known
@@ -217,13 +215,6 @@ def errors_of(folder: Path) -> DeskFile | list[str]:
 def _in_words(error: Any) -> str:
     where = ".".join(map(str, error["loc"]))
     said = str(error["msg"]).removeprefix("Value error, ")
-    words = {
-        "missing": "is missing",
-        "extra_forbidden": "is no field here: correct or remove it",
-        "string_type": "must be a text: put the value in quotes",
-        "model_type": "needs fields of its own: compare it with the starter's desk.yaml",
-        "dict_type": "must be of the form {name: value}",
-        "list_type": "must be a list: [one, two]",
-    }
+    words = texts()["form"]
     complaint = words.get(error["type"], said[0].lower() + said[1:])
     return f"{where} {complaint}" if where and error["type"] in words else f"{where}: {complaint}".removeprefix(": ")

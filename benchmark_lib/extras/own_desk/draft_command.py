@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pandas as pd
 
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import ENDPOINT
@@ -20,6 +21,11 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...textfiles import yes_or_no
+from .draft_desk import drafted, sound
+from .draft_intents import COLUMNS, intents_of, read_tickets, table_of
+from .draft_model import Buyer, EndpointError, Proposals
+from .draft_rules import Rule, Section, checked, proposed, read_simply, sections_of
+from .writer import write_files
 
 ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",
@@ -53,9 +59,6 @@ class DeskDraft:
     """A draft: its folder, documents, the sections that are read, the files that it wrote."""
 
     def __init__(self, options: argparse.Namespace):
-        from .draft_model import Buyer
-        from .draft_rules import sections_of
-
         self.options, self.folder = options, Path(options.out or f"desks/{options.name}")
         self.sections = sections_of(map(Path, options.policy))
         state = self.folder / STATE
@@ -81,54 +84,43 @@ class DeskDraft:
 
     def _propose_rules(self) -> int:
         """Write the rules of sections that are not read yet; return how many a fault left unread."""
-        from .draft_intents import table_of
-        from .draft_rules import Rule, checked
-
-        rows: list[dict[str, Any]] = table_of(self.folder / RULES) if (self.folder / RULES).is_file() else []
-        read_by = f" {self.options.model}" if self.buyer else ""
-        keys = [content_hash("\n".join(section[:3]).encode()) for section in self.sections]
-        ids = [int(found[1]) for row in rows if (found := re.fullmatch(r"r(\d{1,9})", row.get("id", "")))]
-        last = max(ids, default=0) - len(rows)
-        new = [n for n, key in enumerate(keys) if key + read_by not in (self.state["read"] if rows else ())]
-        same = ("quotation", "file", "topic", "number")
-        known, faults = {tuple(row.get(cell, "") for cell in same) for row in rows}, 0
-        for place, raws in zip(new, self._read([self.sections[n] for n in new])):
+        path = self.folder / RULES
+        rows = table_of(path) if path.is_file() else []
+        if not rows:
+            self.state["read"] = []
+        reader = f" {self.options.model}" if self.buyer else ""
+        new = [section for section in self.sections if section.key + reader not in self.state["read"]]
+        known, faults = {_said(row) for row in rows}, 0
+        last = max((int(row["id"][1:]) for row in rows if re.fullmatch(r"r\d{1,9}", row.get("id", ""))), default=0)
+        for section, raws in zip(new, self._read(new)):
             if raws is None:
                 faults += 1
                 continue
-            self.state["read"] += {keys[place], keys[place] + read_by}
+            self.state["read"] += {section.key, section.key + reader}
             for raw in raws:
-                rule = checked({**raw, "id": f"r{last + len(rows) + 1}", "accepted": "off"}, self.sections)
+                rule = checked({**raw, "id": f"r{last + 1}", "accepted": "off"}, self.sections)
                 if isinstance(rule, tuple):
                     self.state["out"].append(["rule", str(raw.get("quotation"))[:300], *rule])
                     continue
                 row = {cell: "" if value is None else str(value) for cell, value in rule}
-                if (key := tuple(row[cell] for cell in same)) not in known:
-                    known.add(key)
+                if _said(row) not in known:
+                    known.add(_said(row))
                     rows.append(row)
+                    last += 1
         if new:
             self._save(RULES, rows, [*Rule.model_fields])
-            out = len(self.state["out"])
-            print(f"{self.folder / RULES}: {len(rows)} rules of {len(self.sections)} sections; {out} left out")
+            print(f"{path}: {len(rows)} rules of {len(self.sections)} sections; {len(self.state['out'])} left out")
         return faults
 
-    def _read(self, sections: list[Any]) -> Iterator[list[dict[str, Any]] | None]:
+    def _read(self, sections: list[Section]) -> Iterator[list[dict[str, Any]] | None]:
         """Yield the rows of each section; where a model's reply is unusable it is read simply."""
-        from .draft_model import EndpointError, Proposals
-        from .draft_rules import numbers_in, read_simply
-
         texts = [f"# {section.title}\n\n{section.text}" for section in sections]
         answers = self.buyer.ask("draft.md", texts, Proposals) if self.buyer and texts else [None] * len(texts)
         for section, answer in zip(sections, answers):
-            if isinstance(answer, Proposals):
-                for raw in answer.rules:
-                    quoted = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
-                    raw |= {"by": self.options.model, "file": section.file, "topic": section.title, "line": 0}
-                    number = str(raw.get("number") or "")
-                    raw |= {"unit": quoted[number]} if number in quoted else {"number": "", "unit": ""}
-                yield answer.rules
-            elif isinstance(answer, EndpointError):
+            if isinstance(answer, EndpointError):
                 yield None
+            elif isinstance(answer, Proposals):
+                yield [proposed(raw, section, self.options.model) for raw in answer.rules]
             else:
                 if answer:
                     place = f"{section.file}: {section.title}"
@@ -136,24 +128,18 @@ class DeskDraft:
                 yield [*read_simply(section)]
 
     def _propose_intents(self) -> None:
-        from .draft_intents import COLUMNS, intents_of, read_tickets
-
         texts = read_tickets(Path(self.options.tickets))
         rows, told = intents_of(texts)
         self._save(INTENTS, rows, COLUMNS)
         print(TICKETS.format(path=self.folder / INTENTS, intents=len(rows), tickets=len(texts), **told))
 
     def _save(self, name: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
-        import pandas as pd
-
         columns = [*columns, *(column for column in (rows or [{}])[0] if column not in columns)]
         write_csv(pd.DataFrame(rows, columns=columns, dtype=object), self.folder / name)
         (self.folder / STATE).write_bytes(orjson.dumps(self.state, option=orjson.OPT_INDENT_2))
 
     def _accepted(self, name: str) -> list[dict[str, str]] | None:
         """Return the accepted rows of a table; None, after a word on what to do, if there are none."""
-        from .draft_intents import table_of
-
         rows = table_of(self.folder / name)
         if rows and not {"id", "accepted"} <= rows[0].keys():
             raise BadInput(f"{self.folder / name} has lost its columns: restore its first line, or remove the file")
@@ -172,10 +158,6 @@ class DeskDraft:
 
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
         """Write the desk of what is accepted; beside it where a person has changed it."""
-        from .draft_desk import drafted
-        from .draft_gates import sound, written
-        from .draft_rules import Rule, checked
-
         found = [(row["id"], checked(row, self.sections)) for row in rows]
         made = drafted(self.sections, [rule for _, rule in found if isinstance(rule, Rule)], intents)
         made.out += [("rule", name, *gate) for name, gate in found if isinstance(gate, tuple)]
@@ -183,9 +165,9 @@ class DeskDraft:
         files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}
         hashes = {name: content_hash(text.encode()) for name, text in files.items()}
         number = next(number for number in count() if self._is_free(number, hashes))
-        target = self.folder / f"proposed_{number}" if number else self.folder
+        target = self._target(number)
         if files and hashes != self.state["written"].get(str(number)):
-            written(target, files)
+            write_files(target, files)
             self.state["written"][str(number)] = hashes
         out = [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
         self._save(LEFT_OUT, out, OUT)
@@ -195,10 +177,17 @@ class DeskDraft:
         if made.cases:
             print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
+    def _target(self, number: int) -> Path:
+        return self.folder / f"proposed_{number}" if number else self.folder
+
     def _is_free(self, number: int, hashes: dict[str, str]) -> bool:
         """Return whether a person changed nothing in a folder, or nothing new is to be written."""
-        target = self.folder / f"proposed_{number}" if number else self.folder
         last = self.state["written"].get(str(number), {})
-        paths = {name: target / name for name in hashes | last}
+        paths = {name: self._target(number) / name for name in hashes | last}
         now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
         return last == hashes or now == dict.fromkeys(now) | last
+
+
+def _said(row: dict[str, str]) -> tuple[str, ...]:
+    """Return what makes two rows one rule."""
+    return tuple(row.get(cell, "") for cell in ("quotation", "file", "topic", "number"))

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-import yaml
+import orjson
 
 from ...cases.facts import money
+from ...cli.codes import note
+from ...errors import BadInput
 from ...language.sentences import fold
+from ...store import load_store
 from ...store.search import words_and_beginnings
-from .desk_file import REFUSE
+from ...textfiles import read_text
+from ..audit.audit import audit
+from .compiled import compiled
+from .desk_file import REFUSE, read_desk
 from .draft_intents import COLUMNS, EXAMPLES
-from .draft_rules import BASE, LINK, Rule, Section, numbers_in, slug, wording
-from .kind import words_of
+from .draft_model import Buyer, Fairness
+from .draft_rules import LINK, Rule, Section, numbers_in, slug, wording
+from .kind import BASE, words_of
+from .writer import as_yaml, files_of, unfilled, write_files
 
 TODAY = date(2026, 6, 29)
 
@@ -173,34 +184,23 @@ def _email(made: Drafted, act: str) -> str:
     return whole.format(act=words_of(act), thing=made.thing, key=_key(made))
 
 
-def files_of(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
+def _files(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
     """Return the texts of the desk's files by name."""
     import jinja2
-    import pandas as pd
 
-    template = jinja2.Template((BASE / "desk.yaml.j2").read_text("utf-8"), keep_trailing_newline=True)
+    template = jinja2.Template(read_text(BASE / "desk.yaml.j2"), keep_trailing_newline=True)
     questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
     names = {"thing": made.thing, "questions": questions, "heard": _pairs, "answer": wording()["answer"]}
     desk = template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False))
-    info = {"name": name, "title": title, "kind": "declared", "clock": f"{TODAY}T10:00"}
-    files = {"desk.yaml": desk, "store.yaml": _yaml(info), "policy.yaml": _yaml(made.policy)}
-    files[f"{made.subject}.csv"] = pd.DataFrame(made.rows).to_csv(index=False, lineterminator="\n")
-    files["cases/drafted.yaml"] = _yaml({"cases": [*made.cases.values()]})
-    for number, section in enumerate(sections, 1):
-        source = f"{section.file}, line {section.sentences[0][0]}"
-        head = {"id": f"A-{number}", "title": section.title, "topics": [section.title], "source": source}
-        files[f"articles/a{number:03}.md"] = f"---\n{_yaml(head)}---\n{_article(section, made)}\n"
-    return files
-
-
-def _yaml(content: Any) -> str:
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    info = {"name": name, "title": title, "clock": f"{TODAY}T10:00"}
+    articles = ({"title": one.title, "source": one.source, "text": _article(one, made)} for one in sections)
+    files = files_of(desk, info, {made.subject: made.rows}, made.cases.values(), articles)
+    return files | {"policy.yaml": as_yaml(made.policy)}
 
 
 def _article(section: Section, made: Drafted) -> str:
     """Return a section's text, with the numbers of its accepted rules from the policy."""
-    text = re.sub(LINK, r"\1", section.text)
-    text = re.sub(r"\{(?=[{%#])", "{ ", text)
+    text = unfilled(re.sub(LINK, r"\1", section.text))
     for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
         own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
         if own and rule["unit"] != "cents":
@@ -214,3 +214,58 @@ def _article(section: Section, made: Drafted) -> str:
 
 def _from_policy(number: str, name: str, quotation: re.Match[str]) -> str:
     return re.sub(number, f"{{{{ policy.{name} }}}}", quotation[0])
+
+
+def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: Buyer | None) -> dict[str, str]:
+    """Return a desk's files with the cases that pass: schema, rule, audit, a model's doubt."""
+    while True:
+        files = _files(made, name, title, sections)
+        with tempfile.TemporaryDirectory() as place:
+            write_files(Path(place), files)
+            found = [*_problems(Path(place), made, buyer)] if made.cases else []
+        failed = [one for one in found if one[0] in made.cases]
+        if not failed:
+            made.out += [("desk", *one) for one in found]
+            return files
+        for case, gate, why in failed:
+            if made.cases.pop(case, None):
+                made.out.append(("case", case, gate, why))
+
+
+def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tuple[str, str, str]]:
+    """Yield what fails the first gate at which anything fails: case, gate and reason."""
+    desk, store = read_desk(folder), load_store(folder)
+    keys: dict[str, Any] = {}
+    for name, case in made.cases.items():
+        try:
+            keys[name] = compiled(case, store, desk)
+        except BadInput as error:
+            yield name, "schema", str(error)
+            continue
+        ends = keys[name]["bucket"], keys[name].get("reasons", [])
+        if ends != made.wanted[name]:
+            yield name, "rule", wording()["other_rule"].format(bucket=ends[0], reasons=", ".join(ends[1]) or "no rule")
+    if keys.keys() == made.cases.keys():
+        found = [(one.case_id, one.check, one.why) for one in audit(store).problems]
+        yield from found
+        if buyer and not found:
+            yield from _unfair(store, keys, buyer)
+
+
+def _unfair(store: Any, keys: dict[str, Any], buyer: Buyer) -> Iterator[tuple[str, str, str]]:
+    """Yield the cases that a competent agent could fail fairly, as a model sees it."""
+    texts = []
+    for key in keys.values():
+        wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]
+        shown = {
+            "email": key["email"], "record": store.tables[store.kind.subject][key["order"]], "today": f"{store.now:%F}",
+            "the customer says when asked": {slot: known["value"] for slot, known in key["ledger"].items()},
+            "articles": store.search.knowledge_base(" ".join([key["email"]["text"], *wanted])),
+            "key": [key["bucket"], key.get("requested", []), wanted],
+        }  # fmt: skip
+        texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
+    for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, Fairness)):
+        if not isinstance(answer, Fairness):
+            note(f"{name} is kept without the model's word on it: {answer}")
+        elif not answer.fair:
+            yield name, "unfair", answer.why

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from ...errors import BadInput
 from ...outputs import FORMULA
-from ...textfiles import read_text
 from .draft_rules import first_of, slug, wording
+from .tickets import read_cells, read_sheet
 
 MOST, FAR, FEWEST = 2_000, 0.87, 2
 """Most tickets that are scrubbed and grouped, cosine distance between groups, fewest tickets of a group."""
@@ -20,24 +19,17 @@ COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
 
 def table_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV as people and spreadsheets save it, with any usual delimiter."""
-    lines = read_text(path).splitlines(keepends=True)
-    delimiter = max(",;\t|", key="".join(lines[:1]).count)
-    try:
-        rows = [*csv.DictReader(lines, delimiter=delimiter, restkey="", restval="")]
-    except csv.Error as error:
-        raise BadInput(f"{path} is no CSV ({error}): save it again as CSV in UTF-8") from None
-    return [{slug(k): v[v[:1] == "'" and v[1:].startswith(FORMULA) :].strip() for k, v in r.items() if k} for r in rows]
+    """Return the rows of a CSV with the names of its columns, as people and spreadsheets save it."""
+    heads, *rows = [*read_sheet(path).values()] or [[]]
+    cells = ([cell[cell[:1] == "'" and cell[1:].startswith(FORMULA) :] for cell in row] for row in rows)
+    return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]
 
 
 def read_tickets(path: Path) -> list[str]:
     """Return the texts of a CSV of tickets, each after its subject."""
-    rows = table_of(path)
-    title, text = (next((c for c in wording()[part] if rows and c in rows[0]), "") for part in ("titles", "texts"))
-    found = [f"{row.get(title, '')} {row[text]}".strip() for row in rows if text and row[text]]
-    if not found:
-        raise BadInput(f"{path} has no column with the tickets' texts: name one of its columns email, text or body")
-    return found
+    rows = read_cells(path)[0].values()
+    found = (" ".join(filter(None, (row.get("subject"), row["email"]))) for row in rows if row.get("email"))
+    return [*found]
 
 
 def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], Counter[str]]:
@@ -77,13 +69,10 @@ def intents_of(texts: list[str]) -> tuple[list[dict[str, Any]], Counter[str]]:
         telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
         if len(mine) >= FEWEST and telling:
             near = [shown[i] for i in mine[np.argsort(-(vectors[mine] @ centres[group]), kind="stable")[:3]]]
-            row: dict[str, Any] = {
-                "id": f"{slug('_'.join(telling))}_{len(rows) + 1}",
-                "name": ", ".join(telling),
-                "accepted": "off",
-            }
-            row |= {"count": int(counts[group]), "act": first_of(wording()["acts"], " ".join(telling), *near)}
-            rows.append(dict.fromkeys(COLUMNS, "") | row | dict(zip(EXAMPLES, near)))
+            row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
+            row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
+            act = first_of(wording()["acts"], " ".join(telling), *near)
+            rows.append({**row, "count": int(counts[group]), "act": act})
     replaced = sum(sum(one.counts.values()) for one in done)
     back = sum(bool(one.left) for one in done)
     return rows, Counter(replaced=replaced, back=back, alone=len(texts) - sum(row["count"] for row in rows))

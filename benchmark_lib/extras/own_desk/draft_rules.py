@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...errors import BadInput
 from ...language.sentences import BULLET, fold, letters, parts
 from ...language.values import values_in
+from ...records import content_hash
 from ...textfiles import read_text, read_yaml
 from .desk_file import REFUSE
+from .kind import BASE
 
-BASE = Path(__file__).with_name("base")
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
@@ -54,13 +56,24 @@ class Rule(BaseModel):
     accepted: str = "off"
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True)
+class Section:
     """A part of a document under one heading; a sentence has the line of its paragraph or item."""
 
     file: str
     title: str
     text: str
     sentences: list[tuple[int, str]]
+
+    @property
+    def key(self) -> str:
+        """Return a hash of what is read."""
+        return content_hash(f"{self.file}\n{self.title}\n{self.text}".encode())
+
+    @property
+    def source(self) -> str:
+        """Return where it begins."""
+        return f"{self.file}, line {self.sentences[0][0]}"
 
 
 @lru_cache(maxsize=1)
@@ -149,6 +162,14 @@ def numbers_in(sentence: str) -> list[tuple[int, str]]:
 def first_of(patterns: dict[str, str], *texts: str) -> str:
     """Return the first name whose pattern is in a text, or an empty text."""
     return next((name for text in texts for name, sign in patterns.items() if re.search(sign, fold(text))), "")
+
+
+def proposed(raw: dict[str, Any], section: Section, model: str) -> dict[str, Any]:
+    """Return a model's row for a section; a number that its quotation has not is dropped."""
+    quoted = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
+    number = str(raw.get("number") or "")
+    own = {"unit": quoted[number]} if number in quoted else {"number": "", "unit": ""}
+    return {**raw, "by": model, "file": section.file, "topic": section.title, "line": 0, **own}
 
 
 def read_simply(section: Section) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import csv
 import inspect
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,16 @@ from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import LARGEST_FILE, read_yaml, render
 from .compiled import compiled, reason_name, reason_of
-from .desk_file import ANY_QUEUE, FILE, DeclaredAct, DeclaredArgument, DeclaredQuestion, DeskFile, read_desk
+from .desk_file import (
+    ANY_QUEUE,
+    FILE,
+    DeclaredAct,
+    DeclaredArgument,
+    DeclaredAsked,
+    DeclaredRefusal,
+    DeskFile,
+    read_desk,
+)
 from .formulas import evaluated, joined, joined_in, names_of
 
 csv.field_size_limit(LARGEST_FILE)
@@ -32,12 +41,6 @@ APART = r"[^\w.,;:!?]+"
 """Between two words of one clause."""
 SHORT = 3
 """Letters of a word that is no mere beginning of another."""
-ASKING = ("which", "what", "how many", "how much")
-"""Words before an argument that ask for it."""
-DECLINES = ("sorry", "afraid", "unfortunately", "sadly", "regret", "only", "apologi[sz]e")
-"""Words near a reason that decline without a negation."""
-PARTS = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
-"""Parts of a shipped phrase file that are not about what is sold."""
 SHIPPED = DATA / "stores" / "northline"
 BASE = Path(__file__).with_name("base")
 
@@ -162,12 +165,18 @@ def _tool(
     return Tool(name, function, write)
 
 
-def _show(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return a row, with the rows of other tables that refer to it."""
+def _row(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the key column of a table, and the row that a call names."""
     key = declared.tables[table].key
-    row = desk.row(table, given[key])
+    row: dict[str, Any] | None = desk.row(table, given[key])
     if row is None:
         raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
+    return key, row
+
+
+def _show(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return a row, with the rows of other tables that refer to it."""
+    key, row = _row(table, declared, desk, given)
     others = {name: [dict(r) for r in desk.rows(name) if r.get(key) == given[key]] for name in declared.tables}
     return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
 
@@ -181,10 +190,7 @@ def _find(declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any
 
 def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
     table = declared.on(name)
-    key = declared.tables[table].key
-    row = desk.row(table, given[key])
-    if row is None:
-        raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
+    key, row = _row(table, declared, desk, given)
     names = names_of(desk.store, joined(row, declared, desk.row), given, {})
     values = {column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()}
     shown = {what: evaluated(formula, f"acts.{name}.gives.{what}", names) for what, formula in act.gives.items()}
@@ -346,67 +352,61 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
     return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
 
 
-@lru_cache(maxsize=1)
-def _shipped_phrases() -> dict[str, Any]:
-    book: dict[str, Any] = read_yaml(SHIPPED / "phrases" / "en.yaml")
+@cache
+def _book(path: Path) -> dict[str, Any]:
+    book: dict[str, Any] = read_yaml(path)
     return book
 
 
 def phrases(desk: DeskFile) -> dict[str, Any]:
     """Return the English phrases of a desk: the shipped ones, with its own slots, acts and reasons."""
-    shipped = _shipped_phrases()
-    book: dict[str, Any] = {"language": "en", **{part: shipped[part] for part in PARTS}}
+    shipped, own = _book(SHIPPED / "phrases" / "en.yaml"), _book(BASE / "phrases.yaml")
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    book["slots"] = {column: shipped["slots"].get(column) or _slot(words_of(column)) for column in columns}
-    for act in desk.acts.values():
-        book["slots"] |= {name: _asked_slot(name, argument) for name, argument in act.arguments.items()}
-    book["slots"] |= {name: _asked_slot(name, question) for name, question in desk.questions.items()}
-    book["actions"] = {name: _action(name, act, desk) for name, act in desk.acts.items()}
-    book["declines"] = [*DECLINES]
-    book["actions"]["hand_over_to_human"] = shipped["actions"]["hand_over_to_human"]
-    book["reasons"] = {
-        reason_of(desk, rule): {"say": {"en": rule.say}, "patterns": [*map(pattern_of, rule.words or [rule.say])]}
-        for act in desk.acts.values()
-        for rule in act.rules.values()
+    asked: list[tuple[str, DeclaredAsked]] = [
+        *((n, a) for act in desk.acts.values() for n, a in act.arguments.items()),
+        *desk.questions.items(),
+    ]
+    reasons: dict[str, DeclaredRefusal] = {
+        reason_of(desk, rule): rule for act in desk.acts.values() for rule in act.rules.values()
     }
-    for name, refusal in desk.refusals.items():
-        patterns = [*map(pattern_of, refusal.words or [refusal.say])]
-        book["reasons"][name] = {"say": {"en": refusal.say}, "patterns": patterns}
-    return book
+    return {
+        "language": "en",
+        **{part: shipped[part] for part in own["shipped"]},
+        "slots": {column: shipped["slots"].get(column) or _slot(column) for column in columns}
+        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked},
+        "actions": {name: _action(name, act, desk) for name, act in desk.acts.items()}
+        | {"hand_over_to_human": shipped["actions"]["hand_over_to_human"]},
+        "declines": own["declines"],
+        "reasons": {
+            name: {"say": {"en": one.say}, "patterns": [*map(pattern_of, one.words or [one.say])]}
+            for name, one in (reasons | desk.refusals).items()
+        },
+    }
 
 
-def _asked_slot(name: str, question: DeclaredArgument | DeclaredQuestion) -> dict[str, Any]:
-    """Return the phrases of an argument or a question, by default with question words before it."""
-    words = question.words or [f"{asks} {words_of(name)}" for asks in ASKING]
-    slot = _slot(words_of(name)) | {"patterns": [*map(pattern_of, words)]}
-    return slot | {part: said for part in ("ask", "answer") if (said := getattr(question, part))}
+def _filled(part: Any, **words: str) -> Any:
+    """Return a part of the phrases with its words filled in."""
+    if isinstance(part, dict):
+        return {name: _filled(inner, **words) for name, inner in part.items()}
+    return [one.format(**words) for one in part] if isinstance(part, list) else part.format(**words)
 
 
-def _number_slot(noun: str) -> dict[str, Any]:
-    """Return the phrases for the number of something, made from those for an order's."""
-    shipped = _shipped_phrases()["slots"]["order_id"]
+def _slot(name: str) -> dict[str, Any]:
+    """Return the phrases of a column; those for the number of something are made from those for an order's."""
+    words = words_of(name)
+    if not words.endswith(" id"):
+        slot: dict[str, Any] = _filled(_book(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))
+        return slot
+    noun, shipped = words.removesuffix(" id"), _book(SHIPPED / "phrases" / "en.yaml")["slots"]["order_id"]
     return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
 
-def _slot(words: str) -> dict[str, Any]:
-    if words.endswith(" id"):
-        return _number_slot(words.removesuffix(" id"))
-    return {
-        "patterns": [_asked(words)],
-        "ask": f"Could you tell me the {words}, please?",
-        "answer": ["{value}.", "It's {value}."],
-        "lack": ["I don't know that, sorry.", "I don't have that."],
-    }
-
-
-def _asked(words: str) -> str:
-    """Return the pattern of a question: a statement that names the same asks for nothing."""
-    person = "(?:me|us)"
-    asks = rf"what|which|whose|how|when|where|(?:tell|give|send) {person}|let {person} know|provide|share|confirm"
-    asks += "|(?:can|could|may|would|do) (?:you|i|we)|(?:i|we) need"
-    named = pattern_of(words)
-    return rf"\b(?:{asks})\W+(?:\w+\W+){{0,8}}?{named}|{named}[^?]*\?"
+def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
+    """Return the phrases of an argument or a question, by default with question words before it."""
+    words = question.words or [f"{asks} {words_of(name)}" for asks in asking]
+    own = {"patterns": [*map(pattern_of, words)], "ask": question.ask, "answer": question.answer}
+    return _slot(name) | {part: said for part, said in own.items() if said}
 
 
 def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
@@ -420,13 +420,8 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
     units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
     patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
-    return {
-        "patterns": patterns,
-        "claims": patterns,
-        "propose": f"I can {do}. Shall I go ahead?",
-        "done": act.done or f"It is done: {do}.",
-        "agree": ["Yes, please.", "Yes, please do that.", "Yes, go ahead with that."],
-    }
+    said = _filled(_book(BASE / "phrases.yaml")["action"], do=do)
+    return {"patterns": patterns, "claims": patterns} | said | ({"done": act.done} if act.done else {})
 
 
 def pattern_of(words: str) -> str:

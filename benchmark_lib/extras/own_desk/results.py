@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -58,23 +59,18 @@ def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd
         tickets that the rule refuses, whatever was done), tested_broken, and broken_share with low and high (mean over
         cases, intents as clusters); reason.
     """
-    import pandas as pd
-
     seen = _rule_states(results, stores or stores_of(results))
+    seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")
     rows = []
-    for (store, rule, words, panel, entry), part in seen.groupby(["store", "rule", "words", "panel", "entry"]):
+    seen["common"] = seen["rule"].isin(COMMON)
+    by = ["store", "common", "worst", "rule", "entry", "words", "panel"]
+    for (store, _, _, rule, entry, words, panel), part in seen.groupby(by):
         met = part[part["applies"]]
-        row = {"store": store, "rule": rule, "words": words, "entry": entry, "panel": panel}
-        row |= {"conversations": len(met), "broken": int(met["broken"].sum()), "tested": int(part["tested"].sum())}
-        row["tested_broken"] = int((part["tested"] & part["broken"]).sum())
-        rate = _plain(met.assign(success=met["broken"].astype(float)))
-        rows.append(row | interval(rate, "broken_share", "broken_") | {"reason": rate.reason})
-    names = "store rule words entry panel conversations broken tested tested_broken broken_share broken_low broken_high"
-    table = pd.DataFrame(rows, columns=[*names.split(), "reason"])
-    worst = table.groupby(["store", "rule"])["broken"].transform("sum")
-    order = table.assign(common=table["rule"].isin(COMMON), worst=-worst)
-    order = order.sort_values(["store", "common", "worst", "rule", "entry"], kind="stable")
-    return order.drop(columns=["common", "worst"]).reset_index(drop=True)
+        rate = _plain(met, "broken")
+        counts = (len(met), *(int(n.sum()) for n in (met["broken"], part["tested"], part["tested"] & part["broken"])))
+        rows.append((store, rule, words, entry, panel, *counts, *interval(rate).values(), rate.reason))
+    names = "conversations broken tested tested_broken"
+    return framed(rows, f"store rule words entry panel {names} broken_share broken_low broken_high reason")
 
 
 def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
@@ -109,14 +105,13 @@ def weighted_success(results: Results, stores: dict[str, Store] | None = None) -
     rows = []
     for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
-        found = {"success": _plain(cases), "weighted": _weighted(cases, "success", (0.0, 1.0), store)}
-        row = {"store": store.name, "entry": entry, "panel": panel, "cases": cases["case_id"].nunique()}
-        row["trials"] = part["trial"].nunique()
-        for name, estimate in found.items():
-            row |= interval(estimate, name, f"{name}_")
-        rows.append(row | {"reason": found["weighted"].reason})
-    ends = "success success_low success_high weighted weighted_low weighted_high"
-    return framed([tuple(row.values()) for row in rows], f"store entry panel cases trials {ends} reason")
+        weighted = _weighted(cases, "success", (0.0, 1.0), store)
+        ends = [*interval(_plain(cases, "success")).values(), *interval(weighted).values()]
+        rows.append(
+            (store.name, entry, panel, cases["case_id"].nunique(), part["trial"].nunique(), *ends, weighted.reason)
+        )
+    names = "success success_low success_high weighted weighted_low weighted_high"
+    return framed(rows, f"store entry panel cases trials {names} reason")
 
 
 def weekly_loss(
@@ -153,11 +148,9 @@ def weekly_loss(
         price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
         counts = [intent.tickets for intent in read_desk(store.path).intents.values()]
         week = tickets or (sum(counts) if sum(counts) > len(counts) else UNCOUNTED)
-        row = {"store": store.name, "entry": entry, "panel": panel, "tickets": week}
         most = max(given.wrong, given.handover)
-        row |= {name: week * min(max(value, 0), most) for name, value in interval(loss, "loss", "loss_").items()}
-        row |= {"price": week * float(price), "nobody": week * given.handover, "stakes": given.origin}
-        rows.append(tuple(row.values()))
+        costs = (*(min(max(end, 0), most) for end in interval(loss).values()), float(price), given.handover)
+        rows.append((store.name, entry, panel, week, *(week * cost for cost in costs), given.origin))
     return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody stakes")
 
 
@@ -170,8 +163,8 @@ def _by_entry(results: Results, stores: dict[str, Store]) -> Any:
         yield desks[name], entry, panel, part
 
 
-def _plain(cases: pd.DataFrame) -> Estimate:
-    by_case = cases.groupby(["intent", "case_id"])["success"].agg(["mean", "size"]).reset_index()
+def _plain(cases: pd.DataFrame, column: str) -> Estimate:
+    by_case = cases.groupby(["intent", "case_id"])[column].agg(["mean", "size"]).reset_index()
     if by_case.empty:
         return Estimate(estimate=nan, n=0, reason="no conversation has a score")
     clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
@@ -195,10 +188,7 @@ def _weighted(rows: pd.DataFrame, column: str, bounds: tuple[float, float] | Non
     if bounds is None:
         return found
     low, high = np.clip([found.low, found.high], *bounds)
-    return Estimate(
-        estimate=found.estimate, low=float(low), high=float(high), n=found.n, reason=found.reason,
-        estimand=found.estimand, method=found.method,
-    )  # fmt: skip
+    return replace(found, low=float(low), high=float(high))
 
 
 def is_model(panel: str) -> bool:

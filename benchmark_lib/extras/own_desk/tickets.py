@@ -60,28 +60,18 @@ class Ticket:
         return " or ".join(filter(None, ["refuse" if self.refuse else self.tool, over])) or "answer"
 
 
-def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
-    """Return the cells of each row by the names of ``try.yaml``, and headings without use.
+def read_sheet(path: Path) -> dict[int, list[str]]:
+    """Return the cells of each filled row of a CSV file, headings first.
 
     Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
     """
     text = _text(path).replace("\0", "")
     head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
     except csv.Error as error:
         raise BadInput(f"{path} is no sound CSV file ({error}): close all quotes, and double those in a text") from None
-    filled = {at: row for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
-    headings = filled.pop(min(filled), []) if filled else []
-    columns = _columns(headings, path)
-    if not filled:
-        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
-    cells = {
-        at: {name: row[place].strip() for name, place in columns.items() if place < len(row)}
-        | ({"beyond": ""} if len(row) > len(headings) else {})
-        for at, row in filled.items()
-    }
-    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading.strip()]
+    return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
 
 
 def _text(path: Path) -> str:
@@ -93,6 +83,24 @@ def _text(path: Path) -> str:
         if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
             return path.read_bytes().decode("cp1252", "replace")
         raise
+
+
+def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
+    """Return the cells of each row by the names of ``try.yaml``, and headings without use.
+
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
+    """
+    filled = read_sheet(path)
+    headings = filled.pop(min(filled), []) if filled else []
+    columns = _columns(headings, path)
+    if not filled:
+        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
+    cells = {
+        at: {name: row[place] for name, place in columns.items() if place < len(row)}
+        | ({"beyond": ""} if len(row) > len(headings) else {})
+        for at, row in filled.items()
+    }
+    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading]
 
 
 def _columns(headings: list[str], path: Path) -> dict[str, int]:

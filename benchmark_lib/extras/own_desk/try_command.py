@@ -20,8 +20,8 @@ from ...runfile import SUFFIX
 from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
-from .thin import CASES, hash_of, tickets_on, write_desk
 from .tickets import Ticket, read_cells, scrub, tickets_of
+from .writer import CASES, hash_of, tickets_on, write_desk
 
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file with a ticket in each row: email, and what should happen (tool and arguments, handover, "
@@ -82,11 +82,9 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
         raise BadInput(f"{path}: {len(wrong)} of {len(rows)} tickets cannot be used: correct them, nothing was played")
     if unused:
         note(f"columns that are not used: {', '.join(unused)}")
-    policy = read_text(Path(options.policy))
-    if not policy.strip():
-        raise BadInput(f"{options.policy} is empty: write the company's rules in it")
+    policy = Path(options.policy)
     title = options.title or out.name.replace("-", " ").replace("_", " ").title()
-    inputs = content_hash(orjson.dumps([tickets, policy, title, options.keep, options.keep_personal_data]))
+    inputs = content_hash(orjson.dumps([tickets, read_text(policy), title, options.keep, options.keep_personal_data]))
     there = tickets_on(out, inputs)
     if there is None and not options.keep_personal_data:
         rows, replaced, left = scrub(rows, options.keep or [])

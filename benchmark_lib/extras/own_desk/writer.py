@@ -1,11 +1,12 @@
-"""Write a declared desk for tickets: acts, cases, and the policy as articles."""
+"""Write a declared desk: its files, and for tickets its acts, cases, and the policy as articles."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections import defaultdict
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,57 @@ from ...errors import BadInput
 from ...outputs import writing
 from ...project import slug
 from ...records import content_hash
+from ...textfiles import read_text
 from .desk_file import ANY_QUEUE, FILE
-from .kind import BASE, words_of
+from .draft_rules import sections_of
+from .kind import BASE, DECLARED, words_of
 from .tickets import KEY, TABLE, WORDS, Ticket
 
+Row = dict[str, Any]
 MARK, CASES = "tickets.json", "cases/tickets.yaml"
 """The file that marks a desk made from tickets, with a hash of what it is made from and one of what it holds."""
 SHORT_POLICY = 6_000
 """Most characters of a policy that also stands in the prompt."""
 LONGEST_CODE = 3
 """Most words of a value that is compared: nobody repeats a longer text word for word."""
+
+
+def files_of(
+    desk: str,
+    info: dict[str, str],
+    rows: dict[str, list[Row]],
+    cases: Iterable[Row],
+    articles: Iterable[dict[str, str]],
+) -> dict[str, str]:
+    """Return the texts of a desk's files by name.
+
+    `info` has name, title and clock, `rows` is by table, and `articles` have title, text, and what else is for their
+    heads.
+    """
+    files = {FILE: desk, "store.yaml": as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
+    files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}
+    for number, article in enumerate(articles, 1):
+        head = {"id": f"A-{number}", "topics": [article["title"]], **article}
+        text = head.pop("text")
+        files[f"articles/a{number:03}.md"] = f"---\n{as_yaml(head)}---\n{text}\n"
+    return files
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write texts by name into a folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def as_yaml(content: Any) -> str:
+    """Return content as YAML that people can edit."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+
+
+def unfilled(text: str) -> str:
+    """Return a text that a template leaves as it is."""
+    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
 
 
 def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
@@ -44,13 +86,12 @@ def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
     return None
 
 
-def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: str, title: str) -> None:
+def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: Path, title: str) -> None:
     """Write the desk in place of an older one; its mark comes last."""
+    files = _files(tickets, policy, title)
     with writing(out):
         shutil.rmtree(out, ignore_errors=True)
-        for place, content in _files(tickets, policy, title).items():
-            (out / place).parent.mkdir(parents=True, exist_ok=True)
-            (out / place).write_text(content, encoding="utf-8")
+        write_files(out, files)
         mark = {"inputs": inputs, "holds": hash_of(out), "tickets": tickets}
         (out / MARK).write_bytes(orjson.dumps(mark, option=orjson.OPT_INDENT_2))
 
@@ -61,42 +102,24 @@ def hash_of(folder: Path) -> str:
     return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
 
 
-def _files(tickets: list[Ticket], policy: str, title: str) -> dict[str, str]:
+def _files(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
     keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
     rows = [
         {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
         for t, key in zip(tickets, keys.values(), strict=True)
     ]
     cases = [
-        _filled(id=t.id, intent=t.id, row=keys[t.id], title=_plain(t.title), values=t.arguments)
-        | {"email": {"subject": _plain(f"{t.subject or t.title} [{keys[t.id]}]"), "text": _plain(t.email)}}
+        _filled(id=t.id, intent=t.id, row=keys[t.id], title=unfilled(t.title), values=t.arguments)
+        | {"email": {"subject": unfilled(f"{t.subject or t.title} [{keys[t.id]}]"), "text": unfilled(t.email)}}
         for t in tickets
     ]
-    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", (BASE / "agent.md").read_text(encoding="utf-8"), flags=re.S)
-    parts = ["General", *re.split(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", policy, flags=re.M)]
-    articles = [(head.strip(), text.strip()) for head, text in zip(parts[::2], parts[1::2]) if text.strip()]
-    return {
-        "store.yaml": _yaml(
-            {"name": slug(title), "title": title, "kind": "declared", "clock": f"{datetime.now():%Y-%m-%d}T10:00"}
-        ),
-        "policy.yaml": "{}\n",
-        FILE: _yaml(_desk(tickets)),
-        CASES: _yaml({"cases": cases}),
-        f"{TABLE}.csv": pd.DataFrame(rows).to_csv(index=False),
-        "prompts/agent.md": base + (f"\n## The rules\n{_plain(policy)}\n" if len(policy) <= SHORT_POLICY else ""),
-    } | {
-        f"articles/{n:02}.md": f"---\n{_yaml({'id': f'P-{n}', 'title': head, 'topics': [head]})}---\n{_plain(text)}\n"
-        for n, (head, text) in enumerate(articles, 1)
-    }
-
-
-def _yaml(content: Any) -> str:
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
-
-
-def _plain(text: str) -> str:
-    """Return a text that a template leaves as it is."""
-    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
+    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
+    text = read_text(policy)
+    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
+    files = files_of(as_yaml(_desk(tickets)), info, {TABLE: rows}, cases, articles)
+    rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
+    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
 
 
 def _desk(tickets: list[Ticket]) -> dict[str, Any]:
@@ -140,13 +163,13 @@ def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
 def _intent(ticket: Ticket) -> dict[str, Any]:
     why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
     return _filled(
-        description=_plain(f"{ticket.title}: {ticket.expected}{why}"),
+        description=unfilled(f"{ticket.title}: {ticket.expected}{why}"),
         act=ticket.tool,
         queue=ticket.handover,
         refuse="refused" if ticket.refuse else "",
         must_say=ticket.must_say,
         knows={name: str(value) for name, value in ticket.knows.items()},
-        goal=_plain(ticket.title),
+        goal=unfilled(ticket.title),
     ) | {"tickets": ticket.weight}
 
 
