@@ -86,7 +86,7 @@ def _following() -> re.Pattern[str]:
 @cache
 def _announcing() -> dict[str, re.Pattern[str]]:
     said = {**KNOWN["said"], "relative": KNOWN["said"]["relative"].format(relatives=KNOWN["relatives"])}
-    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked")
+    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked", "family")
     ways = {kind: re.compile(said[kind].strip(), re.M) for kind in kinds}
     ways["greeted"] = re.compile(KNOWN["greeted"].strip() + r"\s?,? ?")
     return ways
@@ -104,8 +104,13 @@ class NameFinder:
 
     kept: frozenset[str]
 
-    def of(self, text: str) -> Iterator[Place]:
-        """Yield the places of names in a message."""
+    def of(self, text: str, agent: bool = False) -> Iterator[Place]:
+        """Yield the places of names in a message; an agent who says "Ana de Luzverde" names a company, too."""
+        for start, end in self._places(text):
+            own = INTRODUCED.fullmatch(text[start:end]) if agent and OPENING.fullmatch(text[:start]) else None
+            yield start, start + own.end(1) if own and folded(own[1]) in first_names() else end
+
+    def _places(self, text: str) -> Iterator[Place]:
         low = folded(text)
         for kind, pattern in _announcing().items():
             for match in pattern.finditer(low):
@@ -117,6 +122,8 @@ class NameFinder:
         yield from self._listed(text)
         yield from self._before(text, low)
         yield from self._first(text, low)
+        yield from self._alone(text, low)
+        yield from self._pairs(text, low)
 
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
         """Return the place of a name after words that announce one."""
@@ -130,6 +137,10 @@ class NameFinder:
         if found is None or (kind == "near" and not self._given(text, found)):
             return None
         after = low[found[1] : found[1] + LONGEST].lstrip(" ")
+        if kind == "family" and text[found[0]].islower():
+            return None
+        if kind == "greeted" and low[:at].endswith(", ") and HELLO.search(low[:at]) and not self._given(text, found):
+            return None
         if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
             return None
         if kind == "perhaps" and (is_german(low) or not text[found[0]].isupper() or is_word(first[0] if first else "")):
@@ -176,7 +187,7 @@ class NameFinder:
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
         """Return whether a word may be the next of a name that has some words already."""
         low = folded(word)
-        if low in STOP or low in self.kept:
+        if low in STOP or low in self.kept or BRANDED.match(word):
             return False
         if word[0].isupper():
             short = word.isupper() and 2 <= len(word) <= 5 and not (titled or before)
@@ -236,12 +247,13 @@ class NameFinder:
         if after and after[1][0].isupper() and folded(after[1]) not in STOP:
             return True
         before = re.search(r"([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
-        if before is None or follows:
+        if before is None or follows or re.search(r"[^\W\d_]{4}\.$", before[1]):
             return False
         word = re.split(r"['’]", folded(before[1]))[0]
         usual = is_word(word) or is_term(word) or word in STOP or re.fullmatch(TITLES.rstrip(" "), f"{word}.")
         brand = before[1][0].isupper() and not usual and not begins_sentence(text, start - len(before[0]))
-        return word in ARTICLES or brand
+        town = word in KNOWN["towns"] and " " not in text[start:end]
+        return word in ARTICLES or word in KNOWN["goods"] or town or brand
 
     def _before(self, text: str, low: str) -> Iterator[Place]:
         """Yield names before words as "here", and before what somebody is."""
@@ -251,7 +263,7 @@ class NameFinder:
             )
             for word in re.compile(NAME).finditer(text, before.start(), match.start()) if before else ():
                 found = self.run(text, word.start(), "listed")
-                if found and found[1] == match.start():
+                if found and found[1] == match.start() and folded(text[slice(*found)]) not in KNOWN["doubtful"]:
                     if not re.match(r",? (?:from|vom?|du|de|oben|unten) ", match[0]) or self._given(text, found):
                         yield found
                     break
@@ -271,6 +283,33 @@ class NameFinder:
             len(words) > 1 and (lower == "any" or all(map(is_name, words))) and rest[:1] in ("", ",", ";", ".")
         ):
             yield found
+
+    def _alone(self, text: str, low: str) -> Iterator[Place]:
+        """Yield given names in lower case that stand alone in a list, and whoever says "brandl here"."""
+        for part in PART.finditer(low):
+            words = [word for word in re.compile(NAME).finditer(low, *part.span()) if not self._beside(word[0])]
+            if len(words) == 1 and words[0][0] in first_names() and not is_word(words[0][0]):
+                yield words[0].span()
+        caller = re.match(rf"({NAME}) (?:here|hier|al habla|am apparat|a l.appareil)(?=[,.!]|$)", low)
+        if caller and self._may_answer(text[: caller.end(1)], True) and not VERBAL.search(caller[1]):
+            yield caller.span(1)
+
+    def _beside(self, low: str) -> bool:
+        """Return whether a word may stand beside a name without being one."""
+        return low in STOP or low in PARTICLES or _related().fullmatch(low) is not None
+
+    def _pairs(self, text: str, low: str) -> Iterator[Place]:
+        """Yield two words with capitals that are no usual words, within a sentence."""
+        german = is_german(low)
+        for match in PAIR.finditer(text):
+            known = [is_name(word) for word in match.groups()]
+            if begins_sentence(text, match.start()) and not known[0]:
+                continue
+            if any(BRANDED.match(word) or word.isupper() for word in match.groups()) or (german and not any(known)):
+                continue
+            found = self.run(text, match.start())
+            if found and " " in text[slice(*found)] and not self._product(text, *found):
+                yield found
 
     def answered(self, text: str) -> Iterator[Place]:
         """Yield the places of names in an answer to "Your name?"."""
@@ -298,7 +337,7 @@ class NameFinder:
         for run, good in zip(runs, sure, strict=True):
             if any(good):
                 yield self._cut(run, good)
-            elif short and not any(map(any, sure)):
+            elif short and (not any(map(any, sure)) or re.match(r"[,.;]", text[run[-1].end() :])):
                 yield run[0].start(), run[-1].end()
 
     def _cut(self, run: list[re.Match[str]], good: list[bool]) -> Place:
@@ -323,6 +362,14 @@ class NameFinder:
 
 
 WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
+BRANDED = re.compile(r"(?!Mac|Mc|De|Di|Du|La|Le|Van|Fitz|O['’]|D['’])[^\W\d_]*[a-zß-ÿ][A-ZÀ-Þ]")
+"""A word with a capital inside it, as companies write their names."""
+HELLO = re.compile(r"\b(?:hi|hello|hallo|hola|buenas(?: \w+)?|buenos \w+|bonjour|bonsoir|gruezi|guten \w+|good \w+)[,.!]? *$")
+INTRODUCED = re.compile(rf"({NAME}) (?:de|du|von|vom|da) (?:la |el )?{NAME}")
+OPENING = re.compile(r"\W*(?:\w+\W+){0,5}")
+PAIR = re.compile(rf"(?<![^\W_])([A-ZÀ-Þ][^\W\d_'’-]+) ([A-ZÀ-Þ][^\W\d_]+(?:['’-]{NAME})?)")
+PART = re.compile(r"(?:(?! (?:or|oder|o|ou|y|e|and|und|et) )[^,;:.!?/()\n])+")
+"""What stands between commas, or between words for "and"."""
 BLANKS = re.compile(" *")
 OWN = re.compile(
     r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"

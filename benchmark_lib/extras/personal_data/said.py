@@ -52,7 +52,7 @@ def said(texts: list[str], kept: Iterable[str] = (), sides: list[str] | None = N
         low = folded(text)
         for finder in (_by_form, _dates, _addresses, _announced):
             yield from (Said(at, *span) for span in finder(text, low))
-        yield from (Said(at, *span, "name") for span in names.of(text))
+        yield from (Said(at, *span, "name") for span in names.of(text, sides is not None and sides[at] == "agent"))
     yield from _answers(texts, sides or [], names)
     yield from _over_lines(texts)
 
@@ -73,11 +73,25 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
                     continue
                 if loose and (_of_a_product(text, match.start(), match[0]) or MONEY.match(low, match.end())):
                     continue
+                if kind in ("phone", "number") and _of_the_company(low, match.start()):
+                    continue
                 if kind in ("phone", "number") and re.fullmatch(KNOWN["date"], match[0].strip()):
                     continue
                 yield match.start(), match.end(), kind
     words = rf"(?<!\w)(?:{KNOWN['digits']}(?:\W{{1,3}}|(?=\W))){{5,}}{KNOWN['digits']}(?!\w)"
     yield from ((m.start(), m.end(), "phone") for m in re.finditer(words, low))
+
+
+@cache
+def _own_numbers() -> re.Pattern[str]:
+    return re.compile(KNOWN["own_numbers"])
+
+
+def _of_the_company(low: str, at: int) -> bool:
+    """Return whether a number is a hotline, or what an agent calls "our number"."""
+    return re.match(r"0?[89]00[ -]?\d{2}", low[at : at + 8]) is not None or bool(
+        _own_numbers().search(low[max(at - 50, 0) : at])
+    )
 
 
 def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> bool:
@@ -146,7 +160,7 @@ def _announced(text: str, low: str) -> Iterator[Span]:
         for match in pattern.finditer(low):
             found = READERS[kind](text, low, match.end())
             if found is not None:
-                yield *found, "number" if kind in ("tail", "ends", "postcode") else kind
+                yield *found, "number" if kind in ("tail", "ends", "extension", "postcode") else kind
 
 
 def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
@@ -180,6 +194,7 @@ def _secret(text: str, low: str, at: int) -> tuple[int, int] | None:
 READERS: dict[str, Reader] = {
     "number": _code,
     "phone": _match(r"\+?\(?\d[\d ()./-]{4,20}\d(?!\w)"),
+    "extension": _match(r"\d{2,6}(?![\w.,]\d|\w)"),
     "postcode": _match(r"[a-z]{0,2}-?\d[\da-z]{1,4}(?:[ -][\da-z]{3,4})?(?!\w)"),
     **dict.fromkeys(("tail", "ends"), _match(r"\d{4}(?![\w.,/:-]\d|\w| ?[€$£]| eur| \d)")),
     "user": _user,
