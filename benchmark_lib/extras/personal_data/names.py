@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from zoneinfo import available_timezones
 
 import orjson
 
@@ -18,6 +19,8 @@ PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "
 Place = tuple[int, int]
 MOST = 5
 """Words of a name."""
+ALSO = frozenset(KNOWN["usual"].split())
+"""Usual words that are names, too."""
 VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
 """Endings of words that are more often verbs than names in lower case."""
 
@@ -31,16 +34,15 @@ def first_names() -> frozenset[str]:
 @cache
 def _usual() -> tuple[frozenset[str], frozenset[str]]:
     """Return usual words in lower case, and usual words with a capital, as German nouns."""
-    small, big = Counter[str](2 * KNOWN["usual"].split()), Counter[str]()
+    small, big = Counter[str](2 * [*ALSO]), Counter[str]()
     for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
             words = re.findall(r"(?<![\w.])[^\W\d_]+", str(orjson.loads(line)))
             small.update(folded(w) for w in words if w.islower())
             big.update(folded(w) for w in words if w.istitle())
-    names = first_names() | {*KNOWN["usual"].split()}
     return (
         frozenset(word for word, count in small.items() if count > 1),
-        frozenset(word for word, count in big.items() if count > 2 and word not in names) | {*KNOWN["nobody"]},
+        frozenset(word for word, count in big.items() if count > 2 and not is_name(word)) | {*KNOWN["nobody"]},
     )
 
 
@@ -55,13 +57,15 @@ def is_term(word: str) -> bool:
 
 
 @cache
-def _also_names() -> frozenset[str]:
-    return frozenset(KNOWN["usual"].split())
+def towns() -> frozenset[str]:
+    """Return towns and countries, folded, except those that are given names."""
+    cities = {folded(zone.rpartition("/")[2].replace("_", " ")) for zone in available_timezones()}
+    return frozenset({*cities, *KNOWN["places_named"].split()} - first_names())
 
 
 def is_name(word: str) -> bool:
     """Return whether a word is a known given name, or a usual word that is also a name."""
-    return folded(word) in first_names() or folded(word) in _also_names()
+    return folded(word) in first_names() or folded(word) in ALSO
 
 
 def begins_sentence(text: str, at: int) -> bool:
@@ -106,9 +110,12 @@ class NameFinder:
 
     def of(self, text: str, agent: bool = False) -> Iterator[Place]:
         """Yield the places of names in a message; an agent who says "Ana de Luzverde" names a company, too."""
-        for start, end in self._places(text):
-            own = INTRODUCED.fullmatch(text[start:end]) if agent and OPENING.fullmatch(text[:start]) else None
-            yield start, start + own.end(1) if own and folded(own[1]) in first_names() else end
+        for start, end in [*self._places(text), *self._pairs(text, agent)]:
+            opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
+            own, known = INTRODUCED.fullmatch(text[start:end]), folded(text[start:end].split(" ")[0]) in first_names()
+            company = " " not in text[start:end] and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
+            if not (opening and company and not known):
+                yield start, start + own.end(1) if opening and own and known else end
 
     def _places(self, text: str) -> Iterator[Place]:
         low = folded(text)
@@ -123,7 +130,6 @@ class NameFinder:
         yield from self._before(text, low)
         yield from self._first(text, low)
         yield from self._alone(text, low)
-        yield from self._pairs(text, low)
 
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
         """Return the place of a name after words that announce one."""
@@ -134,6 +140,9 @@ class NameFinder:
             return first.span()
         sure = kind == "titled" or (kind in ("name", "self", "relative", "asked") and not is_german(low))
         found = self.run(text, at, LOWER.get(kind, "listed"), titled=sure)
+        if kind == "relative" and first and folded(first[0]) in ALSO:
+            # "my wife consuelo", but not "my wife will come".
+            return first.span() if re.match(r"\W*$|[,.;:!?)]", text[first.end() :]) else found
         if found is None or (kind == "near" and not self._given(text, found)):
             return None
         after = low[found[1] : found[1] + LONGEST].lstrip(" ")
@@ -187,10 +196,14 @@ class NameFinder:
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
         """Return whether a word may be the next of a name that has some words already."""
         low = folded(word)
-        if low in STOP or low in self.kept or BRANDED.match(word):
+        # A brand's name may be somebody's family name: "sascha braun".
+        kept = low in self.kept and not (before and low in ALSO)
+        if low in STOP or kept or BRANDED.match(word):
             return False
         if word[0].isupper():
             short = word.isupper() and 2 <= len(word) <= 5 and not (titled or before)
+            if low in towns() and not (titled or lower == "told"):
+                return False
             if titled and not before:
                 return low not in KNOWN["doubtful"] or is_name(low)
             return is_name(low) or not (short or is_word(low) or (is_term(low) and not before))
@@ -229,9 +242,8 @@ class NameFinder:
 
     def possible(self, text: str) -> Iterator[Place]:
         """Yield the places of whole names that may as well be a brand's."""
-        for match in re.finditer(rf"(?<![^\W\d_]){NAME} {NAME}", text):
-            low = folded(match[0].split(" ")[0])
-            if match[0].istitle() and low in first_names() and not is_word(low):
+        for match in PAIR.finditer(text):
+            if folded(match[1]) in first_names() and not is_word(match[1]) and match[0].istitle():
                 found = self.run(text, match.start())
                 if found and " " in text[slice(*found)]:
                     yield found
@@ -241,12 +253,12 @@ class NameFinder:
 
         With `follows`, only those after it are read.
         """
-        if re.match(r" (?:&|\+ [A-Z]|\d)|['’-]?\d|['’]s \d", text[end : end + 4]):
+        if re.match(r" (?:&|\+ [A-Z]|\d(?![\d ./-]{5}))|['’-]?\d|['’]s \d", text[end : end + 10]):
             return True
         after = re.match(rf" ({NAME})", text[end : end + LONGEST])
         if after and after[1][0].isupper() and folded(after[1]) not in STOP:
             return True
-        before = re.search(r"([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
+        before = re.search(r"(?<![\w-])([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
         if before is None or follows or re.search(r"[^\W\d_]{4}\.$", before[1]):
             return False
         word = re.split(r"['’]", folded(before[1]))[0]
@@ -263,7 +275,8 @@ class NameFinder:
             )
             for word in re.compile(NAME).finditer(text, before.start(), match.start()) if before else ():
                 found = self.run(text, word.start(), "listed")
-                if found and found[1] == match.start() and folded(text[slice(*found)]) not in KNOWN["doubtful"]:
+                day = match[0][0] != "," and found and folded(text[slice(*found)]) in KNOWN["doubtful"]
+                if found and found[1] == match.start() and not day:
                     if not re.match(r",? (?:from|vom?|du|de|oben|unten) ", match[0]) or self._given(text, found):
                         yield found
                     break
@@ -286,11 +299,16 @@ class NameFinder:
 
     def _alone(self, text: str, low: str) -> Iterator[Place]:
         """Yield given names in lower case that stand alone in a list, and whoever says "brandl here"."""
-        for part in PART.finditer(low):
-            words = [word for word in re.compile(NAME).finditer(low, *part.span()) if not self._beside(word[0])]
-            if len(words) == 1 and words[0][0] in first_names() and not is_word(words[0][0]):
-                yield words[0].span()
-        caller = re.match(rf"({NAME}) (?:here|hier|al habla|am apparat|a l.appareil)(?=[,.!]|$)", low)
+        every = re.compile(NAME)
+        parts = ([w for w in every.finditer(low, *p.span()) if not self._beside(w[0])] for p in PART.finditer(low))
+        alone = [part[0] for part in parts if len(part) == 1]
+        names = [word for word in alone if word[0] in first_names() and not is_word(word[0])]
+        yield from (word.span() for word in names)
+        # "lisi or elisabeth": a short list with a name in it holds names alone.
+        if names and len(low.split()) <= 4:
+            yield from (one.span() for one in alone if not is_word(one[0]) and self._may_answer(one[0], True))
+        yield from (caller.span(1) for caller in CALLER.finditer(text))
+        caller = CALLING.match(low)
         if caller and self._may_answer(text[: caller.end(1)], True) and not VERBAL.search(caller[1]):
             yield caller.span(1)
 
@@ -298,22 +316,34 @@ class NameFinder:
         """Return whether a word may stand beside a name without being one."""
         return low in STOP or low in PARTICLES or _related().fullmatch(low) is not None
 
-    def _pairs(self, text: str, low: str) -> Iterator[Place]:
+    def person(self, text: str, at: int) -> Place | None:
+        """Return the place of a name of two words or more at a character, unless it is a brand's."""
+        found = self.run(text, at)
+        return found if found and " " in text[slice(*found)] and not self._product(text, *found) else None
+
+    def _pairs(self, text: str, agent: bool) -> Iterator[Place]:
         """Yield two words with capitals that are no usual words, within a sentence."""
-        german = is_german(low)
+        german = is_german(folded(text))
         for match in PAIR.finditer(text):
-            known = [is_name(word) for word in match.groups()]
-            if begins_sentence(text, match.start()) and not known[0]:
+            at, before = match.start(), folded(text[max(match.start() - 20, 0) : match.start()])
+            led = re.search(r"(\w+) $", before)
+            doubts = (
+                begins_sentence(text, at) and (at or text[match.end() : match.end() + 1] not in ("", ",", ".")),
+                agent and at < 60 and OPENING.fullmatch(text[:at]),
+                german and not is_name(match[2]),
+                led and not PAIRED.fullmatch(led[1]),
+            )
+            if any(map(str.isupper, match.groups())) or (any(doubts) and not is_name(match[1])):
                 continue
-            if any(BRANDED.match(word) or word.isupper() for word in match.groups()) or (german and not any(known)):
-                continue
-            found = self.run(text, match.start())
-            if found and " " in text[slice(*found)] and not self._product(text, *found):
+            if found := self.person(text, at):
                 yield found
 
     def answered(self, text: str) -> Iterator[Place]:
         """Yield the places of names in an answer to "Your name?"."""
         words = list(WORD.finditer(text))
+        if len(words) == 1 and not self._beside(low := folded(words[0][0])) and low not in KNOWN["no_names"]:
+            yield words[0].span()
+            return
         if len(words) > 14:
             return
         short = len(words) <= 4
@@ -362,14 +392,10 @@ class NameFinder:
 
 
 WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
-BRANDED = re.compile(r"(?!Mac|Mc|De|Di|Du|La|Le|Van|Fitz|O['’]|D['’])[^\W\d_]*[a-zß-ÿ][A-ZÀ-Þ]")
-"""A word with a capital inside it, as companies write their names."""
-HELLO = re.compile(r"\b(?:hi|hello|hallo|hola|buenas(?: \w+)?|buenos \w+|bonjour|bonsoir|gruezi|guten \w+|good \w+)[,.!]? *$")
-INTRODUCED = re.compile(rf"({NAME}) (?:de|du|von|vom|da) (?:la |el )?{NAME}")
-OPENING = re.compile(r"\W*(?:\w+\W+){0,5}")
-PAIR = re.compile(rf"(?<![^\W_])([A-ZÀ-Þ][^\W\d_'’-]+) ([A-ZÀ-Þ][^\W\d_]+(?:['’-]{NAME})?)")
-PART = re.compile(r"(?:(?! (?:or|oder|o|ou|y|e|and|und|et) )[^,;:.!?/()\n])+")
-"""What stands between commas, or between words for "and"."""
+BRANDED, HELLO, INTRODUCED, OPENING, PAIR, PAIRED, PART, CALLER, CALLING = (
+    re.compile(KNOWN["shapes"][name].strip().replace("NAME", NAME))
+    for name in ("branded", "hello", "introduced", "opening", "pair", "paired", "part", "caller", "calling")
+)
 BLANKS = re.compile(" *")
 OWN = re.compile(
     r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"

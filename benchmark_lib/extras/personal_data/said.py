@@ -82,16 +82,10 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
     yield from ((m.start(), m.end(), "phone") for m in re.finditer(words, low))
 
 
-@cache
-def _own_numbers() -> re.Pattern[str]:
-    return re.compile(KNOWN["own_numbers"])
-
-
 def _of_the_company(low: str, at: int) -> bool:
     """Return whether a number is a hotline, or what an agent calls "our number"."""
-    return re.match(r"0?[89]00[ -]?\d{2}", low[at : at + 8]) is not None or bool(
-        _own_numbers().search(low[max(at - 50, 0) : at])
-    )
+    free = re.match(r"0?[89]00[ -]?\d{2}", low[at : at + 8])
+    return bool(free or re.search(KNOWN["own_numbers"], low[max(at - 50, 0) : at]))
 
 
 def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> bool:
@@ -214,12 +208,23 @@ def _answers(texts: list[str], sides: list[str], names: NameFinder) -> Iterator[
         if not re.search(KNOWN["asks"], question):
             continue
         kinds = {kind for kind, pattern in _compiled("asked") if pattern.search(question)}
+        if "name" not in kinds and len(text.split()) <= 9:
+            named = {folded(texts[before][a:b]) for a, b in names.of(texts[before])}
+            parts = {word for one in named for word in one.split()}
+            for start, end in names.answered(re.split(r"[.!?\n]", text)[0]) if parts else ():
+                if parts & {*folded(text[start:end]).split()}:
+                    yield Said(at, start, end, "name")
         yield from (Said(at, *span) for span in _answer(text, folded(text), kinds, names))
 
 
 def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator[Span]:
     if len(low.split()) > 14 or "?" in low:
         return
+    if "unit" in kinds:
+        for match in re.finditer(r"(?<![\w.,])(?:\d{1,3} ?[a-h]|[a-h]-?\d{1,3})(?!\w)", low):
+            yield *match.span(), "address"
+    if "name" in kinds:
+        yield from ((*m.span(), "birth") for m in re.finditer(KNOWN["date"], low) if re.search(r"\d{4}$", m[0]))
     if "birth" in kinds:
         spoken = KNOWN["date"].replace(r"|\d{1,2}", r"|(?:\d{1,2}|[a-z-]{3,16})")
         yield from ((m.start(), m.end(), "birth") for m in re.finditer(spoken, low))
@@ -232,10 +237,18 @@ def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator
                 yield *found, "number"
     if "address" in kinds and len(low.split()) <= 9 and (place := _rest(low)):
         start, end = place
-        code = re.compile(r"[,\n] ?(?:[a-z]{1,2}-)?\d{4,5}\b|\d{5}\b").search(low, start + 1, end)
-        words = re.findall(r"[^\W\d_]+", low[start : code.start() if code else end])
-        if words and not all(is_word(word) for word in words):
-            yield start, code.start() if code else end, "address"
+        code = re.compile(KNOWN["shapes"]["postcode"]).search(low, start + 1, end)
+        if code:
+            yield code.end() - len(code[0].lstrip(", \n")), code.end(), "number"
+        end = code.start() if code else end
+        # A town at the end is no part of what shows where somebody lives.
+        town = re.compile(r",\s[^\W\d_]+(?: [^\W\d_]+)?\W*$|^[^\W\d_]+\W*$").search(low[start:end])
+        if town and (code or town.start()) and (code or re.search(r"\d", low[start : start + town.start()])):
+            end = start + town.start()
+        words = re.findall(r"[^\W\d_]+", low[start:end])
+        town_alone = re.fullmatch(r"\d{4,5} [^\W\d_]+(?:[ -][^\W\d_]+)?\W*", low[start:end])
+        if words and not town_alone and not all(is_word(word) for word in words):
+            yield start, end, "address"
     if "secret" in kinds and len(low.split()) <= 3 and (word := _rest(low)):
         yield *word, "secret"
     if "user" in kinds and (word := _rest(low)) and re.search(r"[\d_.]" if "email" in kinds else "", low[slice(*word)]):

@@ -100,7 +100,12 @@ class Scrubber:
         # A field "Name" alone names a place or a thing: STAR has hotels under it.
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
-        things = {folded(v) for did in acts for v in _things([{**did.values}, did.result])}
+        things = {
+            folded(v)
+            for did in acts
+            for key, v in _strings([{**did.values}, did.result])
+            if key == "Name" or not kind_of(key)
+        }
         kept = self.kept | set(_phrases([chat.record, *({**did.values, "": did.result} for did in acts)]))
         texts = [line.text for line in chat.lines]
         values, sure = self._values(texts, known, kept, [line.side for line in chat.lines])
@@ -125,6 +130,11 @@ class Scrubber:
         places: list[list[Said]] = [[] for _ in texts]
         for one in said(texts, kept, sides):
             places[one.at].append(one)
+        if (engine := recogniser() if self.net == "presidio" and _is_english(texts) else None) is not None:
+            finder = NameFinder(frozenset(kept))
+            for at, text in enumerate(texts):
+                people = (finder.person(text, one.start) for one in engine(text))
+                places[at] += [Said(at, *found, "name") for found in people if found]
         shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in places for one in row]
         values = [*known, *self.personal, *shown]
         return list(dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])), places
@@ -243,7 +253,7 @@ class Scrubber:
         return re.sub(NAME, one, shown)
 
     def _word(self, kind: str, canonical: str) -> str:
-        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if word != folded(canonical)]
+        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if folded(canonical) not in word]
         return str(words[self._number(f"{kind} {folded(canonical)}") % len(words)])
 
     def _shape(self, canonical: str, shown: str) -> str:
@@ -307,26 +317,19 @@ def _is_english(texts: list[str]) -> bool:
     return written_in(" ".join(texts)) in ("en", None)
 
 
-def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield texts of values and results under fields that hold nothing personal."""
+def _strings(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a record, each with the name of its field."""
     if isinstance(value, dict) and depth < DEEPEST:
-        yield from (text for name, one in value.items() for text in _things(one, str(name), depth + 1))
+        yield from (pair for name, one in value.items() for pair in _strings(one, str(name), depth + 1))
     elif isinstance(value, list | tuple) and depth < DEEPEST:
-        yield from (text for one in value for text in _things(one, key, depth + 1))
-    elif isinstance(value, str) and (key == "Name" or kind_of(key) is None):
-        yield value
+        yield from (pair for one in value for pair in _strings(one, key, depth + 1))
+    elif isinstance(value, str):
+        yield key, value
 
 
-def _phrases(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+def _phrases(record: Any) -> Iterator[str]:
     """Yield what a record says under fields of things, such as products and hotels."""
-    if depth > DEEPEST:
-        return
-    if isinstance(value, dict):
-        yield from (text for name, one in value.items() for text in _phrases(one, str(name), depth + 1))
-    elif isinstance(value, list | tuple):
-        yield from (text for one in value for text in _phrases(one, key, depth + 1))
-    elif isinstance(value, str) and is_thing(key) and 3 < len(value) <= LONGEST_CONTEXT:
-        yield folded(value)
+    return (folded(v) for key, v in _strings(record) if is_thing(key) and 3 < len(v) <= LONGEST_CONTEXT)
 
 
 def _is_words(text: str) -> bool:
