@@ -18,7 +18,6 @@ PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "
 """Small words of names, those with which one may begin, and those before things."""
 Place = tuple[int, int]
 MOST = 5
-"""Words of a name."""
 ALSO = frozenset(KNOWN["usual"].split())
 """Usual words that are names, too."""
 VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
@@ -75,11 +74,6 @@ def begins_sentence(text: str, at: int) -> bool:
 
 
 @cache
-def _related() -> re.Pattern[str]:
-    return re.compile(KNOWN["relatives"].strip())
-
-
-@cache
 def _following() -> re.Pattern[str]:
     """Return a pattern of what stands behind a name: "here", "my brother"."""
     who = "the|my|our|his|her|la|el|mi|nuestr[oa]|le|ma|mon|notre|die|der|meine?|unsere?|un|una|a|ihr|sein"
@@ -110,7 +104,8 @@ class NameFinder:
 
     def of(self, text: str, agent: bool = False) -> Iterator[Place]:
         """Yield the places of names in a message; an agent who says "Ana de Luzverde" names a company, too."""
-        for start, end in [*self._places(text), *self._pairs(text, agent)]:
+        signed = [self.run(text, match.start(1)) for match in SIGNED.finditer(text)] if agent else []
+        for start, end in [*self._places(text), *self._pairs(text, agent), *filter(None, signed)]:
             opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
             own, known = INTRODUCED.fullmatch(text[start:end]), folded(text[start:end].split(" ")[0]) in first_names()
             company = " " not in text[start:end] and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
@@ -132,7 +127,6 @@ class NameFinder:
         yield from self._alone(text, low)
 
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
-        """Return the place of a name after words that announce one."""
         if at >= len(low) or (at and low[at - 1].isalnum()):
             return None
         first = re.compile(NAME).match(text, at)
@@ -146,9 +140,8 @@ class NameFinder:
         if found is None or (kind == "near" and not self._given(text, found)):
             return None
         after = low[found[1] : found[1] + LONGEST].lstrip(" ")
-        if kind == "family" and text[found[0]].islower():
-            return None
-        if kind == "greeted" and low[:at].endswith(", ") and HELLO.search(low[:at]) and not self._given(text, found):
+        firm = kind == "greeted" and low[:at].endswith(", ") and HELLO.search(low[:at])
+        if (firm and not self._given(text, found)) or (kind == "family" and text[found[0]].islower()):
             return None
         if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
             return None
@@ -163,7 +156,7 @@ class NameFinder:
         """Return whether a place begins with a given name, or with initials."""
         shown = text[slice(*place)]
         words = [word for word in re.findall(NAME, folded(shown)) if word not in PARTICLES]
-        return (words or [""])[0] in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
+        return " ".join(words[:1]) in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
 
     def run(self, text: str, at: int, lower: str = "none", titled: bool = False) -> Place | None:
         """Return the place of the name that begins at a character; None if none does.
@@ -194,7 +187,6 @@ class NameFinder:
         return (at, end) if good and not self._covered(text, at, end) else None
 
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
-        """Return whether a word may be the next of a name that has some words already."""
         low = folded(word)
         # A brand's name may be somebody's family name: "sascha braun".
         kept = low in self.kept and not (before and low in ALSO)
@@ -216,7 +208,6 @@ class NameFinder:
         )
 
     def _covered(self, text: str, start: int, end: int) -> bool:
-        """Return whether a kept phrase stands where a name is."""
         first = max(start - LONGEST, 0)
         low, start, end = folded(text[first : end + LONGEST]), start - first, end - first
         for phrase in self.kept:
@@ -228,13 +219,10 @@ class NameFinder:
         return False
 
     def _listed(self, text: str) -> Iterator[Place]:
-        """Yield given names with a capital, and what follows them."""
         done = 0
         for match in re.finditer(NAME, text):
-            low = folded(match[0])
-            if match.start() < done:
-                continue
-            if match[0][0].isupper() and low in first_names() and not is_word(low):
+            low, capital = folded(match[0]), match[0][0].isupper()
+            if match.start() >= done and capital and low in first_names() and not is_word(low):
                 found = self.run(text, match.start())
                 done = found[1] if found else 0
                 if found and not self._product(text, *found):
@@ -243,10 +231,9 @@ class NameFinder:
     def possible(self, text: str) -> Iterator[Place]:
         """Yield the places of whole names that may as well be a brand's."""
         for match in PAIR.finditer(text):
-            if folded(match[1]) in first_names() and not is_word(match[1]) and match[0].istitle():
-                found = self.run(text, match.start())
-                if found and " " in text[slice(*found)]:
-                    yield found
+            known = folded(match[1]) in first_names() and not is_word(match[1]) and match[0].istitle()
+            if known and (found := self.run(text, match.start())) and " " in text[slice(*found)]:
+                yield found
 
     def _product(self, text: str, start: int, end: int, follows: bool = False) -> bool:
         """Return whether the words around a name show that it is a brand's or a product's.
@@ -313,8 +300,7 @@ class NameFinder:
             yield caller.span(1)
 
     def _beside(self, low: str) -> bool:
-        """Return whether a word may stand beside a name without being one."""
-        return low in STOP or low in PARTICLES or _related().fullmatch(low) is not None
+        return low in STOP or low in PARTICLES or RELATED.fullmatch(low) is not None
 
     def person(self, text: str, at: int) -> Place | None:
         """Return the place of a name of two words or more at a character, unless it is a brand's."""
@@ -386,22 +372,22 @@ class NameFinder:
         low = folded(word)
         if low in PARTICLES:
             return low not in ("of", "y")
-        if low in STOP or low in self.kept or _related().fullmatch(low):
+        if low in STOP or low in self.kept or RELATED.fullmatch(low):
             return False
         return is_name(low) or not (is_word(low) or (word[0].isupper() and is_term(low)))
 
 
 WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
-BRANDED, HELLO, INTRODUCED, OPENING, PAIR, PAIRED, PART, CALLER, CALLING = (
+BRANDED, HELLO, INTRODUCED, OPENING, PAIR, PAIRED, PART, CALLER, CALLING, SIGNED = (
     re.compile(KNOWN["shapes"][name].strip().replace("NAME", NAME))
-    for name in ("branded", "hello", "introduced", "opening", "pair", "paired", "part", "caller", "calling")
+    for name in ("branded", "hello", "introduced", "opening", "pair", "paired", "part", "caller", "calling", "signs")
 )
+RELATED = re.compile(KNOWN["relatives"].strip())
 BLANKS = re.compile(" *")
 OWN = re.compile(
     r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"
     r"(?:e[rnm]?)?\W+$"
 )
-"""Words for whose somebody is."""
 LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
 """Which words in lower case may be names after words of a kind; elsewhere those that are listed."""
 STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - {*PARTICLES}

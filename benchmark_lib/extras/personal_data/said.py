@@ -22,8 +22,6 @@ CODE = re.compile(
 MONEY = re.compile(r" ?(?:[€$£%]|euros?\b|eur\b|usd\b|chf\b|pesos\b|dollars?\b|[x×] |(?:kg|cm|mm|gb|mb|l|h|uhr)\b)")
 YOUNGEST = 2015
 """A date up to this year is somebody's birthday, and no date of an order."""
-SHORT_ANSWER = 5
-"""Words of an answer that is nothing but the value."""
 
 
 class Said(NamedTuple):
@@ -117,20 +115,15 @@ def _long_ago(date: str) -> bool:
 
 def _addresses(text: str, low: str) -> Iterator[Span]:
     for kind, pattern in _places():
-        for match in pattern.finditer(text if kind == "capitals" else low) if kind != "further" else ():
+        for match in pattern.finditer(text if kind == "capitals" else low) if kind in ("folded", "capitals") else ():
             end = match.end()
             # "plaza" and "via" are usual words: what follows in lower case is no name of theirs.
-            usual = _places_of_doubt().search(low[match.start() : end])
+            usual = dict(_places())["doubt"].search(low[match.start() : end])
             if usual and text[match.start() + usual.end() - 1].islower() and "." not in usual[0]:
                 continue
             while more := dict(_places())["further"].match(low, end):
                 end = more.end()
             yield match.start(), end, "address"
-
-
-@cache
-def _places_of_doubt() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(KNOWN['street']['doubtful'])})\.? (?:(?:de|du|des|las?|los|el|del) )*\w")
 
 
 @cache

@@ -147,7 +147,6 @@ def _address(text: str) -> Iterator[Spelling]:
 
 
 def _near(word: str) -> re.Pattern[str]:
-    """Return a pattern of a usual word where it is the name of a street."""
     street = KNOWN["street"]
     behind = "|".join(rf"(?<={re.escape(one)} )" for one in street["behind"])
     return re.compile(rf"(?<!\w){re.escape(word)}(?= {street['after']}\b)|(?:(?<=\d )|{behind}){re.escape(word)}(?!\w)")
@@ -190,7 +189,6 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
 
 
 def _in_a_brand(text: str, start: int, end: int) -> bool:
-    """Return whether a capitalised word or an ampersand is next to a word, as in a brand."""
     before = re.search(r"([^\W\d_][\w'’-]*) $", text[max(start - 30, 0) : start])
     titled = before is not None and re.fullmatch(TITLES.rstrip(" "), f"{folded(before[1])}.")
     begins = before is not None and start - len(before[0]) == 0
