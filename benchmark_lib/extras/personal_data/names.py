@@ -103,7 +103,7 @@ class NameFinder:
     kept: frozenset[str]
 
     def of(self, text: str, agent: bool = False) -> Iterator[Place]:
-        """Yield the places of names in a message; an agent who says "Ana de Luzverde" names a company, too."""
+        """Yield the places of names; an agent's "Ana de Luzverde" ends in a company."""
         signed = [self.run(text, match.start(1)) for match in SIGNED.finditer(text)] if agent else []
         for start, end in [*self._places(text), *self._pairs(text, agent), *filter(None, signed)]:
             opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
@@ -285,7 +285,7 @@ class NameFinder:
             yield found
 
     def _alone(self, text: str, low: str) -> Iterator[Place]:
-        """Yield given names in lower case that stand alone in a list, and whoever says "brandl here"."""
+        """Yield given names alone in a list, and whoever says "brandl here"."""
         every = re.compile(NAME)
         parts = ([w for w in every.finditer(low, *p.span()) if not self._beside(w[0])] for p in PART.finditer(low))
         alone = [part[0] for part in parts if len(part) == 1]
@@ -303,7 +303,7 @@ class NameFinder:
         return low in STOP or low in PARTICLES or RELATED.fullmatch(low) is not None
 
     def person(self, text: str, at: int) -> Place | None:
-        """Return the place of a name of two words or more at a character, unless it is a brand's."""
+        """Return the place of a name of several words, unless it is a brand's."""
         found = self.run(text, at)
         return found if found and " " in text[slice(*found)] and not self._product(text, *found) else None
 
