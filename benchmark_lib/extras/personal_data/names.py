@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from zoneinfo import available_timezones
 
 import orjson
 
@@ -17,7 +18,8 @@ PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "
 """Small words of names, those with which one may begin, and those before things."""
 Place = tuple[int, int]
 MOST = 5
-"""Words of a name."""
+ALSO = frozenset(KNOWN["usual"].split())
+"""Usual words that are names, too."""
 VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
 """Endings of words that are more often verbs than names in lower case."""
 
@@ -31,16 +33,15 @@ def first_names() -> frozenset[str]:
 @cache
 def _usual() -> tuple[frozenset[str], frozenset[str]]:
     """Return usual words in lower case, and usual words with a capital, as German nouns."""
-    small, big = Counter[str](2 * KNOWN["usual"].split()), Counter[str]()
+    small, big = Counter[str](2 * [*ALSO]), Counter[str]()
     for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
             words = re.findall(r"(?<![\w.])[^\W\d_]+", str(orjson.loads(line)))
             small.update(folded(w) for w in words if w.islower())
             big.update(folded(w) for w in words if w.istitle())
-    names = first_names() | {*KNOWN["usual"].split()}
     return (
         frozenset(word for word, count in small.items() if count > 1),
-        frozenset(word for word, count in big.items() if count > 2 and word not in names) | {*KNOWN["nobody"]},
+        frozenset(word for word, count in big.items() if count > 2 and not is_name(word)) | {*KNOWN["nobody"]},
     )
 
 
@@ -55,24 +56,21 @@ def is_term(word: str) -> bool:
 
 
 @cache
-def _also_names() -> frozenset[str]:
-    return frozenset(KNOWN["usual"].split())
+def towns() -> frozenset[str]:
+    """Return towns and countries, folded, except those that are given names."""
+    cities = {folded(zone.rpartition("/")[2].replace("_", " ")) for zone in available_timezones()}
+    return frozenset({*cities, *KNOWN["places_named"].split()} - first_names())
 
 
 def is_name(word: str) -> bool:
     """Return whether a word is a known given name, or a usual word that is also a name."""
-    return folded(word) in first_names() or folded(word) in _also_names()
+    return folded(word) in first_names() or folded(word) in ALSO
 
 
 def begins_sentence(text: str, at: int) -> bool:
     """Return whether the word at a place is the first of a sentence."""
     before = text[max(at - 20, 0) : at].rstrip(" \"'(¿¡«„“")
     return not before or before[-1] in ".!?:\n…"
-
-
-@cache
-def _related() -> re.Pattern[str]:
-    return re.compile(KNOWN["relatives"].strip())
 
 
 @cache
@@ -86,7 +84,7 @@ def _following() -> re.Pattern[str]:
 @cache
 def _announcing() -> dict[str, re.Pattern[str]]:
     said = {**KNOWN["said"], "relative": KNOWN["said"]["relative"].format(relatives=KNOWN["relatives"])}
-    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked")
+    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked", "family")
     ways = {kind: re.compile(said[kind].strip(), re.M) for kind in kinds}
     ways["greeted"] = re.compile(KNOWN["greeted"].strip() + r"\s?,? ?")
     return ways
@@ -104,8 +102,17 @@ class NameFinder:
 
     kept: frozenset[str]
 
-    def of(self, text: str) -> Iterator[Place]:
-        """Yield the places of names in a message."""
+    def of(self, text: str, agent: bool = False) -> Iterator[Place]:
+        """Yield the places of names; an agent's "Ana de Luzverde" ends in a company."""
+        signed = [self.run(text, match.start(1)) for match in SIGNED.finditer(text)] if agent else []
+        for start, end in [*self._places(text), *self._pairs(text, agent), *filter(None, signed)]:
+            opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
+            own, known = INTRODUCED.fullmatch(text[start:end]), folded(text[start:end].split(" ")[0]) in first_names()
+            company = " " not in text[start:end] and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
+            if not (opening and company and not known):
+                yield start, start + own.end(1) if opening and own and known else end
+
+    def _places(self, text: str) -> Iterator[Place]:
         low = folded(text)
         for kind, pattern in _announcing().items():
             for match in pattern.finditer(low):
@@ -117,9 +124,9 @@ class NameFinder:
         yield from self._listed(text)
         yield from self._before(text, low)
         yield from self._first(text, low)
+        yield from self._alone(text, low)
 
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
-        """Return the place of a name after words that announce one."""
         if at >= len(low) or (at and low[at - 1].isalnum()):
             return None
         first = re.compile(NAME).match(text, at)
@@ -127,9 +134,15 @@ class NameFinder:
             return first.span()
         sure = kind == "titled" or (kind in ("name", "self", "relative", "asked") and not is_german(low))
         found = self.run(text, at, LOWER.get(kind, "listed"), titled=sure)
+        if kind == "relative" and first and folded(first[0]) in ALSO:
+            # "my wife consuelo", but not "my wife will come".
+            return first.span() if re.match(r"\W*$|[,.;:!?)]", text[first.end() :]) else found
         if found is None or (kind == "near" and not self._given(text, found)):
             return None
         after = low[found[1] : found[1] + LONGEST].lstrip(" ")
+        firm = kind == "greeted" and low[:at].endswith(", ") and HELLO.search(low[:at])
+        if (firm and not self._given(text, found)) or (kind == "family" and text[found[0]].islower()):
+            return None
         if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
             return None
         if kind == "perhaps" and (is_german(low) or not text[found[0]].isupper() or is_word(first[0] if first else "")):
@@ -143,7 +156,7 @@ class NameFinder:
         """Return whether a place begins with a given name, or with initials."""
         shown = text[slice(*place)]
         words = [word for word in re.findall(NAME, folded(shown)) if word not in PARTICLES]
-        return (words or [""])[0] in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
+        return " ".join(words[:1]) in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
 
     def run(self, text: str, at: int, lower: str = "none", titled: bool = False) -> Place | None:
         """Return the place of the name that begins at a character; None if none does.
@@ -174,12 +187,15 @@ class NameFinder:
         return (at, end) if good and not self._covered(text, at, end) else None
 
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
-        """Return whether a word may be the next of a name that has some words already."""
         low = folded(word)
-        if low in STOP or low in self.kept:
+        # A brand's name may be somebody's family name: "sascha braun".
+        kept = low in self.kept and not (before and low in ALSO)
+        if low in STOP or kept or BRANDED.match(word):
             return False
         if word[0].isupper():
             short = word.isupper() and 2 <= len(word) <= 5 and not (titled or before)
+            if low in towns() and not (titled or lower == "told"):
+                return False
             if titled and not before:
                 return low not in KNOWN["doubtful"] or is_name(low)
             return is_name(low) or not (short or is_word(low) or (is_term(low) and not before))
@@ -192,7 +208,6 @@ class NameFinder:
         )
 
     def _covered(self, text: str, start: int, end: int) -> bool:
-        """Return whether a kept phrase stands where a name is."""
         first = max(start - LONGEST, 0)
         low, start, end = folded(text[first : end + LONGEST]), start - first, end - first
         for phrase in self.kept:
@@ -204,13 +219,10 @@ class NameFinder:
         return False
 
     def _listed(self, text: str) -> Iterator[Place]:
-        """Yield given names with a capital, and what follows them."""
         done = 0
         for match in re.finditer(NAME, text):
-            low = folded(match[0])
-            if match.start() < done:
-                continue
-            if match[0][0].isupper() and low in first_names() and not is_word(low):
+            low, capital = folded(match[0]), match[0][0].isupper()
+            if match.start() >= done and capital and low in first_names() and not is_word(low):
                 found = self.run(text, match.start())
                 done = found[1] if found else 0
                 if found and not self._product(text, *found):
@@ -218,30 +230,29 @@ class NameFinder:
 
     def possible(self, text: str) -> Iterator[Place]:
         """Yield the places of whole names that may as well be a brand's."""
-        for match in re.finditer(rf"(?<![^\W\d_]){NAME} {NAME}", text):
-            low = folded(match[0].split(" ")[0])
-            if match[0].istitle() and low in first_names() and not is_word(low):
-                found = self.run(text, match.start())
-                if found and " " in text[slice(*found)]:
-                    yield found
+        for match in PAIR.finditer(text):
+            known = folded(match[1]) in first_names() and not is_word(match[1]) and match[0].istitle()
+            if known and (found := self.run(text, match.start())) and " " in text[slice(*found)]:
+                yield found
 
     def _product(self, text: str, start: int, end: int, follows: bool = False) -> bool:
         """Return whether the words around a name show that it is a brand's or a product's.
 
         With `follows`, only those after it are read.
         """
-        if re.match(r" (?:&|\+ [A-Z]|\d)|['’-]?\d|['’]s \d", text[end : end + 4]):
+        if re.match(r" (?:&|\+ [A-Z]|\d(?![\d ./-]{5}))|['’-]?\d|['’]s \d", text[end : end + 10]):
             return True
         after = re.match(rf" ({NAME})", text[end : end + LONGEST])
         if after and after[1][0].isupper() and folded(after[1]) not in STOP:
             return True
-        before = re.search(r"([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
-        if before is None or follows:
+        before = re.search(r"(?<![\w-])([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
+        if before is None or follows or re.search(r"[^\W\d_]{4}\.$", before[1]):
             return False
         word = re.split(r"['’]", folded(before[1]))[0]
         usual = is_word(word) or is_term(word) or word in STOP or re.fullmatch(TITLES.rstrip(" "), f"{word}.")
         brand = before[1][0].isupper() and not usual and not begins_sentence(text, start - len(before[0]))
-        return word in ARTICLES or brand
+        town = word in KNOWN["towns"] and " " not in text[start:end]
+        return word in ARTICLES or word in KNOWN["goods"] or town or brand
 
     def _before(self, text: str, low: str) -> Iterator[Place]:
         """Yield names before words as "here", and before what somebody is."""
@@ -251,7 +262,8 @@ class NameFinder:
             )
             for word in re.compile(NAME).finditer(text, before.start(), match.start()) if before else ():
                 found = self.run(text, word.start(), "listed")
-                if found and found[1] == match.start():
+                day = match[0][0] != "," and found and folded(text[slice(*found)]) in KNOWN["doubtful"]
+                if found and found[1] == match.start() and not day:
                     if not re.match(r",? (?:from|vom?|du|de|oben|unten) ", match[0]) or self._given(text, found):
                         yield found
                     break
@@ -272,9 +284,52 @@ class NameFinder:
         ):
             yield found
 
+    def _alone(self, text: str, low: str) -> Iterator[Place]:
+        """Yield given names alone in a list, and whoever says "brandl here"."""
+        every = re.compile(NAME)
+        parts = ([w for w in every.finditer(low, *p.span()) if not self._beside(w[0])] for p in PART.finditer(low))
+        alone = [part[0] for part in parts if len(part) == 1]
+        names = [word for word in alone if word[0] in first_names() and not is_word(word[0])]
+        yield from (word.span() for word in names)
+        # "lisi or elisabeth": a short list with a name in it holds names alone.
+        if names and len(low.split()) <= 4:
+            yield from (one.span() for one in alone if not is_word(one[0]) and self._may_answer(one[0], True))
+        yield from (caller.span(1) for caller in CALLER.finditer(text))
+        caller = CALLING.match(low)
+        if caller and self._may_answer(text[: caller.end(1)], True) and not VERBAL.search(caller[1]):
+            yield caller.span(1)
+
+    def _beside(self, low: str) -> bool:
+        return low in STOP or low in PARTICLES or RELATED.fullmatch(low) is not None
+
+    def person(self, text: str, at: int) -> Place | None:
+        """Return the place of a name of several words, unless it is a brand's."""
+        found = self.run(text, at)
+        return found if found and " " in text[slice(*found)] and not self._product(text, *found) else None
+
+    def _pairs(self, text: str, agent: bool) -> Iterator[Place]:
+        """Yield two words with capitals that are no usual words, within a sentence."""
+        german = is_german(folded(text))
+        for match in PAIR.finditer(text):
+            at, before = match.start(), folded(text[max(match.start() - 20, 0) : match.start()])
+            led = re.search(r"(\w+) $", before)
+            doubts = (
+                begins_sentence(text, at) and (at or text[match.end() : match.end() + 1] not in ("", ",", ".")),
+                agent and at < 60 and OPENING.fullmatch(text[:at]),
+                german and not is_name(match[2]),
+                led and not PAIRED.fullmatch(led[1]),
+            )
+            if any(map(str.isupper, match.groups())) or (any(doubts) and not is_name(match[1])):
+                continue
+            if found := self.person(text, at):
+                yield found
+
     def answered(self, text: str) -> Iterator[Place]:
         """Yield the places of names in an answer to "Your name?"."""
         words = list(WORD.finditer(text))
+        if len(words) == 1 and not self._beside(low := folded(words[0][0])) and low not in KNOWN["no_names"]:
+            yield words[0].span()
+            return
         if len(words) > 14:
             return
         short = len(words) <= 4
@@ -298,7 +353,7 @@ class NameFinder:
         for run, good in zip(runs, sure, strict=True):
             if any(good):
                 yield self._cut(run, good)
-            elif short and not any(map(any, sure)):
+            elif short and (not any(map(any, sure)) or re.match(r"[,.;]", text[run[-1].end() :])):
                 yield run[0].start(), run[-1].end()
 
     def _cut(self, run: list[re.Match[str]], good: list[bool]) -> Place:
@@ -317,18 +372,22 @@ class NameFinder:
         low = folded(word)
         if low in PARTICLES:
             return low not in ("of", "y")
-        if low in STOP or low in self.kept or _related().fullmatch(low):
+        if low in STOP or low in self.kept or RELATED.fullmatch(low):
             return False
         return is_name(low) or not (is_word(low) or (word[0].isupper() and is_term(low)))
 
 
 WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
+BRANDED, HELLO, INTRODUCED, OPENING, PAIR, PAIRED, PART, CALLER, CALLING, SIGNED = (
+    re.compile(KNOWN["shapes"][name].strip().replace("NAME", NAME))
+    for name in ("branded", "hello", "introduced", "opening", "pair", "paired", "part", "caller", "calling", "signs")
+)
+RELATED = re.compile(KNOWN["relatives"].strip())
 BLANKS = re.compile(" *")
 OWN = re.compile(
     r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"
     r"(?:e[rnm]?)?\W+$"
 )
-"""Words for whose somebody is."""
 LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
 """Which words in lower case may be names after words of a kind; elsewhere those that are listed."""
 STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - {*PARTICLES}

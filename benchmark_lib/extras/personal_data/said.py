@@ -22,8 +22,6 @@ CODE = re.compile(
 MONEY = re.compile(r" ?(?:[€$£%]|euros?\b|eur\b|usd\b|chf\b|pesos\b|dollars?\b|[x×] |(?:kg|cm|mm|gb|mb|l|h|uhr)\b)")
 YOUNGEST = 2015
 """A date up to this year is somebody's birthday, and no date of an order."""
-SHORT_ANSWER = 5
-"""Words of an answer that is nothing but the value."""
 
 
 class Said(NamedTuple):
@@ -52,7 +50,7 @@ def said(texts: list[str], kept: Iterable[str] = (), sides: list[str] | None = N
         low = folded(text)
         for finder in (_by_form, _dates, _addresses, _announced):
             yield from (Said(at, *span) for span in finder(text, low))
-        yield from (Said(at, *span, "name") for span in names.of(text))
+        yield from (Said(at, *span, "name") for span in names.of(text, sides is not None and sides[at] == "agent"))
     yield from _answers(texts, sides or [], names)
     yield from _over_lines(texts)
 
@@ -73,11 +71,19 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
                     continue
                 if loose and (_of_a_product(text, match.start(), match[0]) or MONEY.match(low, match.end())):
                     continue
+                if kind in ("phone", "number") and _of_the_company(low, match.start()):
+                    continue
                 if kind in ("phone", "number") and re.fullmatch(KNOWN["date"], match[0].strip()):
                     continue
                 yield match.start(), match.end(), kind
     words = rf"(?<!\w)(?:{KNOWN['digits']}(?:\W{{1,3}}|(?=\W))){{5,}}{KNOWN['digits']}(?!\w)"
     yield from ((m.start(), m.end(), "phone") for m in re.finditer(words, low))
+
+
+def _of_the_company(low: str, at: int) -> bool:
+    """Return whether a number is a hotline, or what an agent calls "our number"."""
+    free = re.match(r"0?[89]00[ -]?\d{2}", low[at : at + 8])
+    return bool(free or re.search(KNOWN["own_numbers"], low[max(at - 50, 0) : at]))
 
 
 def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> bool:
@@ -109,20 +115,15 @@ def _long_ago(date: str) -> bool:
 
 def _addresses(text: str, low: str) -> Iterator[Span]:
     for kind, pattern in _places():
-        for match in pattern.finditer(text if kind == "capitals" else low) if kind != "further" else ():
+        for match in pattern.finditer(text if kind == "capitals" else low) if kind in ("folded", "capitals") else ():
             end = match.end()
             # "plaza" and "via" are usual words: what follows in lower case is no name of theirs.
-            usual = _places_of_doubt().search(low[match.start() : end])
+            usual = dict(_places())["doubt"].search(low[match.start() : end])
             if usual and text[match.start() + usual.end() - 1].islower() and "." not in usual[0]:
                 continue
             while more := dict(_places())["further"].match(low, end):
                 end = more.end()
             yield match.start(), end, "address"
-
-
-@cache
-def _places_of_doubt() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(KNOWN['street']['doubtful'])})\.? (?:(?:de|du|des|las?|los|el|del) )*\w")
 
 
 @cache
@@ -146,7 +147,7 @@ def _announced(text: str, low: str) -> Iterator[Span]:
         for match in pattern.finditer(low):
             found = READERS[kind](text, low, match.end())
             if found is not None:
-                yield *found, "number" if kind in ("tail", "ends", "postcode") else kind
+                yield *found, "number" if kind in ("tail", "ends", "extension", "postcode") else kind
 
 
 def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
@@ -180,6 +181,7 @@ def _secret(text: str, low: str, at: int) -> tuple[int, int] | None:
 READERS: dict[str, Reader] = {
     "number": _code,
     "phone": _match(r"\+?\(?\d[\d ()./-]{4,20}\d(?!\w)"),
+    "extension": _match(r"\d{2,6}(?![\w.,]\d|\w)"),
     "postcode": _match(r"[a-z]{0,2}-?\d[\da-z]{1,4}(?:[ -][\da-z]{3,4})?(?!\w)"),
     **dict.fromkeys(("tail", "ends"), _match(r"\d{4}(?![\w.,/:-]\d|\w| ?[€$£]| eur| \d)")),
     "user": _user,
@@ -199,12 +201,23 @@ def _answers(texts: list[str], sides: list[str], names: NameFinder) -> Iterator[
         if not re.search(KNOWN["asks"], question):
             continue
         kinds = {kind for kind, pattern in _compiled("asked") if pattern.search(question)}
+        if "name" not in kinds and len(text.split()) <= 9:
+            named = {folded(texts[before][a:b]) for a, b in names.of(texts[before])}
+            parts = {word for one in named for word in one.split()}
+            for start, end in names.answered(re.split(r"[.!?\n]", text)[0]) if parts else ():
+                if parts & {*folded(text[start:end]).split()}:
+                    yield Said(at, start, end, "name")
         yield from (Said(at, *span) for span in _answer(text, folded(text), kinds, names))
 
 
 def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator[Span]:
     if len(low.split()) > 14 or "?" in low:
         return
+    if "unit" in kinds:
+        for match in re.finditer(r"(?<![\w.,])(?:\d{1,3} ?[a-h]|[a-h]-?\d{1,3})(?!\w)", low):
+            yield *match.span(), "address"
+    if "name" in kinds:
+        yield from ((*m.span(), "birth") for m in re.finditer(KNOWN["date"], low) if re.search(r"\d{4}$", m[0]))
     if "birth" in kinds:
         spoken = KNOWN["date"].replace(r"|\d{1,2}", r"|(?:\d{1,2}|[a-z-]{3,16})")
         yield from ((m.start(), m.end(), "birth") for m in re.finditer(spoken, low))
@@ -217,10 +230,18 @@ def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator
                 yield *found, "number"
     if "address" in kinds and len(low.split()) <= 9 and (place := _rest(low)):
         start, end = place
-        code = re.compile(r"[,\n] ?(?:[a-z]{1,2}-)?\d{4,5}\b|\d{5}\b").search(low, start + 1, end)
-        words = re.findall(r"[^\W\d_]+", low[start : code.start() if code else end])
-        if words and not all(is_word(word) for word in words):
-            yield start, code.start() if code else end, "address"
+        code = re.compile(KNOWN["shapes"]["postcode"]).search(low, start + 1, end)
+        if code:
+            yield code.end() - len(code[0].lstrip(", \n")), code.end(), "number"
+        end = code.start() if code else end
+        # A town at the end is no part of what shows where somebody lives.
+        town = re.compile(r",\s[^\W\d_]+(?: [^\W\d_]+)?\W*$|^[^\W\d_]+\W*$").search(low[start:end])
+        if town and (code or town.start()) and (code or re.search(r"\d", low[start : start + town.start()])):
+            end = start + town.start()
+        words = re.findall(r"[^\W\d_]+", low[start:end])
+        town_alone = re.fullmatch(r"\d{4,5} [^\W\d_]+(?:[ -][^\W\d_]+)?\W*", low[start:end])
+        if words and not town_alone and not all(is_word(word) for word in words):
+            yield start, end, "address"
     if "secret" in kinds and len(low.split()) <= 3 and (word := _rest(low)):
         yield *word, "secret"
     if "user" in kinds and (word := _rest(low)) and re.search(r"[\d_.]" if "email" in kinds else "", low[slice(*word)]):

@@ -18,15 +18,13 @@ from typing import Any
 
 from ...language.detection import written_in
 from .names import NameFinder
-from .personal import KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
+from .personal import DEEPEST, KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
 from .said import Said, said
 from .spellings import is_meant, name_kind, spellings, words_of
 
 KINDS_OF_WORDS = {"given": "given", "family": "family", "city": "cities", "street": "streets", "secret": "secrets"}
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
 LONGEST_CONTEXT = 160
-DEEPEST = 60
-"""Levels of a record or result that are read; what is deeper is left out."""
 
 
 @dataclass
@@ -69,7 +67,7 @@ class Scrubber:
 
     def __init__(self, kept: Iterable[str] = (), personal: Iterable[str] = (), net: str | None = None):
         self.kept = {*KNOWN["kept"], *map(folded, kept)}
-        self.personal = [Personal("name" if _is_words(text) else "number", text) for text in personal]
+        self.personal = [Personal("number" if re.search(r"[\d@]", text) else "name", text) for text in personal]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self._secret = secrets.token_bytes(16)
 
@@ -100,7 +98,8 @@ class Scrubber:
         # A field "Name" alone names a place or a thing: STAR has hotels under it.
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
-        things = {folded(v) for did in acts for v in _things([{**did.values}, did.result])}
+        told = (pair for did in acts for pair in _strings([{**did.values}, did.result]))
+        things = {folded(text) for key, text in told if key == "Name" or not kind_of(key)}
         kept = self.kept | set(_phrases([chat.record, *({**did.values, "": did.result} for did in acts)]))
         texts = [line.text for line in chat.lines]
         values, sure = self._values(texts, known, kept, [line.side for line in chat.lines])
@@ -125,6 +124,10 @@ class Scrubber:
         places: list[list[Said]] = [[] for _ in texts]
         for one in said(texts, kept, sides):
             places[one.at].append(one)
+        engine, finder = self._engine(_is_english(texts)), NameFinder(frozenset(kept))
+        for at, text in enumerate(texts):
+            people = (finder.person(text, one.start) for one in engine(text))
+            places[at] += [Said(at, *found, "name") for found in people if found]
         shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in places for one in row]
         values = [*known, *self.personal, *shown]
         return list(dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])), places
@@ -190,7 +193,6 @@ class Scrubber:
                 yield start, end, "name", self._stand_in(spelling.kind, spelling.canonical, text[start:end])
 
     def _shown(self, kind: str, shown: str) -> str:
-        """Return the stand-in of a value at its own place."""
         low = folded(shown)
         if kind == "name" and words_of(low):
             return self._whole(low, shown)
@@ -231,7 +233,6 @@ class Scrubber:
         return match[0] if kept else _in_case(self._word("street", stem) + word[len(stem) :], match[0])
 
     def _whole(self, name: str, shown: str) -> str:
-        """Return a whole name with each part, or its initial, replaced by that part's stand-in."""
         parts = words_of(name)
         stand_ins = {p: self._word(name_kind(p, n, len(parts)), p) for n, p in enumerate(parts)}
 
@@ -243,41 +244,39 @@ class Scrubber:
         return re.sub(NAME, one, shown)
 
     def _word(self, kind: str, canonical: str) -> str:
-        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if word != folded(canonical)]
-        return str(words[self._number(f"{kind} {folded(canonical)}") % len(words)])
+        low = folded(canonical)
+        # "Stein" would still be there in "Steiniger".
+        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if not (low and low in word)]
+        return str(words[self._number(f"{kind} {low}") % len(words)])
 
     def _shape(self, canonical: str, shown: str) -> str:
         """Return `shown` with other letters and digits, the same for the same `canonical`."""
         place = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown))
         made = []
         for c in shown:
-            if not c.isalnum():
-                made.append(c)
-                continue
-            number = self._number(f"{canonical} {place}")
-            others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
-            made.append(_in_case(others[number % len(others)], c))
-            place += 1
+            if c.isalnum():
+                others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
+                c = _in_case(others[self._number(f"{canonical} {place}") % len(others)], c)
+                place += 1
+            made.append(c)
         return "".join(made)
+
+    def _engine(self, english: bool) -> Any:
+        return (recogniser() if self.net == "presidio" and english else None) or (lambda text: [])
 
     def _number(self, text: str) -> int:
         return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
 
     def _left(self, text: str, made: list[tuple[int, int]], where: str, found: Scrubbed) -> list[Left]:
-        engine = recogniser() if self.net == "presidio" and found.english else None
-        spans = [("name", *span) for span in NameFinder(frozenset(found.kept)).possible(text)]
-        if engine is not None:
-            named = [(r.start, r.end) for r in engine(text) if text[r.start : r.end].istitle()]
-            spans += [
-                ("name", a, b) for a, b in named if " " in text[a:b] or text[:a].rstrip()[-1:] not in ("", *".!?")
-            ]
+        spans = [*NameFinder(frozenset(found.kept)).possible(text)]
+        named = [(r.start, r.end) for r in self._engine(found.english)(text) if text[r.start : r.end].istitle()]
+        spans += [(a, b) for a, b in named if " " in text[a:b] or text[:a].rstrip()[-1:] not in ("", *".!?")]
         left: list[Left] = []
-        for kind, start, end in spans:
-            replaced = any(a < end and start < b for a, b in made)
-            words = text[start:end]
+        for start, end in spans:
+            replaced, words = any(a < end and start < b for a, b in made), text[start:end]
             if not replaced and folded(words) not in self.kept and words not in {one.text for one in left}:
                 around = text[max(start - LONGEST_CONTEXT // 2, 0) : end + LONGEST_CONTEXT // 2]
-                left.append(Left(kind, words, where, around))
+                left.append(Left("name", words, where, around))
         return left
 
 
@@ -307,30 +306,19 @@ def _is_english(texts: list[str]) -> bool:
     return written_in(" ".join(texts)) in ("en", None)
 
 
-def _things(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield texts of values and results under fields that hold nothing personal."""
+def _strings(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a record, each with the name of its field."""
     if isinstance(value, dict) and depth < DEEPEST:
-        yield from (text for name, one in value.items() for text in _things(one, str(name), depth + 1))
+        yield from (pair for name, one in value.items() for pair in _strings(one, str(name), depth + 1))
     elif isinstance(value, list | tuple) and depth < DEEPEST:
-        yield from (text for one in value for text in _things(one, key, depth + 1))
-    elif isinstance(value, str) and (key == "Name" or kind_of(key) is None):
-        yield value
+        yield from (pair for one in value for pair in _strings(one, key, depth + 1))
+    elif isinstance(value, str):
+        yield key, value
 
 
-def _phrases(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+def _phrases(record: Any) -> Iterator[str]:
     """Yield what a record says under fields of things, such as products and hotels."""
-    if depth > DEEPEST:
-        return
-    if isinstance(value, dict):
-        yield from (text for name, one in value.items() for text in _phrases(one, str(name), depth + 1))
-    elif isinstance(value, list | tuple):
-        yield from (text for one in value for text in _phrases(one, key, depth + 1))
-    elif isinstance(value, str) and is_thing(key) and 3 < len(value) <= LONGEST_CONTEXT:
-        yield folded(value)
-
-
-def _is_words(text: str) -> bool:
-    return not any(c.isdigit() or c == "@" for c in text)
+    return (folded(v) for key, v in _strings(record) if is_thing(key) and 3 < len(v) <= LONGEST_CONTEXT)
 
 
 def _in_case(word: str, shown: str) -> str:

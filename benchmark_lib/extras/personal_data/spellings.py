@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .names import ARTICLES, PARTICLES, first_names, is_word
+from .names import ARTICLES, PARTICLES, first_names, is_german, is_word
 from .personal import KNOWN, NAME, TITLES, Personal, folded
 
 SEP = r"[\s.\-/()#_]{0,3}"
@@ -147,7 +147,6 @@ def _address(text: str) -> Iterator[Spelling]:
 
 
 def _near(word: str) -> re.Pattern[str]:
-    """Return a pattern of a usual word where it is the name of a street."""
     street = KNOWN["street"]
     behind = "|".join(rf"(?<={re.escape(one)} )" for one in street["behind"])
     return re.compile(rf"(?<!\w){re.escape(word)}(?= {street['after']}\b)|(?:(?<=\d )|{behind}){re.escape(word)}(?!\w)")
@@ -171,27 +170,25 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
         return True if text[start].isupper() and not is_word(shown) and not _in_a_brand(text, start, end) else None
     if kind in ("given", "family"):
         before = re.search(r"([a-z]+)['’ ]$", low[max(start - 12, 0) : start])
-        thing = (
-            before is not None and before[1] in ARTICLES and (text[start].islower() or before[1] in ("south", "north"))
-        )
+        word, low_case = before[1] if before else "", text[start].islower()
+        thing = word in KNOWN["goods"] or (word in ARTICLES and (low_case or word in ("south", "north")))
         if thing or re.match(r" \d", low[end : end + 2]):
             return None
-    if kind not in ("given", "family", "secret", "city") or not is_word(shown):
-        return True
     near = low[max(0, start - 16) : start]
     if kind == "city":
-        return bool(re.search(r"\d{4,5} $", near)) or text[start].isupper()
+        # Many people live in a city: alone, it stays.
+        return re.search(r"\d{4,5},? $", near) is not None
+    if kind not in ("given", "family", "secret") or not is_word(shown):
+        return True
     if re.search(KNOWN["before_a_name"].strip(), near) or shown == low.strip(" .!,\n"):
         return text[start].isupper() or kind == "secret" or None
     begins = not near.rstrip(" \"'(") or near.rstrip(" \"'(")[-1:] in ".!?\n:"
     if kind in ("given", "family") and (_in_a_brand(text, start, end) or not text[start].isupper()):
         return None
-    german = re.search(r"\b(?:ich|und|der|die|das|ist|nicht|bitte|eine?|mein|wir|sie)\b", low[:2_000])
-    return text[start].isupper() and not (begins or german or shown in KNOWN["doubtful"]) or None
+    return text[start].isupper() and not (begins or is_german(low) or shown in KNOWN["doubtful"]) or None
 
 
 def _in_a_brand(text: str, start: int, end: int) -> bool:
-    """Return whether a capitalised word or an ampersand is next to a word, as in a brand."""
     before = re.search(r"([^\W\d_][\w'’-]*) $", text[max(start - 30, 0) : start])
     titled = before is not None and re.fullmatch(TITLES.rstrip(" "), f"{folded(before[1])}.")
     begins = before is not None and start - len(before[0]) == 0
