@@ -166,6 +166,20 @@ class DeskFile(_Declared):
         """Return the table that an act changes."""
         return self.acts[act].table or self.subject
 
+    def key_of(self, act: str) -> str:
+        """Return the key column of the table that an act changes."""
+        return self.tables[self.on(act)].key
+
+    def needed(self, act: str) -> list[str]:
+        """Return the questions whose answers the rules of an act need; none without an act."""
+        formulas = " ".join(rule.holds for rule in self.acts[act].rules.values()) if act in self.acts else ""
+        return [name for name in self.questions if f"knows.{name}" in formulas]
+
+    @property
+    def rules(self) -> dict[tuple[str, str], DeclaredRule]:
+        """Return the rules of all acts, by act and name."""
+        return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
+
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]

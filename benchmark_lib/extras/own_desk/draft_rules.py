@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +15,14 @@ from ...errors import BadInput
 from ...language.sentences import BULLET, fold, letters, parts
 from ...language.values import values_in
 from ...records import content_hash
-from ...textfiles import read_text, read_yaml
+from ...textfiles import read_text
+from .complaints import texts
 from .desk_file import REFUSE
 from .kind import BASE
 
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
+wording = partial(texts, BASE / "draft.yaml")
+"""Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
 """Most sentences of a section, and fewest words of a quotation."""
@@ -74,12 +77,6 @@ class Section:
     def source(self) -> str:
         """Return where it begins."""
         return f"{self.file}, line {self.sentences[0][0]}"
-
-
-@lru_cache(maxsize=1)
-def wording() -> Any:
-    """Return the patterns and texts of the draft."""
-    return read_yaml(BASE / "draft.yaml")
 
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
