@@ -1,4 +1,4 @@
-"""Compile a case from its intent: its bucket, outcomes and facts follow from policy and row, and are never typed."""
+"""Compile a case: its bucket, outcomes and facts follow from intent, policy and row."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
 
 
 def acted_on(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any] | None:
-    """Return the row that a case's act changes: the subject's, one that it refers to, or the one in `changes`."""
+    """Return the row that a case's act changes; None if there is none."""
     act = desk.intents[raw["intent"]].act
     table = desk.on(act) if act else desk.subject
     return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)

@@ -20,7 +20,7 @@ CHECKS = Path(__file__).with_name("checks.yaml")
 
 @cache
 def texts(file: Path = CHECKS) -> dict[str, Any]:
-    """Return the texts of a file, by default of the checks: problems and notes in the order of importance."""
+    """Return the texts of a file, by default those of the checks, the most important first."""
     loaded: dict[str, Any] = read_yaml(file)
     return loaded
 

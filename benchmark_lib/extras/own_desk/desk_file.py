@@ -1,4 +1,4 @@
-"""Read ``desk.yaml``: the tables, acts, rules and intents of a desk, with defaults for all that a shop need not say."""
+"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for the rest."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ class DeclaredTable(_Declared):
 
 
 class DeclaredAsked(_Declared):
-    """Something that the customer is asked for: how it is asked, words of such a question, and its answer.
-
-    The answer has ``{value}``.
-    """
+    """Something that the customer is asked for; `answer` has ``{value}``."""
 
     ask: str = ""
     words: list[str] = []
@@ -99,9 +96,9 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`).
+    """A value that the customer must be told.
 
-    `say` is the oracle's sentence with ``{value}``.
+    It is a formula with its kind (see `benchmark_lib.cases.facts.Fact`); `say` is the oracle's sentence.
     """
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
@@ -218,7 +215,7 @@ def read_desk(folder: Path) -> DeskFile:
 
 
 def errors_of(folder: Path) -> DeskFile | list[str]:
-    """Read the ``desk.yaml`` of a folder, or return all its problems, each as field and complaint."""
+    """Read a folder's ``desk.yaml``, or return all its problems, each with its field."""
     content = read_yaml(folder / FILE)
     try:
         return DeskFile.model_validate(content if isinstance(content, dict) else {})

@@ -38,7 +38,7 @@ Name = Annotated[str, BeforeValidator(slug)]
 Number = Annotated[int | None, Field(ge=0), BeforeValidator(lambda cell: None if cell == "" else cell)]
 
 
-class Rule(BaseModel):
+class QuotedRule(BaseModel):
     """A row of ``rules.csv``; `by` names the model that proposed it."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
@@ -132,10 +132,10 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
     return None
 
 
-def checked(raw: dict[str, Any], sections: list[Section]) -> Rule | tuple[str, str]:
+def checked(raw: dict[str, Any], sections: list[Section]) -> QuotedRule | tuple[str, str]:
     """Return a row as a rule with the source's own words, or the gate that it fails and why."""
     try:
-        rule = Rule.model_validate({name: value for name, value in raw.items() if value is not None})
+        rule = QuotedRule.model_validate({name: value for name, value in raw.items() if value is not None})
     except ValidationError as error:
         one = error.errors()[0]
         return "schema", f"{'.'.join(map(str, one['loc']))}: {one['msg']}: correct it"

@@ -1,4 +1,4 @@
-"""The part of a site's front page about a desk of one's own: its broken rules, its tickets, its losses."""
+"""The part of a site's front page about a desk of one's own: broken rules and losses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def front(content: Any) -> Markup:
 
 
 def _headline(part: Any) -> dict[str, Any]:
-    """Return the numbers of one rule over the models, or over scripted agents if no model was run."""
+    """Return the numbers of a rule over the models; without one, over scripted agents."""
     models = part[part["panel"].map(is_model)]
     counted = models if len(models) else part
     rule = part["rule"].iloc[0]

@@ -236,7 +236,7 @@ def _identity(desk: DeskFile) -> Any:
 
 
 def _proved(column: str, row: dict[str, Any], before: Before, desk: DeskFile) -> bool:
-    """Return whether the customer's words, its answers or the head of its email give a column's value."""
+    """Return whether a customer's words, answers or email's head give a column's value."""
     value = str(row.get(column) or "")
     heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
     if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
@@ -347,7 +347,7 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
 
 
 def phrases(desk: DeskFile) -> dict[str, Any]:
-    """Return the English phrases of a desk: the shipped ones, with its own slots, acts and reasons."""
+    """Return a desk's English phrases: the shipped ones, and its slots, acts and reasons."""
     shipped, own = texts(SHIPPED / "phrases" / "en.yaml"), texts(BASE / "phrases.yaml")
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
     asked: list[tuple[str, DeclaredAsked]] = [
@@ -378,7 +378,7 @@ def _filled(part: Any, **words: str) -> Any:
 
 
 def _slot(name: str) -> dict[str, Any]:
-    """Return the phrases of a column; those for the number of something are made from those for an order's."""
+    """Return the phrases of a column; one for a number is made from those for an order's."""
     words = words_of(name)
     if not words.endswith(" id"):
         slot: dict[str, Any] = _filled(texts(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))

@@ -1,4 +1,4 @@
-"""Results of a desk of one's own: broken rules, success weighted by its tickets, and what mistakes cost a week."""
+"""Results of a desk of one's own: broken rules, weighted success, weekly losses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STAKES = "stakes.yaml"
 
 
 def stores_of(results: Results) -> dict[str, Store]:
-    """Return the store of each run by run_id, as far as it is here; also search the folder of each run file."""
+    """Return the stores of runs by run_id, also those that are beside their run file."""
     stores = {run.run_id: store_played(run.manifest, [run.path.resolve().parent]) for run in results.runs}
     return {run_id: store for run_id, store in stores.items() if store is not None}
 
@@ -82,7 +82,7 @@ def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
 
 
 def weighted_success(results: Results, stores: dict[str, Store] | None = None) -> pd.DataFrame:
-    """Return each entry's success on declared desks, plain and weighted by the tickets of each intent.
+    """Return each entry's success on declared desks, plain and weighted by tickets.
 
     Returns
     -------

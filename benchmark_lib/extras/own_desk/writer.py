@@ -1,4 +1,4 @@
-"""Write a declared desk: its files, and for tickets its acts, cases, and the policy as articles."""
+"""Write the files of a declared desk, and make one from tickets and a policy."""
 
 from __future__ import annotations
 
