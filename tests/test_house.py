@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
-    "extras/own_desk": 3_372,
+    "extras/own_desk": 3_367,
     "extras/real_chats": 2_780,
     "extras/tau2": 1_050,
 }

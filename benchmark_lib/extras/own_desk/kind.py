@@ -258,16 +258,11 @@ def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[dict[str, Any]]:
 
 
 def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
-    row, text = names["order"], squash(f"{case['email']['subject']} {case['email']['text']}")
-    ledger: dict[str, Any] = {}
-    for column in dict.fromkeys(column for way in desk.ways for column in way):
-        value = str(row.get(column) or "")
-        if value:
-            in_head = column in owner_columns(desk) and squash(value) in map(
-                squash, (case["sender"], case["sender_name"])
-            )
-            ledger[column] = {"value": value, "when": "volunteered" if in_head or squash(value) in text else "asked"}
-    return ledger
+    text = squash(f"{case['email']['subject']} {case['email']['text']}")
+    heads = {squash(case["sender"]), squash(case["sender_name"])}
+    values = {column: str(names["order"].get(column) or "") for way in desk.ways for column in way}
+    said = {c for c, v in values.items() if squash(v) in text or (c in owner_columns(desk) and squash(v) in heads)}
+    return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
 
 
 def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
