@@ -127,10 +127,9 @@ def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
     wish = desk.intents[intent]
     act = desk.acts.get("" if wish.queue else wish.act)
     values = {name: _asked(a.about, a.choices, a.optional) for name, a in act.arguments.items()} if act else {}
-    formulas = " ".join(rule.holds for rule in act.rules.values()) if act else ""
-    for name, question in desk.questions.items():
-        if f"knows.{name}" in formulas:
-            values[name] = _asked(f"{question.ask} (empty: {wish.knows.get(name)})", optional=name in wish.knows)
+    for name in desk.needed(wish.act) if act else ():
+        ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
+        values[name] = _asked(ask, optional=name in wish.knows)
     say = _asked("What must the answer say besides? (several with |, or empty)", optional=True)
     given = {"intent": intent, "row": row, "email": email, "values": values, "columns": columns}
     return {**given, "must_say": [one.strip() for one in say.split("|") if one]}

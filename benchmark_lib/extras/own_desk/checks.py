@@ -1,4 +1,4 @@
-"""Check a desk: formulas and reasons against tables and policy, then each case and the cases together."""
+"""Check the formulas and reasons of a desk, then each case and the cases together."""
 
 from __future__ import annotations
 

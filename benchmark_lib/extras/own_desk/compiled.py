@@ -1,4 +1,4 @@
-"""Compile a case from its intent: its bucket, outcomes and facts follow from policy and row, and are never typed."""
+"""Compile a case: its bucket, outcomes and facts follow from intent, policy and row."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
             return
     intent = desk.intents[raw["intent"]]
     if row in rows and acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
-        key = desk.tables[desk.on(intent.act)].key
+        key = desk.key_of(intent.act)
         yield "row", f"{row!r} names no {key} of {desk.on(intent.act)}, which {intent.act} changes: name it as changes"
     elif intent.act and not (raw.get("queue") or intent.queue):
         yield from _unknown_to_all(intent, raw.get("values") or {}, raw.get("knows") or {}, desk)
@@ -118,9 +118,10 @@ def _unknown_to_all(
             yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
         elif name in values and argument.choices and str(values[name]) not in argument.choices:
             yield f"values.{name}", f"{values[name]!r} is no choice: name one of {', '.join(argument.choices)}"
-    for name, question in desk.questions.items():
-        if name not in {**intent.knows, **knows} and any(f"knows.{name}" in r.holds for r in act.rules.values()):
-            yield f"knows.{name}", f"is missing: the customer would be asked {question.ask!r} and could not answer"
+    for name in desk.needed(intent.act):
+        if name not in {**intent.knows, **knows}:
+            ask = desk.questions[name].ask
+            yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
 
 
 def _row_named(raw: dict[str, Any]) -> str:
@@ -138,7 +139,7 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
 
 
 def acted_on(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any] | None:
-    """Return the row that a case's act changes: the subject's, one that it refers to, or the one in `changes`."""
+    """Return the row that a case's act changes; None if there is none."""
     act = desk.intents[raw["intent"]].act
     table = desk.on(act) if act else desk.subject
     return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
@@ -151,7 +152,7 @@ def _key(
     intent = desk.intents[raw["intent"]]
     queue = raw.get("queue") or intent.queue
     act = desk.acts.get(intent.act)
-    column = desk.tables[desk.on(intent.act)].key if act else ""
+    column = desk.key_of(intent.act) if act else ""
     calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
     told, unmet = bool(queue or intent.refuse), list[str]()
     for name, rule in act.rules.items() if act and not told else ():
@@ -183,10 +184,10 @@ def _key(
 
 def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
     """Return the reason of a rule, and those of other acts that are heard by the same words."""
-    own = desk.acts[act].rules[rule]
+    own = desk.rules[act, rule]
     words = {own.say, *own.words}
-    others = [one for a, declared in desk.acts.items() for one in declared.rules.values() if a != act]
-    return [reason_of(desk, own), *(reason_of(desk, one) for one in others if words & {one.say, *one.words})]
+    others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
+    return [reason_of(desk, one) for one in (own, *others)]
 
 
 def reason_name(act: str, rule: str) -> str:
@@ -196,8 +197,7 @@ def reason_name(act: str, rule: str) -> str:
 
 def reason_of(desk: DeskFile, rule: DeclaredRule) -> str:
     """Return the name of a rule's reason: that of the first rule that is said in the same words."""
-    every = ((reason_name(a, r), one.say) for a, declared in desk.acts.items() for r, one in declared.rules.items())
-    return next(name for name, say in every if say == rule.say)
+    return next(reason_name(*place) for place, one in desk.rules.items() if one.say == rule.say)
 
 
 def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) -> dict[str, Any]:

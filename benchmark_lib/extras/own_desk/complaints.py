@@ -15,11 +15,13 @@ import yaml
 from ...errors import BadInput
 from ...textfiles import read_text, read_yaml
 
+CHECKS = Path(__file__).with_name("checks.yaml")
+
 
 @cache
-def texts() -> dict[str, Any]:
-    """Return the texts of ``checks.yaml``, its problems and notes in the order of importance."""
-    loaded: dict[str, Any] = read_yaml(Path(__file__).with_name("checks.yaml"))
+def texts(file: Path = CHECKS) -> dict[str, Any]:
+    """Return the texts of a file, by default those of the checks, the most important first."""
+    loaded: dict[str, Any] = read_yaml(file)
     return loaded
 
 

@@ -1,4 +1,4 @@
-"""Read ``desk.yaml``: the tables, acts, rules and intents of a desk, with defaults for all that a shop need not say."""
+"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for the rest."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ class DeclaredTable(_Declared):
 
 
 class DeclaredAsked(_Declared):
-    """Something that the customer is asked for: how it is asked, words of such a question, and its answer.
-
-    The answer has ``{value}``.
-    """
+    """Something that the customer is asked for; `answer` has ``{value}``."""
 
     ask: str = ""
     words: list[str] = []
@@ -99,9 +96,9 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the customer must be told: a formula with its kind (see `benchmark_lib.cases.facts.Fact`).
+    """A value that the customer must be told.
 
-    `say` is the oracle's sentence with ``{value}``.
+    It is a formula with its kind (see `benchmark_lib.cases.facts.Fact`); `say` is the oracle's sentence.
     """
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
@@ -166,6 +163,20 @@ class DeskFile(_Declared):
         """Return the table that an act changes."""
         return self.acts[act].table or self.subject
 
+    def key_of(self, act: str) -> str:
+        """Return the key column of the table that an act changes."""
+        return self.tables[self.on(act)].key
+
+    def needed(self, act: str) -> list[str]:
+        """Return the questions whose answers the rules of an act need; none without an act."""
+        formulas = " ".join(rule.holds for rule in self.acts[act].rules.values()) if act in self.acts else ""
+        return [name for name in self.questions if f"knows.{name}" in formulas]
+
+    @property
+    def rules(self) -> dict[tuple[str, str], DeclaredRule]:
+        """Return the rules of all acts, by act and name."""
+        return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
+
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
@@ -204,7 +215,7 @@ def read_desk(folder: Path) -> DeskFile:
 
 
 def errors_of(folder: Path) -> DeskFile | list[str]:
-    """Read the ``desk.yaml`` of a folder, or return all its problems, each as field and complaint."""
+    """Read a folder's ``desk.yaml``, or return all its problems, each with its field."""
     content = read_yaml(folder / FILE)
     try:
         return DeskFile.model_validate(content if isinstance(content, dict) else {})

@@ -24,7 +24,7 @@ from ...textfiles import yes_or_no
 from .draft_desk import drafted, sound
 from .draft_intents import COLUMNS, intents_of, read_tickets, table_of
 from .draft_model import Buyer, EndpointError, Proposals
-from .draft_rules import Rule, Section, checked, proposed, read_simply, sections_of
+from .draft_rules import QuotedRule, Section, checked, proposed, read_simply, sections_of
 from .writer import write_files
 
 ARGUMENTS: dict[str, Any] = {
@@ -108,7 +108,7 @@ class DeskDraft:
                     rows.append(row)
                     last += 1
         if new:
-            self._save(RULES, rows, [*Rule.model_fields])
+            self._save(RULES, rows, [*QuotedRule.model_fields])
             print(f"{path}: {len(rows)} rules of {len(self.sections)} sections; {len(self.state['out'])} left out")
         return faults
 
@@ -159,7 +159,7 @@ class DeskDraft:
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
         """Write the desk of what is accepted; beside it where a person has changed it."""
         found = [(row["id"], checked(row, self.sections)) for row in rows]
-        made = drafted(self.sections, [rule for _, rule in found if isinstance(rule, Rule)], intents)
+        made = drafted(self.sections, [rule for _, rule in found if isinstance(rule, QuotedRule)], intents)
         made.out += [("rule", name, *gate) for name, gate in found if isinstance(gate, tuple)]
         title = self.options.title or self.options.name
         files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}

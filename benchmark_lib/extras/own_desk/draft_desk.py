@@ -27,7 +27,7 @@ from .compiled import compiled
 from .desk_file import REFUSE, read_desk
 from .draft_intents import COLUMNS, EXAMPLES
 from .draft_model import Buyer, Fairness
-from .draft_rules import LINK, Rule, Section, numbers_in, slug, wording
+from .draft_rules import LINK, QuotedRule, Section, numbers_in, slug, wording
 from .kind import BASE, words_of
 from .writer import as_yaml, files_of, unfilled, write_files
 
@@ -60,7 +60,7 @@ class Drafted:
         self.out.append((what, name, gate, wording()[why].format(**filled)))
 
 
-def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, Any]]) -> Drafted:
+def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[dict[str, Any]]) -> Drafted:
     """Return the desk of accepted rules and intents."""
     text = fold(" ".join(section.text for section in sections))
     subjects = wording()["subjects"]
@@ -84,7 +84,7 @@ def drafted(sections: list[Section], rules: list[Rule], intents: list[dict[str, 
     return made
 
 
-def _place(rule: Rule, made: Drafted) -> None:
+def _place(rule: QuotedRule, made: Drafted) -> None:
     """Add a rule to its act, or say why it has no place."""
     known, entry, name = wording(), rule.model_dump(), f"{rule.act}_{rule.id}"
     unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])

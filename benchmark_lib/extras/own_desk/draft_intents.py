@@ -19,7 +19,7 @@ COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
 
 def table_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV with the names of its columns, as people and spreadsheets save it."""
+    """Return the rows of a CSV by column, as people and spreadsheets save it."""
     heads, *rows = [*read_sheet(path).values()] or [[]]
     cells = ([cell[cell[:1] == "'" and cell[1:].startswith(FORMULA) :] for cell in row] for row in rows)
     return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]

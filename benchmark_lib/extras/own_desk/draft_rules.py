@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +15,14 @@ from ...errors import BadInput
 from ...language.sentences import BULLET, fold, letters, parts
 from ...language.values import values_in
 from ...records import content_hash
-from ...textfiles import read_text, read_yaml
+from ...textfiles import read_text
+from .complaints import texts
 from .desk_file import REFUSE
 from .kind import BASE
 
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
+wording = partial(texts, BASE / "draft.yaml")
+"""Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
 """Most sentences of a section, and fewest words of a quotation."""
@@ -35,7 +38,7 @@ Name = Annotated[str, BeforeValidator(slug)]
 Number = Annotated[int | None, Field(ge=0), BeforeValidator(lambda cell: None if cell == "" else cell)]
 
 
-class Rule(BaseModel):
+class QuotedRule(BaseModel):
     """A row of ``rules.csv``; `by` names the model that proposed it."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
@@ -74,12 +77,6 @@ class Section:
     def source(self) -> str:
         """Return where it begins."""
         return f"{self.file}, line {self.sentences[0][0]}"
-
-
-@lru_cache(maxsize=1)
-def wording() -> Any:
-    """Return the patterns and texts of the draft."""
-    return read_yaml(BASE / "draft.yaml")
 
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
@@ -135,10 +132,10 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
     return None
 
 
-def checked(raw: dict[str, Any], sections: list[Section]) -> Rule | tuple[str, str]:
+def checked(raw: dict[str, Any], sections: list[Section]) -> QuotedRule | tuple[str, str]:
     """Return a row as a rule with the source's own words, or the gate that it fails and why."""
     try:
-        rule = Rule.model_validate({name: value for name, value in raw.items() if value is not None})
+        rule = QuotedRule.model_validate({name: value for name, value in raw.items() if value is not None})
     except ValidationError as error:
         one = error.errors()[0]
         return "schema", f"{'.'.join(map(str, one['loc']))}: {one['msg']}: correct it"

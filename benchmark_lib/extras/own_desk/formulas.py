@@ -1,4 +1,4 @@
-"""Evaluate the formulas of rules and facts over a row, the policy and the day, in the sandbox of templates."""
+"""Evaluate formulas over a row, the policy and the day, in the sandbox of templates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any
 def names_of(
     store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any], **sender: str
 ) -> dict[str, Any]:
-    """Return the names of a formula: the row's columns, ``row``, ``policy``, ``today``, ``given``, ``knows``.
+    """Return the names of a formula: the row's columns, ``policy``, ``today`` and so on.
 
     `sender` has ``sender`` and ``sender_name``, where somebody writes.
     """

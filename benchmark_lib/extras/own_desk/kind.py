@@ -6,7 +6,7 @@ import csv
 import inspect
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,9 +21,11 @@ from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import LARGEST_FILE, read_yaml, render
 from .compiled import compiled, reason_name, reason_of
+from .complaints import texts
 from .desk_file import (
     ANY_QUEUE,
     FILE,
+    REFUSE,
     DeclaredAct,
     DeclaredArgument,
     DeclaredAsked,
@@ -59,7 +61,7 @@ def kind_of(folder: Path) -> DeskKind:
         look_up=(shows, key),
         lookups=frozenset({shows, finds}),
         rules=_rules(desk),
-        objects=tuple(dict.fromkeys(desk.tables[desk.on(name)].key for name in desk.acts)),
+        objects=tuple(dict.fromkeys(desk.key_of(name) for name in desk.acts)),
         case_names=lambda raw, row, store: {"order": joined_in(store, desk.subject, raw["order"], desk)},
         case_defaults=lambda names: {
             "customer_id": str(names["order"][key]),
@@ -203,9 +205,8 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
 
 def _rules(desk: DeskFile) -> dict[str, Any]:
     rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": asked_first}
-    for name, act in desk.acts.items():
-        for rule, declared in act.rules.items():
-            rules[reason_name(name, rule)] = _predicate(desk, name, rule, declared.holds, declared.say)
+    for (act, name), rule in desk.rules.items():
+        rules[reason_name(act, name)] = _predicate(desk, act, name, rule.holds, rule.say)
     return rules
 
 
@@ -240,7 +241,7 @@ def _identity(desk: DeskFile) -> Any:
 
 
 def _proved(column: str, row: dict[str, Any], before: Before, desk: DeskFile) -> bool:
-    """Return whether the customer's words, its answers or the head of its email give a column's value."""
+    """Return whether a customer's words, answers or email's head give a column's value."""
     value = str(row.get(column) or "")
     heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
     if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
@@ -262,16 +263,11 @@ def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[dict[str, Any]]:
 
 
 def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
-    row, text = names["order"], squash(f"{case['email']['subject']} {case['email']['text']}")
-    ledger: dict[str, Any] = {}
-    for column in dict.fromkeys(column for way in desk.ways for column in way):
-        value = str(row.get(column) or "")
-        if value:
-            in_head = column in owner_columns(desk) and squash(value) in map(
-                squash, (case["sender"], case["sender_name"])
-            )
-            ledger[column] = {"value": value, "when": "volunteered" if in_head or squash(value) in text else "asked"}
-    return ledger
+    text = squash(f"{case['email']['subject']} {case['email']['text']}")
+    heads = {squash(case["sender"]), squash(case["sender_name"])}
+    values = {column: str(names["order"].get(column) or "") for way in desk.ways for column in way}
+    said = {c for c, v in values.items() if squash(v) in text or (c in owner_columns(desk) and squash(v) in heads)}
+    return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
 
 
 def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
@@ -285,8 +281,7 @@ def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
 
 def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
     act = desk.acts.get(call.tool)
-    formulas = " ".join(rule.holds for rule in act.rules.values()) if act else ""
-    needed = [slot for slot in desk.questions if f"knows.{slot}" in formulas]
+    needed = desk.needed(call.tool)
     needed += act.arguments if act else []
     entries = {slot: case.ledger[slot] for slot in needed if slot in case.ledger and slot not in known}
     return [slot for slot, entry in entries.items() if entry.when != "volunteered"]
@@ -345,30 +340,21 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
         "identity": {"guards": writes},
         "confirmation": {"guards": [name for name, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
     }
-    for name, act in desk.acts.items():
-        rules |= {reason_name(name, rule): {"guards": [name]} for rule in act.rules}
-    queues = {intent.queue for intent in desk.intents.values()} - {"", ANY_QUEUE}
-    queues |= {r.otherwise for act in desk.acts.values() for r in act.rules.values() if r.otherwise != "refuse"}
+    rules |= {reason_name(act, name): {"guards": [act]} for act, name in desk.rules}
+    queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
+    queues -= {"", ANY_QUEUE, REFUSE}
     return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
 
 
-@cache
-def _book(path: Path) -> dict[str, Any]:
-    book: dict[str, Any] = read_yaml(path)
-    return book
-
-
 def phrases(desk: DeskFile) -> dict[str, Any]:
-    """Return the English phrases of a desk: the shipped ones, with its own slots, acts and reasons."""
-    shipped, own = _book(SHIPPED / "phrases" / "en.yaml"), _book(BASE / "phrases.yaml")
+    """Return a desk's English phrases: the shipped ones, and its slots, acts and reasons."""
+    shipped, own = texts(SHIPPED / "phrases" / "en.yaml"), texts(BASE / "phrases.yaml")
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
     asked: list[tuple[str, DeclaredAsked]] = [
         *((n, a) for act in desk.acts.values() for n, a in act.arguments.items()),
         *desk.questions.items(),
     ]
-    reasons: dict[str, DeclaredRefusal] = {
-        reason_of(desk, rule): rule for act in desk.acts.values() for rule in act.rules.values()
-    }
+    reasons: dict[str, DeclaredRefusal] = {reason_of(desk, rule): rule for rule in desk.rules.values()}
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
@@ -392,12 +378,12 @@ def _filled(part: Any, **words: str) -> Any:
 
 
 def _slot(name: str) -> dict[str, Any]:
-    """Return the phrases of a column; those for the number of something are made from those for an order's."""
+    """Return the phrases of a column; one for a number is made from those for an order's."""
     words = words_of(name)
     if not words.endswith(" id"):
-        slot: dict[str, Any] = _filled(_book(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))
+        slot: dict[str, Any] = _filled(texts(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))
         return slot
-    noun, shipped = words.removesuffix(" id"), _book(SHIPPED / "phrases" / "en.yaml")["slots"]["order_id"]
+    noun, shipped = words.removesuffix(" id"), texts(SHIPPED / "phrases" / "en.yaml")["slots"]["order_id"]
     return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
@@ -410,7 +396,7 @@ def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[s
 
 
 def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
-    key = desk.tables[desk.on(name)].key
+    key = desk.key_of(name)
     do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
     words, noun = act.words or [words_of(name)], words_of(_singular(desk.on(name)))
     patterns = [*map(pattern_of, words)]
@@ -420,7 +406,7 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
     units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
     patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
-    said = _filled(_book(BASE / "phrases.yaml")["action"], do=do)
+    said = _filled(texts(BASE / "phrases.yaml")["action"], do=do)
     return {"patterns": patterns, "claims": patterns} | said | ({"done": act.done} if act.done else {})
 
 

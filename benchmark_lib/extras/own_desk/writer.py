@@ -1,4 +1,4 @@
-"""Write a declared desk: its files, and for tickets its acts, cases, and the policy as articles."""
+"""Write the files of a declared desk, and make one from tickets and a policy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def files_of(
     files = {FILE: desk, "store.yaml": as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
     files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}
     for number, article in enumerate(articles, 1):
-        head = {"id": f"A-{number}", "topics": [article["title"]], **article}
+        head = {"id": f"A-{number}", "title": article["title"], "topics": [article["title"]], **article}
         text = head.pop("text")
         files[f"articles/a{number:03}.md"] = f"---\n{as_yaml(head)}---\n{text}\n"
     return files
