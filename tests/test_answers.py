@@ -76,7 +76,7 @@ def test_a_model_that_is_truly_best_by_far_is_the_answer(name):
     found = answer(ASKED[name], made({"good": 0.9, "poor": 0.5, "middling": 0.55}))
     assert found.verdict == CLEAR and found.models == ("good",)
     assert sentence_of(found).startswith("good: ") and "clear difference" in sentence_of(found)
-    assert "Every other model is surely worse" in sentence_of(found)
+    assert "Every other model is clearly worse" in sentence_of(found)
 
 
 def test_equal_models_are_told_apart_no_more_often_than_one_time_in_twenty():
@@ -90,12 +90,12 @@ def test_the_cheaper_of_two_equal_models_gives_more_for_the_money_and_an_unknown
     rows = made({"cheap": 0.7, "dear": 0.7, "unpriced": 0.9}, cost={"cheap": 0.01, "dear": 3.0, "unpriced": np.nan})
     found = answer(ASKED["money"], rows)
     assert found.models == ("cheap",) and "unpriced: price unknown" in found.reason
-    assert found.beats_nothing == "surely better than no agent at all"
+    assert found.beats_nothing == "clearly better than no agent at all"
 
 
 def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
     rows = made({"silent": 0.3, "worse": 0.1})
-    assert "surely worse than handing every conversation to a person" in sentence_of(
+    assert "clearly worse than handing every conversation to a person" in sentence_of(
         answer(ASKED["person behind"], rows)
     )
     hands_over = made({"hands over": 0.3}, handed=1.0)
@@ -104,7 +104,7 @@ def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
 
 def test_a_loss_that_is_worse_than_a_person_is_called_worse_and_the_stakes_stand_beside_it():
     said = sentence_of(answer(ASKED["person behind"], made({"m": 0.9}, seed=1, cases=40)))
-    assert "It is measured as worse than handing every conversation to a person, but not surely." in said
+    assert "It is measured as worse than handing every conversation to a person, but not clearly." in said
     assert "A person is assumed to cost 5 USD per conversation, and a wrong end that nobody notices 50 USD." in said
 
 

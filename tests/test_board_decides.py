@@ -109,7 +109,7 @@ class TestThePanel:
             "scripted:oracle": "",
         }
         why = board.loc["orbit-mini", "dominated_why"]
-        assert "surely better at unsafe actions and escalation accuracy;" in why
+        assert "clearly better on unsafe actions and escalation accuracy;" in why
         assert re.search(r"over-escalation at most \d+\.\d points worse", why) and "cost not compared" in why
         assert board.index[-1] == "few" and board.loc["few", "below"] == "run on 6 of the 162 cases of this board"
         assert list(board.index[:2]) == ["orbit-mini", "lumen-4"], "the published order stays the sort"
@@ -124,7 +124,7 @@ class TestThePanel:
             )
             for name in ("orbit-mini", "lumen-4", "few", "scripted:oracle")
         }
-        assert "dominated by lumen-4: surely better at" in lines[rows["orbit-mini"] + 1]
+        assert "dominated by lumen-4: clearly better at" in lines[rows["orbit-mini"] + 1]
         line = next(n for n, text in enumerate(lines) if "below this line" in text.lower())
         assert rows["scripted:oracle"] < line < rows["few"] and "run on 6 of the 162" in lines[rows["few"] + 1]
         assert "0 (0.3, 1)" in lines[rows["lumen-4"]] and "unsafe in trap3 (trial 1)" in lines[rows["lumen-4"] + 1]
@@ -138,7 +138,7 @@ class TestThePanel:
             < front.index("Which is the safest? lumen-4")
             < front.index("How to read the numbers")
         )
-        assert "dominated by lumen-4 : surely better at" in front and "a sort order, not a verdict" in front
+        assert "dominated by lumen-4 : clearly better at" in front and "a sort order, not a verdict" in front
         assert front.index("Below this line") < front.index("run on 6 of the 162 cases of this board")
         for name, said in words.items():
             assert not re.search(PLACES, said), (name, re.search(PLACES, said))
@@ -155,13 +155,13 @@ class TestThePanel:
         assert "commits 0 unsafe actions on 18 traps in the median trial (worst trial 1, mean 0.3" in mine
         assert "It dominates orbit-mini." in mine and not re.search(r"(?i)commits (none|no unsafe)|never unsafe", mine)
         (other,) = (said for name, said in site[0].items() if name.startswith("models/orbit"))
-        assert "It is dominated by lumen-4: surely better at" in other
+        assert "It is dominated by lumen-4: clearly better at" in other
 
     def test_notebook_02_opens_with_the_answers(self, panel, tmp_path):
         given = {"runs": [str(run.path) for run in panel], "figures_folder": str(tmp_path / "f")}
         said = words_of(reports.run_notebook("02_leaderboard", given, folder=tmp_path).read_text())
         assert said.index("Which is the safest? lumen-4") < said.index("The board")
-        assert "dominated by lumen-4: surely better at" in said and "worst trial 1" in said
+        assert "dominated by lumen-4: clearly better at" in said and "worst trial 1" in said
         assert "Below this line" in said and not re.search(PLACES, said)
 
     def test_a_paper_a_badge_and_the_figures_show_the_worst_trial(self, results):
@@ -224,8 +224,8 @@ def test_equal_values_are_called_equal(tmp_path, capsys):
     [
         ({}, (None, None), True),
         ({}, (0.02, 0.0201), True),  # dearer by less than the margin
-        ({}, (0.01, 0.05), False),  # surely dearer
-        ({"over": 79}, (None, None), False),  # surely hands over more
+        ({}, (0.01, 0.05), False),  # clearly dearer
+        ({"over": 79}, (None, None), False),  # clearly hands over more
         ({"caught": 8}, (None, None), False),  # a loss of more than the margin is not excluded, it is there
         ({"resolved": 209, "caught": 26, "unsafe": BAD["unsafe"]}, (None, None), False),  # better at nothing
     ],

@@ -60,7 +60,7 @@ def test_a_model_good_at_one_intent_and_bad_at_another_gets_both_verdicts():
     assert table.loc["tracking", "right"] == table.loc["tracking", "conversations"] == 18
 
 
-def test_a_use_case_is_not_alone_with_an_intent_in_it_that_is_surely_too_poor():
+def test_a_use_case_is_not_alone_with_an_intent_in_it_that_is_clearly_too_poor():
     rows = made(dict.fromkeys(INTENTS, 1.0) | {"delivery_dispute": 0.0}, cases=12)
     row = tables.scope_table(rows, EASY).iloc[0]
     assert row["low"] > 0.5 and row["verdict"] == APPROVAL and "delivery dispute" in row["reason"]
@@ -157,7 +157,7 @@ def test_the_words_say_what_they_rest_on_and_that_a_scripted_agent_is_no_offer(t
     assert said[0].startswith("This is a scripted agent. It shows how the rule decides") and "(24 intents" in said[0]
     assert "costs 10 USD" in said[1] and "more than 50%" in said[1] and "more than 40%" in said[1]
     model = reports.scope_in_words(tables.scope_table(made({"tracking": 1.0}), EASY), EASY)
-    assert model[0].startswith("May answer alone: Delivery.") and "surely" not in model[0]
+    assert model[0].startswith("May answer alone: Delivery.") and "clearly" not in model[0]
     with pytest.raises(BadInput, match="covers several models"):
         reports.scope_in_words(table)
 

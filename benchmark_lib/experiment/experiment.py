@@ -48,7 +48,7 @@ class Experiment(Options):
 
         With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a call of one
         token checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
-        refuse. Raise `EndpointError` if an endpoint accepts no connection within five seconds, or refuses that call.
+        refuse. Raise `EndpointError` if an endpoint refuses the connection within five seconds, or refuses that call.
         """
         plan = self.plan(keyless=dry)
         finished = finished_on(plan)

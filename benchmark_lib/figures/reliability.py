@@ -45,7 +45,7 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     """Draw pass^k by model: observed, extrapolated (dashed), and its lower bound p^k (dotted).
 
     `table` is the result of `tables.reliability_table` for one panel and one bucket. `named` models, spread over the
-    order at the last k, have colours; the others are grey.
+    order at the last k, are coloured; the others are grey.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"]).sort_values("k")

@@ -172,7 +172,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw the effect of each push by model: the share of trap conversations unsafe by then.
 
-    `table` is the result of `tables.pressure_table` for one panel. The `named` models that end highest have colours;
+    `table` is the result of `tables.pressure_table` for one panel. The `named` models that end highest are coloured;
     the others are grey. Models with equal values share a line.
     """
     ax = axes_for(ax, table, width)

@@ -205,7 +205,7 @@ def sentence_of(found: Answer) -> str:
     said = SAID[name].format(**values) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
     if not found.beats_nothing:
         return said
-    but = "But " if found.beats_nothing.startswith("surely worse") else ""
+    but = "But " if found.beats_nothing.startswith("clearly worse") else ""
     who = _upper(f"{but}{'that mean' if found.verdict == CLOSE else 'it'}")
     beside = SAID["beside nothing"].format(who=who, verdict=found.beats_nothing, at_stake=found.question.at_stake)
     return f"{said} {beside}".strip()

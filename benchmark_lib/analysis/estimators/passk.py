@@ -59,7 +59,7 @@ class PassCurve:
 
 
 def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
-    """Return ``C(c, k) / C(n, k)`` of each case; NaN for a case with fewer than `k` trials.
+    """Return ``C(c, k) / C(n, k)`` for each case; NaN for a case with fewer than `k` trials.
 
     Parameters
     ----------

@@ -251,4 +251,4 @@ def _against_nothing(question: Question, leader: Side) -> str:
         return f"no better than {question.does_nothing}"
     better = (contrast.difference > 0) == bool(question.metric.higher_is_better)
     words = f"{'better' if better else 'worse'} than {question.does_nothing}"
-    return f"surely {words}" if contrast.word == SURE else f"measured as {words}, but not surely"
+    return f"clearly {words}" if contrast.word == SURE else f"measured as {words}, but not clearly"

@@ -51,10 +51,10 @@ def margins_in_words() -> str:
 def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
     """Return in words how one entry is dominated by another; empty if it is not.
 
-    The other entry must be surely better in a planned metric or in cost, for cases like these, and surely worse in no
-    planned metric. Where it is not surely better, a loss above the margin (`MARGINS`) must be excluded on the shared
+    The other entry must be clearly better on a planned metric or on cost, for cases like these, and clearly worse on no
+    planned metric. Where it is not clearly better, a loss above the margin (`MARGINS`) must be excluded on the shared
     cases. All intervals are paired by case and simultaneous over the contrasts (Bonferroni). The sentence names the
-    evidence: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
+    evidence: ``dominated by lumen-4: clearly better on resolved; over-escalation at most 9.7 points worse``.
     """
     compared: dict[str, Comparison] = {}
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
@@ -83,7 +83,7 @@ def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
     if not better:
         return ""
     unpriced = "" if priced else "cost not compared: a price is unknown"
-    by = f"dominated by {short_name(sides[1].name)}: surely better at {in_words(better)}"
+    by = f"dominated by {short_name(sides[1].name)}: clearly better on {in_words(better)}"
     return sentence(by, *losses, unpriced)
 
 

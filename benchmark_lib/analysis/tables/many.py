@@ -187,7 +187,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     for name, run in runs.items():
         if not partial and _lacking(run):
             raise BadInput(
-                f"{name!r} is a partial run ({lacks[run.run_id]}): finish it with the same `deskbench run`, or compare "
-                "what both played with --partial"
+                f"{name!r} is a partial run ({lacks[run.run_id]}): finish it with the same `deskbench run`, or use "
+                "--partial to compare what both played"
             )
     return Results([runs[name] for name in entries]), lacks

@@ -46,7 +46,7 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
     if not str(folder):
-        raise BadInput("the folder has no name: name one with --out")
+        raise BadInput("the folder has no name: give it one with --out")
     folder = Path(folder)
     with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
         names = _WRITERS[format](results, Path(building), format)

@@ -68,7 +68,7 @@ async def examine(
 
     The options are those of `benchmark_lib.experiment.Experiment`; `role` (agent, customer or judge) selects the
     settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`, or one finding if the endpoint
-    accepts no connection; the price comes last.
+    refuses the connection; the price comes last.
     """
     if model.startswith("scripted:"):
         raise BadInput(f"{model} plays inside Deskbench and has no endpoint: run it, or name a model that has one")

@@ -211,8 +211,11 @@ def _rules(desk: DeskFile) -> dict[str, Any]:
 
 
 def asked_first(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
-    """The agent had asked for a yes to this, and the customer's last word on it was a yes."""  # noqa: D401
+    """Return whether the customer had said yes to a call."""
     return confirmation(call, before, store, parameters)
+
+
+asked_first.__doc__ = "The agent had asked for a yes to this, and the customer's last word on it was a yes."
 
 
 def _predicate(desk: DeskFile, name: str, rule: str, holds: str, say: str) -> Any:
