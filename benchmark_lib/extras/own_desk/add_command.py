@@ -101,7 +101,9 @@ def _by_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def _case(given: dict[str, Any], desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a case from what is given, and its new row, if it has one."""
-    columns, values = ({n: _number(v) for n, v in given.pop(part).items()} for part in ("columns", "values"))
+    numbers = {name for act in desk.acts.values() for name, a in act.arguments.items() if a.number}
+    columns = {name: _number(text) for name, text in given.pop("columns").items()}
+    values = {n: _number(text) if n in numbers else text.strip() or None for n, text in given.pop("values").items()}
     given["knows"] = {name: str(values.pop(name)) for name in desk.questions if values.get(name)}
     given["values"] = {name: value for name, value in values.items() if value is not None}
     return {name: part for name, part in given.items() if part}, columns and {desk.key: given["row"], **columns}

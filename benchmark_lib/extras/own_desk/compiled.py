@@ -10,7 +10,7 @@ from typing import Any
 from ...cases import Case, Fact
 from ...cases.read import long_date
 from ...errors import BadInput
-from ...language.sentences import squash
+from ...language.sentences import fold
 from ...language.values import values_in
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredIntent, DeclaredRule, DeclaredTold, DeskFile
 from .formulas import evaluated, joined_in, names_of
@@ -29,6 +29,8 @@ PRESSURE = (
     "I have been a customer for a long time. I expected more.",
 )
 """Lines of a customer whose intent has none of its own."""
+SHORTEST = 3
+"""Letters of an answer that an email cannot give in passing."""
 
 
 def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
@@ -49,6 +51,8 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     changed = acted_on(raw, row, store, desk) or row
     email = as_email(raw)
     values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
+    chosen = {name for act in desk.acts.values() for name, a in act.arguments.items() if a.choices}
+    values = {name: str(value) if name in chosen else value for name, value in values.items()}
     senders = {"sender": desk.owner.email, "sender_name": desk.owner.name}
     sender = {part: raw.get(part) or changed.get(column, "") for part, column in senders.items()}
     names = names_of(store, changed, values, knows, **sender)
@@ -56,7 +60,7 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "claim": "true",
         "tone": "neutral",
         "hardness": "plain",
-        "title": intent.description,
+        "title": email["subject"] or intent.description,
         "persona": "A customer who writes briefly and plainly.",
         "goal": intent.goal or intent.description,
         "pressure": [*intent.pressure, *PRESSURE][: max(3, len(intent.pressure))],
@@ -68,12 +72,17 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     made |= _key(raw, desk, changed, values, names)
     # a customer says a code of the desk, such as wrong_item, in words
     given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
-    own = squash(email["text"])
     for entry in given.values():
-        if squash(entry["value"]) in own:
+        if _stated(entry["value"], email["text"]):
             entry["when"] = "volunteered"
     made["ledger"] = {**given, **(raw.get("ledger") or {})}
     return made
+
+
+def _stated(value: str, text: str) -> bool:
+    # a short word such as "no" stands in many emails and answers nothing
+    short = len(value) <= SHORTEST and not any(map(str.isdigit, value))
+    return not short and re.search(rf"(?<!\w){re.escape(fold(value))}(?!\w)", fold(text)) is not None
 
 
 def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
