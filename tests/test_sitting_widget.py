@@ -85,7 +85,7 @@ def test_a_stopped_chair_goes_on_and_a_slip_sends_nothing(tmp_path):
         press(chair.send)
         await comes(lambda: not chair.send.disabled, "an answer")
         press(chair.stop)
-        await comes(lambda: "can go on" in chair.status.value, "the stop")
+        await comes(lambda: "you can resume it" in chair.status.value, "the stop")
         press(chair.begin)
         await comes(lambda: not chair.send.disabled, "a turn")
         assert "Which order is it?" in chair.talk.value

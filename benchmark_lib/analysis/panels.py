@@ -20,7 +20,7 @@ PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
     "own agents": "the user's own agents, played here: not language models, even if they call one",
-    "players": "people or programs that played in place of a model: not hosted models",
+    "players": "people or programs that played in a model's place: not hosted models",
     "scripted agents": "not models; they mark the ceiling and the floors",
     "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",

@@ -149,8 +149,7 @@ class MessageParser:
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
         acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
-        asks = mark_of(plain) == "?" or needed or acts["ask"] >= POSSIBLE or not {"request", "hint"}.isdisjoint(cues)
-        own = self._untrained_topics(books, "slot") if asks and not {"at_hand", "handling"}.intersection(cues) else ()
+        own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained_topics(books, "slot")
         if untrained := {slot: 1.0 for slot, pattern in own if pattern.search(plain)}:
             acts["ask"] = 1.0
         topics = self._topics_in(plain, books, acts, seen)

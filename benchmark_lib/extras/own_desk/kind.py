@@ -393,8 +393,11 @@ def _slot(name: str) -> dict[str, Any]:
 
 def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
     """Return the phrases of an argument or a question, by default with question words before it."""
-    words = question.words or [f"{asks} {words_of(name)}" for asks in asking]
-    own = {"patterns": [*map(pattern_of, words)], "ask": question.ask, "answer": question.answer}
+    patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
+    if question.words:  # a statement with these words, such as a refusal, asks for nothing
+        form = texts(BASE / "phrases.yaml")["slot"]["patterns"]
+        patterns = [one for w in question.words for one in _filled(form, words=w, named=pattern_of(w))]
+    own = {"patterns": patterns, "ask": question.ask, "answer": question.answer}
     return _slot(name) | {part: said for part, said in own.items() if said}
 
 

@@ -74,8 +74,8 @@ def _read(kind: str | None, rows: list[Any], ledger: dict[str, Any], store: Any)
     line, came = lines[0] if len(lines) == 1 else {}, [str(delivered(order, one["line_id"]) or "") for one in lines]
     found = {name: line.get(name) for name in ("line_id", "variant_id")}
     found |= {"address": _address(str(known.get("address")), order), "variant": line and _wished(line, known, store)}
-    call = ToolCall(0, 0, "update_shipping_address", {"order_id": order["order_id"], **found}, {}, None, True)
     rule = store.policy["process_rules"]["recipient"]
+    call = ToolCall(0, 0, next(iter(rule["guards"])), {"order_id": order["order_id"], **found}, {}, None, True)
     names = names_of(store, order, {}, known) | {
         **found,
         "objects": lines,
