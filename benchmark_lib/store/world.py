@@ -356,14 +356,16 @@ def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
     """Read a table as CSV; whole numbers become numbers, except in the key's column."""
     lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
     rows: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        name = (line.get(key) or "").strip()
-        if not name or name in rows or None in line or None in line.values():
-            why = (
-                "has another number of fields than the header" if name and name not in rows else f"needs its own {key}"
-            )
-            raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
-        rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
+    try:
+        for line in lines:
+            name = (line.get(key) or "").strip()
+            if not name or name in rows or None in line or None in line.values():
+                count = "has another number of fields than the header"
+                why = count if name and name not in rows else f"needs its own {key}"
+                raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
+            rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
+    except csv.Error as error:
+        raise BadInput(f"{path}:{lines.line_num}: this is no row of CSV ({error}): correct it there") from None
     return rows
 
 

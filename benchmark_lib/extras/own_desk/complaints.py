@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class Complaints:
         """Turn an error of reading into a complaint, at the place that it names or at the given one."""
         try:
             yield
-        except BadInput as error:
+        except (BadInput, csv.Error) as error:
             why = " ".join(str(error).split()).removeprefix(f"{self.folder / file}").removeprefix(": ").strip()
             line = re.search(r"^:(\d+)|\bline (\d+)", why)
             self.add(check, file, int(line[1] or line[2]) if line else path, why=re.sub(r"^:\d+: ", "", why))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import re
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from ...textfiles import LARGEST_FILE, read_yaml, render
+from ...textfiles import read_yaml, render
 from .compiled import compiled, reason_name, reason_of
 from .complaints import texts
 from .desk_file import (
@@ -35,7 +34,6 @@ from .desk_file import (
 )
 from .formulas import evaluated, joined, joined_in, names_of
 
-csv.field_size_limit(LARGEST_FILE)
 DECLARED = "declared"
 LISTED = 10
 """Most rows that a look-up lists."""
