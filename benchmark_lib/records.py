@@ -79,7 +79,7 @@ def is_played(source: str) -> bool:
 def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
     """Return the source of a run, or of one of its records, for display.
 
-    Older files have no source for own agents; the manifest then tells.
+    Older files have no source for own agents; in that case the manifest says so.
     """
     source = manifest["source"] if source is None else source
     own = (manifest["inputs"].get("agent") or {}).get("value") is not None

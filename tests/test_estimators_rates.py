@@ -206,7 +206,7 @@ def test_equal_values_give_the_exact_bound_and_never_a_point():
 
 
 def test_trials_alone_are_never_resampled():
-    with pytest.raises(BadInput, match="not trials alone"):
+    with pytest.raises(BadInput, match="not one per trial"):
         estimators.bootstrap_interval([[0, 1], [1, 1]])
 
 

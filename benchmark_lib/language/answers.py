@@ -61,7 +61,7 @@ class Mention(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def cleaned(text: str) -> str:
-    """Return a message for reading values: cut, without markup or struck-out words."""
+    """Return a message for reading values, truncated, without markup or struck-out words."""
     text = kept(text)
     if "&" in text:
         text = unescape(text)

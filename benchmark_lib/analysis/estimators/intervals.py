@@ -221,7 +221,7 @@ def bootstrap_interval(
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
         raise BadInput(
-            f"values have shape {values.shape}: pass one per case, averaged over its trials, not trials alone."
+            f"values have shape {values.shape}: pass one per case, averaged over its trials, not one per trial."
         )
     noun = "case" if clusters is None else "cluster"
     labels = np.arange(values.size) if clusters is None else clusters

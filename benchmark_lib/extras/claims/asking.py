@@ -23,7 +23,7 @@ SIGNED = "name"
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return questions for something that the customer had given before."""
+    """Return questions that ask for something the customer has already given."""
     found = []
     for message, reading in claims.replies:
         parser = parser_of(claims.store)

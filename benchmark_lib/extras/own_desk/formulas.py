@@ -92,5 +92,5 @@ def plus_months(day: str, count: int) -> str:
 
 def _day(value: Any) -> date:
     if not isinstance(value, str | date):
-        raise BadInput(f"{value!r} is no date: write dates as 2026-06-29")
+        raise BadInput(f"{value!r} is not a date: write dates as 2026-06-29")
     return value if isinstance(value, date) else date.fromisoformat(value[:10])

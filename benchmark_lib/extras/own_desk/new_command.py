@@ -45,11 +45,11 @@ def new_desk(name: str, source: str | None = None, title: str | None = None, out
         If the name is none, the folder exists, or the source is no declared desk.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
-        raise BadInput(f"{name!r} is no name of a desk: write it in lower case, such as puzzles")
+        raise BadInput(f"{name!r} is not a name for a desk: write it in lower case, such as puzzles")
     folder, base = Path(out) if out else DESKS / name, folder_of(source) if source else STARTER
     info = read_yaml(base / "store.yaml")
     if not isinstance(info, dict) or info.get("kind") != DECLARED:
-        raise BadInput(f"{base} is no declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
+        raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
     if folder.exists():
         raise BadInput(f"{folder} exists: give the desk another name, or remove the folder first")
     try:

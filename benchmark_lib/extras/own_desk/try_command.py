@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> int:
 
     checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
     if wrong := next((name for name, check in checks.items() if not callable(check)), ""):
-        raise BadInput(f"{wrong} is no function: name a function of the record that returns True, False or None")
+        raise BadInput(f"{wrong} is not a function: name a function of the record that returns True, False or None")
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")

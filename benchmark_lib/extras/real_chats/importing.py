@@ -115,7 +115,7 @@ def import_chats(
         raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
     folder = Path(out)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / ACTS).is_file())):
-        raise BadInput(f"{folder} exists and is no store of real chats: choose another --out")
+        raise BadInput(f"{folder} exists but is not a store of real chats: choose another --out")
     given = in_project(acts) if acts else folder / ACTS if (folder / ACTS).is_file() else SHIPPED / f"{format}.yaml"
     known = Vocabulary.read(given) if acts or given.is_file() else Vocabulary()
     kept = {*keep, *(read_text(folder / KEPT).splitlines() if (folder / KEPT).is_file() else ())}

@@ -74,7 +74,8 @@ def list_data(
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
-    Codes are a string with one of `LETTERS` per row, a dot for a missing value; or numbers and -1 for many values.
+    Codes are a string with one of `LETTERS` per row, or numbers if there are many
+    values. A dot or -1 marks a missing value.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
