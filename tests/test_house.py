@@ -29,7 +29,7 @@ BUDGETS = {
     "experiment": 3_570,
     "figures": 2_280,
     "language": 3_930,
-    "reports": 6_690,
+    "reports": 6_700,
     "runfile": 810,
     "scoring": 2_670,
     "store": 3_840,
