@@ -70,9 +70,7 @@ def read_sheet(path: Path) -> dict[int, list[str]]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
     except csv.Error as error:
-        raise BadInput(
-            f"{path} is not sound CSV ({error}): close all quotes, and double those in a text"
-        ) from None
+        raise BadInput(f"{path} is not sound CSV ({error}): close all quotes, and double those in a text") from None
     return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
 
 
