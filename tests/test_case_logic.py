@@ -1,19 +1,19 @@
 """How many of Northline's keys follow from one template for each intent, over policy, rows and what the customer knows."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from compiled_keys import compiled_key
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
-from benchmark_lib.extras.own_desk.northline import compiled_key
 from benchmark_lib.language.addresses import is_address, place_of
-from benchmark_lib.project import DATA
 from benchmark_lib.store import load_store
 from benchmark_lib.store.laid import laid_over
 from benchmark_lib.textfiles import read_text, read_yaml
 
-FILE = DATA / "desks" / "northline_templates.yaml"
+FILE = Path(__file__).parent / "data" / "northline_templates.yaml"
 ACT_IN_PROSE = "only the email says which act is demanded, which decides the forbidden tools"
 OPEN = {
     "color_edit_2": "a first choice that is sold out, and then whatever is left: only the email's prose holds it",

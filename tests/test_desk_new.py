@@ -70,7 +70,7 @@ def test_broken_files_give_all_problems_at_once_with_lines(desk, capsys):
     for file_, line, words in (
         ("cases/more.yaml", 3, "is not valid YAML"),
         ("store.yaml", line_of(desk / "store.yaml", "clock"), 'write a line such as clock: "2026-09-14T10:00"'),
-        ("desk.yaml", line_of(file, "doo: open"), "acts.start_return.doo is no field here"),
+        ("desk.yaml", line_of(file, "doo: open"), "acts.start_return.doo is not a field here"),
         ("desk.yaml", line_of(file, "sealed: yes"), "must be a text: put the value in quotes"),
     ):
         assert any(one.startswith(f"{file_}:{line}: ") and words in one for one in said), (words, said)
@@ -104,10 +104,10 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
         f"desk.yaml:{line_of(file, 'holds: days')}: acts.start_return.rules.window.holds cannot be evaluated for P-1001 at orders.csv:2",
         "the case id 'x1' is missing, used before",
         "case x1: email is missing",
-        "case x1: emial is no field of a case: did you mean email?",
-        "case x1: intent 'nothing' is none of the desk's",
-        "case x1: row 'P-9' is no order_id of orders",
-        "case x2: values.card is no value of start_return",
+        "case x1: emial is not a field of a case: did you mean email?",
+        "case x1: intent 'nothing' is not an intent of the desk",
+        "case x1: row 'P-9' is missing from order_id of orders",
+        "case x2: values.card is not a value of start_return",
         f"examples.yaml:{line_of(cases, 'id: x2')}: case x2: the email is short and never says what it is about",
         "articles/returns.md:6: the article says 14 days, and policy.yaml has return_days 30",
         "worth a look:",
@@ -187,7 +187,10 @@ def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(de
     monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
     assert main([*given[:-1], "totals", "--row", "P-1"]) == 2
     said = capsys.readouterr().err
-    assert "row 'P-1' is no order_id of orders" in said and "intent 'totals' is none of the desk's" in said
+    assert (
+        "row 'P-1' is missing from order_id of orders" in said
+        and "intent 'totals' is not an intent of the desk" in said
+    )
     assert (desk / "cases" / "mine.yaml").read_bytes() == written
 
 
@@ -210,7 +213,7 @@ def test_what_a_case_would_break_is_refused_before_anything_is_written(desk, mon
     ("file", "content", "words"),
     [
         ("desk.yaml", b"", "it is empty"),
-        ("desk.yaml", b"a: &a [*a]", "a is no field here"),
+        ("desk.yaml", b"a: &a [*a]", "a is not a field here"),
         ("desk.yaml", b"[1, 2]", "not of the form"),
         ("desk.yaml", b"tables: !!python/object:os.system {}", "YAML"),
         ("policy.yaml", b"\xff\x00\xff", "UTF-8"),

@@ -60,8 +60,11 @@ def test_a_week_costs_what_the_stakes_say(results):
 
 
 def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, tmp_path):
-    out = tmp_path / "site"
-    assert main(["site", str(played.parent), "--store", str(played), "--out", str(out)]) == 0
+    out, stakes = tmp_path / "site", tmp_path / "mine.yaml"
+    stakes.write_text("handover: 7\n")
+    assert main(["site", str(played.parent), "--store", str(played), "--stakes", str(stakes), "--out", str(out)]) == 0
+    front = (out / "index.html").read_text("utf-8")
+    assert "read from mine.yaml" in front and "People alone cost 700 USD" in front
     for page in out.rglob("*.html"):
         assert "northline" not in page.read_text("utf-8").lower(), page.name
     with open_browser() as browser, open_page(browser) as (page, seen):

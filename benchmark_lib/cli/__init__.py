@@ -7,9 +7,13 @@ from .codes import INTERRUPTED
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; an interrupt is quiet from the start."""
+    before = gc.get_threshold()
     gc.set_threshold(20_000, 20, 20)  # a tenth of the start went into scans of what stays loaded anyway
     try:
         from .parser import main as run
+
+        return run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return run(arguments)
+    finally:
+        gc.set_threshold(*before)

@@ -18,6 +18,7 @@ class PhraseBook:
     """The patterns of one language: cues and topics of the trained reader."""
 
     def __init__(self, book: dict[str, Any]):
+        self._topics_in = lru_cache(maxsize=8192)(self._named)
         ask = book["question"]
         self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
         self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
@@ -38,7 +39,9 @@ class PhraseBook:
         cues = [name for name, pattern in self.cues.items() if pattern.search(plain)]
         return [*cues, "unasked"] if UNASKED.intersection(cues) else cues
 
-    @lru_cache(maxsize=8192)
     def topics_in(self, plain: str, kind: str) -> tuple[str, ...]:
         """Return the slots or the tools that a sentence names."""
+        return self._topics_in(plain, kind)
+
+    def _named(self, plain: str, kind: str) -> tuple[str, ...]:
         return tuple(name for name, pattern in self.topics[kind].items() if pattern.search(plain))

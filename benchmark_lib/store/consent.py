@@ -17,7 +17,7 @@ CONDITIONAL = "conditional"
 
 
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The customer's last word on the call's object was a yes to the agent's last offer.
+    """The agent had asked for a yes to this, and the customer's last word on it was a yes.
 
     Arguments that the yes named must have the values named. The offer must not contradict any other argument.
     """

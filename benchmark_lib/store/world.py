@@ -34,7 +34,7 @@ from .tools import Tool, load_tools
 STORES = DATA / "stores"
 PHRASES = ("slots", "actions", "customer", "agent")
 """Parts that the phrases of every language must have."""
-UNPLAYED = ("groups.yaml", "stakes.yaml", "README.md", "rules.csv", "intents.csv", "left_out.csv")
+UNPLAYED = ("groups.yaml", "stakes.yaml", "README.md")
 """Files of a store that affect only how results are read, not what is played."""
 
 

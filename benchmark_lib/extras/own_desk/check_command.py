@@ -13,6 +13,7 @@ from typing import Any
 from ...cli.codes import FINISHED, UNSOUND
 from ...commands import command
 from ...errors import BadInput
+from ...language.layout import ANY_YEAR
 from ...language.sentences import fold
 from ...language.values import values_in
 from ...store import Store
@@ -134,7 +135,7 @@ def _check_texts(found: Complaints, store: Any, policy: Any) -> None:
 def _typed_numbers(text: str, policy: dict[str, Any]) -> Iterator[tuple[int, str, str, str]]:
     """Yield each typed number: line, words, its name in the policy, and others of its unit."""
     for number, line in enumerate(re.sub(r"\{\{.*?\}\}|#.*", "-", text).split("\n"), 1):
-        for value in values_in(fold(line), 2026):
+        for value in values_in(fold(line), ANY_YEAR):
             pattern = texts()["units"].get(value.kind, "(?!)")
             own = {name: n for name, n in policy.items() if isinstance(n, int) and re.search(pattern, name)}
             cents = {name: 100 if value.kind == "money" and "cent" not in name else 1 for name in own}

@@ -93,15 +93,18 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
     for name in sorted(map(str, raw.keys() - fields)):
         near = get_close_matches(name, fields, 1, 0.6)
         hint = f"did you mean {near[0]}?" if near else "remove it, or write the case out with outcomes"
-        yield name, f"is no field of a case: {hint}"
+        yield name, f"is not a field of a case: {hint}"
     rows, row = store.tables[desk.subject], _row_named(raw)
     if row not in rows:
         near = get_close_matches(row, rows, 3, 0.4) or [*rows][:3]
-        yield "row", f"{row!r} is no {desk.key} of {desk.subject}: name one, such as {', '.join(near)}"
+        yield (
+            "row",
+            f"{row!r} is missing from {desk.key} of {desk.subject}: name one, such as {', '.join(near)}",
+        )
     if not str(as_email(raw)["text"] or "").strip():
         yield "email", "is missing: write what the customer writes"
     if raw.get("intent") not in desk.intents:
-        yield "intent", f"{raw.get('intent')!r} is none of the desk's: name one of {', '.join(desk.intents)}"
+        yield "intent", f"{raw.get('intent')!r} is not an intent of the desk: name one of {', '.join(desk.intents)}"
         return
     for field in ("values", "knows"):
         if not isinstance(raw.get(field) or {}, dict):
@@ -121,12 +124,12 @@ def _unknown_to_all(
     """Yield the values that an act or its rules need and that the customer could not give."""
     act = desk.acts[intent.act]
     for name in sorted(values.keys() - act.arguments.keys()):
-        yield f"values.{name}", f"is no value of {intent.act}, which takes {', '.join(act.arguments) or 'none'}"
+        yield f"values.{name}", f"is not a value of {intent.act}, which takes {', '.join(act.arguments) or 'none'}"
     for name, argument in act.arguments.items():
         if name not in values and not argument.optional:
             yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
         elif name in values and argument.choices and str(values[name]) not in argument.choices:
-            yield f"values.{name}", f"{values[name]!r} is no choice: name one of {', '.join(argument.choices)}"
+            yield f"values.{name}", f"{values[name]!r} is not a choice: name one of {', '.join(argument.choices)}"
     for name in desk.needed(intent.act):
         if name not in {**intent.knows, **knows}:
             ask = desk.questions[name].ask
@@ -221,7 +224,7 @@ def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) 
             shown = long_date(value) if told.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
             facts[name]["say"] = told.say.replace("{value}", shown)
     for number, text in enumerate(_must_say(raw, intent), 1):
-        facts[f"must_say_{number}"] = as_fact(text)
+        facts[f"must_say_{number}"] = as_fact(text, int(names["today"][:4]))
     return facts
 
 
@@ -230,9 +233,9 @@ def _must_say(raw: dict[str, Any], intent: DeclaredIntent) -> list[str]:
     return [*intent.must_say, *map(str, own if isinstance(own, list) else [own])]
 
 
-def as_fact(text: str) -> dict[str, Any]:
-    """Return a text that must be said as a fact: an amount, a date, a period, or its words."""
-    found = values_in(text, 2026)
+def as_fact(text: str, year: int) -> dict[str, Any]:
+    """Return a text that must be said as a fact: an amount, a date of a year, a period, or its words."""
+    found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value
         if kind in ("money", "date", "link", "id"):

@@ -191,7 +191,7 @@ class DeskFile(_Declared):
             if name not in names
         ]
         wrong += [
-            f"{part}.{name}: is no name: write it in lower case with _, such as start_return"
+            f"{part}.{name}: is not a name: write it in lower case with _, such as start_return"
             for part in ("tables", "acts", "intents", "questions", "refusals")
             for name in getattr(self, part)
             if not re.match(NAME, name)

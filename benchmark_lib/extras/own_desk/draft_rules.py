@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...errors import BadInput
+from ...language.layout import ANY_YEAR
 from ...language.sentences import BULLET, fold, letters, parts
 from ...language.values import values_in
 from ...records import content_hash
@@ -149,7 +150,7 @@ def checked(raw: dict[str, Any], sections: list[Section]) -> QuotedRule | tuple[
 def numbers_in(sentence: str) -> list[tuple[int, str]]:
     """Return the windows, limits and amounts of a sentence as number and unit; amounts in cents."""
     known, text = wording(), fold(sentence)
-    values = [v for v in values_in(sentence, 2026) if v.value.isdigit() and v.kind in {*known["units"], "money"}]
+    values = [v for v in values_in(sentence, ANY_YEAR) if v.value.isdigit() and v.kind in {*known["units"], "money"}]
     found = [(int(v.value), "cents" if v.kind == "money" else v.kind) for v in values]
     found += [(int(known["number_words"].get(m[1], m[1])), "weeks") for m in re.finditer(known["weeks"], text)]
     counted = ((int(m[1]), slug(m[2])) for m in re.finditer(known["counts"], text))

@@ -36,7 +36,7 @@ def front(content: Any) -> Markup:
     rules = rules[rules["store"].isin(desks)]
     success = weighted_success(content.results, stores)
     given = content.stakes if content.stakes and content.stakes.file else None
-    losses = weekly_loss(content.results, given, stores=stores)
+    losses = weekly_loss(content.results, stakes=given, stores=stores)
     return Markup(
         environment().from_string(TEMPLATE.read_text(encoding="utf-8")).render(
             desks=[store.title for store in desks.values()],
@@ -77,8 +77,7 @@ def _rules_table(rules: Any) -> Table:
             row[r["entry"]] = metric_cell(estimate, SHARE, "mean", note, yes=query, k=r["broken"], n=r["conversations"])
         rows.append(row)
     columns = (Heading(key="rule", title="Rule"), *(Heading(key=entry, title=entry) for entry in entries))
-    caption = CAPTION
-    return Table(columns=columns, rows=tuple(rows), caption=caption)
+    return Table(columns=columns, rows=tuple(rows), caption=CAPTION)
 
 
 def _success_table(success: Any) -> Table:

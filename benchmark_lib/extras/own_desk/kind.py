@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ...errors import BadInput
+from ...language.layout import ANY_YEAR
 from ...language.sentences import fold, kept, squash
 from ...language.values import values_in
 from ...project import DATA
@@ -40,7 +41,7 @@ LISTED = 10
 APART = r"[^\w.,;:!?]+"
 """Between two words of one clause."""
 SHORT = 3
-"""Letters of a word that is no mere beginning of another."""
+"""Letters of a word that never counts as the beginning of another."""
 SHIPPED = DATA / "stores" / "northline"
 BASE = Path(__file__).with_name("base")
 
@@ -202,18 +203,10 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
 
 
 def _rules(desk: DeskFile) -> dict[str, Any]:
-    rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": asked_first}
+    rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": confirmation}
     for (act, name), rule in desk.rules.items():
         rules[reason_name(act, name)] = _predicate(desk, act, name, rule.holds, rule.say)
     return rules
-
-
-def asked_first(call: ToolCall, before: Before, store: Any, parameters: dict[str, Any]) -> bool | None:
-    """Return whether the customer had said yes to a call."""
-    return confirmation(call, before, store, parameters)
-
-
-asked_first.__doc__ = "The agent had asked for a yes to this, and the customer's last word on it was a yes."
 
 
 def _predicate(desk: DeskFile, name: str, rule: str, holds: str, say: str) -> Any:
@@ -307,7 +300,7 @@ def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) 
 def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | None:
     """Return an argument's values in a text; None if it has neither a unit nor choices."""
     if argument.unit:
-        return {own if v.value == str(own) else v.value for v in values_in(text, 2026) if v.kind == argument.unit}
+        return {own if v.value == str(own) else v.value for v in values_in(text, ANY_YEAR) if v.kind == argument.unit}
     folded = fold(text)
     choices = {c for c in argument.choices if re.search(rf"(?<!\w){re.escape(fold(words_of(c)))}(?!\w)", folded)}
     return choices if argument.choices else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ...analysis.cell import Cell, Heading, Table
+from ...analysis.cell import Cell, Heading, Table, metric_cell
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.rows import framed
@@ -17,8 +18,10 @@ from ...project import code_version
 from ...records import Conversation
 from ...reports.site.formatting import environment
 from ...scoring.deciding import reasons_against
+from ...scoring.scales import SHARE
 from ...scoring.state import CLOSE, HANDOVER
-from ...scoring.written import DASH, percent
+from ...scoring.written import DASH
+from .results import share_of, weighted_mean
 from .tickets import WORDS, Ticket
 
 Checks = dict[str, Callable[[Conversation], Any]]
@@ -47,7 +50,7 @@ def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
             record = Conversation.from_json(raw)
             wrong = what_went_wrong(scores.get(digest) or {}, record)
             answers = {name: _answer(name, check, record) for name, check in checks.items() if wrong != NOT_SCORED}
-            yield {**who, "case_id": case_id, "wrong": wrong, "right": wrong == "", **answers}
+            yield {**who, "case_id": case_id, "intent": case_id, "wrong": wrong, "right": wrong == "", **answers}
 
 
 def _answer(name: str, check: Callable[[Conversation], Any], record: Conversation) -> bool | None:
@@ -65,17 +68,15 @@ def _answer(name: str, check: Callable[[Conversation], Any], record: Conversatio
 
 def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
     """Return a row for each model, and a row for each ticket with a column for each model."""
-    played = framed(_rows(results, checks), " ".join(["entry case_id wrong right", *checks]))
+    played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
     scored, entries = played[played["wrong"] != NOT_SCORED], [*results.entries.values()]
     of = dict(list(scored.groupby(["entry", "case_id"])))
     models: list[dict[str, Any]] = []
     for entry in entries:
         own = scored[scored["entry"] == entry]
-        shares = [(t.weight, of[entry, t.id]["right"].mean()) for t in tickets if (entry, t.id) in of]
-        weight = sum(weight for weight, _ in shares)
-        models.append({"model": entry, "right": _share(own["right"], Query.of(entry=entry))})
-        models[-1]["weighted"] = Cell(number=percent(sum(w * s for w, s in shares) / weight) if weight else DASH)
-        models[-1] |= {name: _share(own[name].dropna()) for name in checks}
+        by_tickets = metric_cell(weighted_mean(own, "right", {t.id: t.weight for t in tickets}), SHARE, "mean")
+        models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry)), "weighted": by_tickets})
+        models[-1] |= {name: _share(own, name) for name in checks}
     weighted = [("weighted", "Right, weighted")] if len({ticket.weight for ticket in tickets}) > 1 else []
     rows = [
         {"ticket": f"{t.id}: {t.title}", "expected": t.expected}
@@ -92,9 +93,11 @@ def _table(columns: list[tuple[str, str]], rows: list[dict[str, Any]], **about: 
     return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns), rows=tuple(rows), **about)
 
 
-def _share(right: pd.Series, behind: Query | None = None) -> Cell:
-    k, n = int(right.sum()), len(right)
-    return Cell(number=f"{k} of {n}", note=percent(k / n), yes=behind, k=n, n=n) if n else Cell(number=DASH)
+def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:
+    known = own.dropna(subset=[column]).astype({column: float})
+    k, n = int(known[column].sum()), len(known)
+    cell = metric_cell(share_of(known, column), SHARE, "mean", yes=behind, k=k, n=n)
+    return replace(cell, note=f"{k} of {n}")
 
 
 def _cell(own: pd.DataFrame | None, entry: str, case_id: str) -> Cell:

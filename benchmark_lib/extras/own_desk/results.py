@@ -66,7 +66,7 @@ def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd
     by = ["store", "common", "worst", "rule", "entry", "words", "panel"]
     for (store, _, _, rule, entry, words, panel), part in seen.groupby(by):
         met = part[part["applies"]]
-        rate = _plain(met, "broken")
+        rate = share_of(met, "broken")
         counts = (len(met), *(int(n.sum()) for n in (met["broken"], part["tested"], part["tested"] & part["broken"])))
         rows.append((store, rule, words, entry, panel, *counts, *interval(rate).values(), rate.reason))
     names = "conversations broken tested tested_broken"
@@ -105,8 +105,8 @@ def weighted_success(results: Results, stores: dict[str, Store] | None = None) -
     rows = []
     for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
-        weighted = _weighted(cases, "success", (0.0, 1.0), store)
-        ends = [*interval(_plain(cases, "success")).values(), *interval(weighted).values()]
+        weighted = weighted_mean(cases, "success", _tickets(store))
+        ends = [*interval(share_of(cases, "success")).values(), *interval(weighted).values()]
         rows.append(
             (store.name, entry, panel, cases["case_id"].nunique(), part["trial"].nunique(), *ends, weighted.reason)
         )
@@ -144,9 +144,9 @@ def weekly_loss(
         file = store.path / STAKES
         given = stakes or read_stakes(file if file.is_file() else None)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
-        loss = _weighted(costed.dropna(subset=["loss"]), "loss", None, store)
+        loss = weighted_mean(costed.dropna(subset=["loss"]), "loss", _tickets(store), None)
         price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
-        counts = [intent.tickets for intent in read_desk(store.path).intents.values()]
+        counts = _tickets(store).values()
         week = tickets or (sum(counts) if sum(counts) > len(counts) else UNCOUNTED)
         most = max(given.wrong, given.handover)
         costs = (*(min(max(end, 0), most) for end in interval(loss).values()), float(price), given.handover)
@@ -163,7 +163,8 @@ def _by_entry(results: Results, stores: dict[str, Store]) -> Any:
         yield desks[name], entry, panel, part
 
 
-def _plain(cases: pd.DataFrame, column: str) -> Estimate:
+def share_of(cases: pd.DataFrame, column: str) -> Estimate:
+    """Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
     by_case = cases.groupby(["intent", "case_id"])[column].agg(["mean", "size"]).reset_index()
     if by_case.empty:
         return Estimate(estimate=nan, n=0, reason="no conversation has a score")
@@ -171,14 +172,22 @@ def _plain(cases: pd.DataFrame, column: str) -> Estimate:
     return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
 
 
-def _weighted(rows: pd.DataFrame, column: str, bounds: tuple[float, float] | None, store: Store) -> Estimate:
+def weighted_mean(
+    rows: pd.DataFrame, column: str, tickets: dict[str, int], bounds: tuple[float, float] | None = (0.0, 1.0)
+) -> Estimate:
     """Estimate the mean over cases with each intent weighted by its tickets.
 
     A case's value is scaled by its intent's share of the tickets over its share of the cases, so that the plain
     clustered mean of the scaled values is the weighted mean.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Conversations with intent, case_id and the column.
+    tickets : dict of str to int
+        Tickets by intent.
     """
     by_case = rows.groupby(["intent", "case_id"])[column].mean().astype(float).reset_index()
-    tickets = {name: intent.tickets for name, intent in read_desk(store.path).intents.items()}
     weight = by_case["intent"].map(tickets).fillna(0) / by_case.groupby("intent")["case_id"].transform("size")
     if by_case.empty or not weight.sum():
         return Estimate(estimate=nan, n=len(by_case), reason="no played intent has tickets")
@@ -189,6 +198,10 @@ def _weighted(rows: pd.DataFrame, column: str, bounds: tuple[float, float] | Non
         return found
     low, high = np.clip([found.low, found.high], *bounds)
     return replace(found, low=float(low), high=float(high))
+
+
+def _tickets(store: Store) -> dict[str, int]:
+    return {name: intent.tickets for name, intent in read_desk(store.path).intents.items()}
 
 
 def is_model(panel: str) -> bool:

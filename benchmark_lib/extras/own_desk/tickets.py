@@ -63,7 +63,7 @@ class Ticket:
 def read_sheet(path: Path) -> dict[int, list[str]]:
     """Return the cells of each filled row of a CSV file, headings first.
 
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is not such a table.
     """
     text = _text(path).replace("\0", "")
     head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
@@ -88,7 +88,7 @@ def _text(path: Path) -> str:
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     """Return the cells of each row by the names of ``try.yaml``, and headings without use.
 
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is no such table.
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is not such a table.
     """
     filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
@@ -147,10 +147,10 @@ def _ticket(cells: Cells, number: int) -> Ticket:
             "the email is empty: write what the customer writes": not get["email"],
             "the email is an address: call that column from": bool(re.fullmatch(r"\S+@\S+", get["email"])),
             "it has double braces, which would be filled in: remove them": bool(re.search("{[{%#]", braces)),
-            "tickets is no number: write how many tickets are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
-            "the tool is no name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
+            "tickets is not a number: write how many are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
+            "the tool is not a name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
             f"the tool {tool} belongs to every desk: write what should happen otherwise": tool in WORDS["own_tools"],
-            "the queue is no name: write it in plain letters": bool(over and not re.match(NAME, queue)),
+            "the queue is not a name: write it in plain letters": bool(over and not re.match(NAME, queue)),
             "it has arguments and no tool: name the tool": bool(given and not tool),
             "it names a tool and a handover: keep what should happen": bool(tool and over and not refuse),
             "it does not say what should happen: fill in tool, handover, refuse or must_say": not (

@@ -187,11 +187,13 @@ def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
 
 def _csv_chats(text: str, path: Path) -> Iterator[Any]:
     """Yield the chats of a CSV file as the JSON format has them; one row per line of a chat."""
-    csv.field_size_limit(LONGEST * 10)
+    before = csv.field_size_limit(LONGEST * 10)
     try:
         rows = list(csv.DictReader(io.StringIO(text, newline="")))
     except csv.Error as error:
         raise BadInput(f"{path} is not a readable CSV file ({error}): save it with quoted fields") from None
+    finally:
+        csv.field_size_limit(before)
     if not rows or not {"chat", "from", "text"} <= rows[0].keys():
         raise BadInput(f"{path} lacks the columns chat, from and text: name them so in its first row")
     chats: dict[str, Any] = {}

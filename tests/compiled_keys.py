@@ -8,15 +8,15 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from ...errors import BadInput
-from ...language.addresses import country_code, same_address
-from ...language.sentences import squash
-from ...records import ToolCall
-from ...store.calendar import business_days_between
-from ...store.retail.rows import variants
-from ...store.retail.rules import RULES, delivered
-from ...store.rules import Before
-from .formulas import evaluated, names_of
+from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.own_desk.formulas import evaluated, names_of
+from benchmark_lib.language.addresses import country_code, same_address
+from benchmark_lib.language.sentences import squash
+from benchmark_lib.records import ToolCall
+from benchmark_lib.store.calendar import business_days_between
+from benchmark_lib.store.retail.rows import variants
+from benchmark_lib.store.retail.rules import RULES, delivered
+from benchmark_lib.store.rules import Before
 
 
 def compiled_key(intent: str, orders: list[str], ledger: dict[str, Any], store: Any, templates: Any) -> Any:
