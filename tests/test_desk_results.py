@@ -48,6 +48,8 @@ def test_a_broken_rule_has_its_conversations_and_an_interval(results):
 def test_success_is_weighted_by_the_tickets_of_each_intent(results, played):
     plain = tables.weighted_success(results).set_index("entry")
     assert plain.loc["scripted:oracle", ["success", "weighted"]].tolist() == pytest.approx([1, 1])
+    never = plain.loc["scripted:comply_all"]
+    assert never["weighted"] == 0 < never["weighted_high"] == never["success_high"]
     hands_over = plain.loc["scripted:escalate_all"]
     assert 0 < hands_over["success"] < 1 and hands_over["weighted"] != hands_over["success"]
 

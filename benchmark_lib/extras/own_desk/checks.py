@@ -20,7 +20,8 @@ from .compiled import as_email, problems_of, reason_name
 from .complaints import Complaints, nearest, texts
 from .desk_file import FILE, REFUSE, DeskFile
 from .formulas import evaluated, names_of
-from .kind import pattern_of, with_numbers
+from .kind import with_numbers
+from .phrases import pattern_of
 
 SHORT = 12
 """Words of an email that is expected to name its matter."""

@@ -234,7 +234,7 @@ def _must_say(raw: dict[str, Any], intent: DeclaredIntent) -> list[str]:
 
 
 def as_fact(text: str, year: int) -> dict[str, Any]:
-    """Return a text that must be said as a fact: an amount, a date of a year, a period, or its words."""
+    """Return a text as a required fact: an amount, a date of this year, a period, or words."""
     found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value

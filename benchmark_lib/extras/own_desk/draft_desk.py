@@ -19,6 +19,7 @@ from ...cases.facts import money
 from ...cli.codes import note
 from ...errors import BadInput
 from ...language.sentences import fold
+from ...scoring.written import words as words_of
 from ...store import load_store
 from ...store.search import words_and_beginnings
 from ...textfiles import read_text
@@ -28,7 +29,7 @@ from .desk_file import REFUSE, read_desk
 from .draft_intents import COLUMNS, EXAMPLES
 from .draft_model import Buyer, Fairness
 from .draft_rules import LINK, QuotedRule, Section, numbers_in, slug, wording
-from .kind import BASE, words_of
+from .phrases import BASE
 from .writer import as_yaml, files_of, unfilled, write_files
 
 TODAY = date(2026, 6, 29)

@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...experiment.recorder import model_at
 from ...records import content_hash
 from ...scoring.written import cost_in_words
-from .kind import BASE
+from .phrases import BASE
 
 Form = TypeVar("Form", bound=BaseModel)
 

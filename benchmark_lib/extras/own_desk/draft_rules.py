@@ -19,7 +19,7 @@ from ...records import content_hash
 from ...textfiles import read_text
 from .complaints import texts
 from .desk_file import REFUSE
-from .kind import BASE
+from .phrases import BASE
 
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 wording = partial(texts, BASE / "draft.yaml")

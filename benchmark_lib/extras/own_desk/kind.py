@@ -13,43 +13,35 @@ from ...errors import BadInput
 from ...language.layout import ANY_YEAR
 from ...language.sentences import fold, kept, squash
 from ...language.values import values_in
-from ...project import DATA
 from ...records import ToolCall
+from ...scoring.written import words as words_of
 from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
 from ...textfiles import read_yaml, render
-from .compiled import compiled, reason_name, reason_of
-from .complaints import texts
+from .compiled import compiled, reason_name
 from .desk_file import (
     ANY_QUEUE,
     FILE,
     REFUSE,
     DeclaredAct,
     DeclaredArgument,
-    DeclaredAsked,
-    DeclaredRefusal,
     DeskFile,
     read_desk,
 )
 from .formulas import evaluated, joined, joined_in, names_of
+from .phrases import BASE, SHIPPED, phrases, singular
 
 DECLARED = "declared"
 LISTED = 10
 """Most rows that a look-up lists."""
-APART = r"[^\w.,;:!?]+"
-"""Between two words of one clause."""
-SHORT = 3
-"""Letters of a word that never counts as the beginning of another."""
-SHIPPED = DATA / "stores" / "northline"
-BASE = Path(__file__).with_name("base")
 
 
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
     desk = with_numbers(read_desk(folder), folder)
-    shows, finds = f"show_{_singular(desk.subject)}", f"find_{desk.subject}"
+    shows, finds = f"show_{singular(desk.subject)}", f"find_{desk.subject}"
     owner, key = desk.owner, desk.key
     proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
     return DeskKind(
@@ -117,22 +109,13 @@ def file_of(folder: Path, name: str, file: str) -> str:
     return file or next((n for n in (f"{name}.csv", f"{name}.jsonl") if (folder / n).is_file()), f"{name}.csv")
 
 
-def _singular(table: str) -> str:
-    return re.sub("s$", "", re.sub("(?<=x|s|z|h)es$", "", re.sub("ies$", "y", table)))
-
-
-def words_of(name: str) -> str:
-    """Return a name in words: ``start_return`` as "start return"."""
-    return name.replace("_", " ")
-
-
 # ---------------------------------------------------------------------------------------------------------- tools
 
 
 def _tools(desk: DeskFile) -> dict[str, Tool]:
     made: dict[str, Tool] = {}
     for name, table in desk.tables.items():
-        shows, key = f"show_{_singular(name)}", {table.key: (str, f"Its {words_of(table.key)}.", ...)}
+        shows, key = f"show_{singular(name)}", {table.key: (str, f"Its {words_of(table.key)}.", ...)}
         made[shows] = _tool(shows, f"Show one of the {words_of(name)}.", key, partial(_show, name, desk))
     by = f"Email address or name of the customer, or part of a {words_of(desk.key)}."
     made[f"find_{desk.subject}"] = _tool(
@@ -338,82 +321,3 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
     queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
     queues -= {"", ANY_QUEUE, REFUSE}
     return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
-
-
-def phrases(desk: DeskFile) -> dict[str, Any]:
-    """Return a desk's English phrases: the shipped ones, and its slots, acts and reasons."""
-    shipped, own = texts(SHIPPED / "phrases" / "en.yaml"), texts(BASE / "phrases.yaml")
-    columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    asked: list[tuple[str, DeclaredAsked]] = [
-        *((n, a) for act in desk.acts.values() for n, a in act.arguments.items()),
-        *desk.questions.items(),
-    ]
-    reasons: dict[str, DeclaredRefusal] = {reason_of(desk, rule): rule for rule in desk.rules.values()}
-    return {
-        "language": "en",
-        **{part: shipped[part] for part in own["shipped"]},
-        "slots": {column: shipped["slots"].get(column) or _slot(column) for column in columns}
-        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked},
-        "actions": {name: _action(name, act, desk) for name, act in desk.acts.items()}
-        | {"hand_over_to_human": shipped["actions"]["hand_over_to_human"]},
-        "declines": own["declines"],
-        "reasons": {
-            name: {"say": {"en": one.say}, "patterns": [*map(pattern_of, one.words or [one.say])]}
-            for name, one in (reasons | desk.refusals).items()
-        },
-    }
-
-
-def _filled(part: Any, **words: str) -> Any:
-    """Return a part of the phrases with its words filled in."""
-    if isinstance(part, dict):
-        return {name: _filled(inner, **words) for name, inner in part.items()}
-    return [one.format(**words) for one in part] if isinstance(part, list) else part.format(**words)
-
-
-def _slot(name: str) -> dict[str, Any]:
-    """Return the phrases of a column; one for a number is made from those for an order's."""
-    words = words_of(name)
-    if not words.endswith(" id"):
-        slot: dict[str, Any] = _filled(texts(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))
-        return slot
-    noun, shipped = words.removesuffix(" id"), texts(SHIPPED / "phrases" / "en.yaml")["slots"]["order_id"]
-    return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
-            else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
-
-
-def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
-    """Return the phrases of an argument or a question, by default with question words before it."""
-    patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
-    if question.words:  # a statement with these words, such as a refusal, asks for nothing
-        form = texts(BASE / "phrases.yaml")["slot"]["patterns"]
-        patterns = [one for w in question.words for one in _filled(form, words=w, named=pattern_of(w))]
-    own = {"patterns": patterns, "ask": question.ask, "answer": question.answer}
-    return _slot(name) | {part: said for part, said in own.items() if said}
-
-
-def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
-    key = desk.key_of(name)
-    do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
-    words, noun = act.words or [words_of(name)], words_of(_singular(desk.on(name)))
-    patterns = [*map(pattern_of, words)]
-    verbs = [w.removesuffix(noun).split() for w in words if w.endswith(f" {noun}")]
-    patterns += [rf"{pattern_of(verb)} (?:\w+ )?(?:it|this|that|[a-z]{{1,4}}-?\d{{3,}})\b" for verb, *_ in verbs]
-    choices = "|".join(re.escape(fold(words_of(c))) for a in act.arguments.values() for c in a.choices)
-    patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
-    units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
-    patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
-    said = _filled(texts(BASE / "phrases.yaml")["action"], do=do)
-    return {"patterns": patterns, "claims": patterns} | said | ({"done": act.done} if act.done else {})
-
-
-def pattern_of(words: str) -> str:
-    """Return the pattern of plain words, with up to three of the same clause between them.
-
-    Each is the beginning of a word; one of up to three letters is a whole word, such as "end" and "ended".
-    """
-    stems = []
-    for word in fold(words).replace("'", " ").split():
-        stem = re.escape(re.sub(r"(?<=\w{3})e$", "", word))
-        stems.append(rf"{stem}\w*" if len(word) > SHORT else rf"{stem}(?:s|ed|ing)?(?!\w)")
-    return rf"{APART}(?:\w+(?:[.,]\d+)*{APART}){{0,3}}".join(stems)

@@ -22,7 +22,7 @@ from ...scoring.scales import SHARE
 from ...scoring.state import CLOSE, HANDOVER
 from ...scoring.written import DASH
 from .results import share_of, weighted_mean
-from .tickets import WORDS, Ticket
+from .tickets import Ticket, wordings
 
 Checks = dict[str, Callable[[Conversation], Any]]
 NOT_SCORED = "not_scored"
@@ -40,7 +40,9 @@ def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
         return "" if all((score.get("facts") or {}).values()) else "facts"
     acts = [c for c in record.tool_calls if c.write and not c.error and c.name not in (HANDOVER, CLOSE)]
     kind = reasons[0].kind
-    return kind if kind in WORDS["wrong"] else "wrong_act" if acts else "no_act" if kind == "wrong_end" else "other"
+    if kind in wordings()["wrong"]:
+        return kind
+    return "wrong_act" if acts else "no_act" if kind == "wrong_end" else "other"
 
 
 def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
@@ -83,10 +85,10 @@ def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Tab
         | {entry: _cell(of.get((entry, t.id)), entry, t.id) for entry in entries}
         for t in tickets
     ]
-    notes = tuple(("", WORDS["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
+    notes = tuple(("", wordings()["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
     heads = [("model", "Model"), ("right", "Right"), *weighted, *zip(checks, checks)]
     columns = [("ticket", "Ticket"), ("expected", "What should happen"), *zip(entries, entries)]
-    return _table(heads, models, caption=WORDS["thin"], notes=notes), _table(columns, rows)
+    return _table(heads, models, caption=wordings()["thin"], notes=notes), _table(columns, rows)
 
 
 def _table(columns: list[tuple[str, str]], rows: list[dict[str, Any]], **about: Any) -> Table:
@@ -96,14 +98,14 @@ def _table(columns: list[tuple[str, str]], rows: list[dict[str, Any]], **about: 
 def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:
     known = own.dropna(subset=[column]).astype({column: float})
     k, n = int(known[column].sum()), len(known)
-    cell = metric_cell(share_of(known, column), SHARE, "mean", yes=behind, k=k, n=n)
+    cell = metric_cell(share_of(known, column), SHARE, "mean", yes=behind, k=n, n=n)
     return replace(cell, note=f"{k} of {n}")
 
 
 def _cell(own: pd.DataFrame | None, entry: str, case_id: str) -> Cell:
     if own is None:
-        return Cell(number=DASH, note=WORDS["wrong"][NOT_SCORED])
-    went = [WORDS["wrong"][word] for word in own.loc[~own["right"], "wrong"].value_counts().index[:2]]
+        return Cell(number=DASH, note=wordings()["wrong"][NOT_SCORED])
+    went = [wordings()["wrong"][word] for word in own.loc[~own["right"], "wrong"].value_counts().index[:2]]
     behind = Query.of(entry=entry, case_id=case_id)
     return Cell(number=f"{own['right'].sum()} of {len(own)}", note=", ".join(went), yes=behind, k=len(own), n=len(own))
 

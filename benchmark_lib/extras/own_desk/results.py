@@ -191,6 +191,8 @@ def weighted_mean(
     weight = by_case["intent"].map(tickets).fillna(0) / by_case.groupby("intent")["case_id"].transform("size")
     if by_case.empty or not weight.sum():
         return Estimate(estimate=nan, n=len(by_case), reason="no played intent has tickets")
+    if bounds is not None and by_case[column].nunique() == 1:
+        return share_of(rows, column)  # all alike: weights change nothing, and the bound is exact
     scaled = by_case[column] * weight / weight.mean()
     clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
     found = clustered_mean(scaled.to_numpy(), clusters, bounds=None)

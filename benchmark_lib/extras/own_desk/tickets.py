@@ -8,18 +8,20 @@ import keyword
 import re
 from dataclasses import dataclass
 from email.utils import parseaddr
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
-from ...textfiles import read_text, read_yaml, yes_or_no
+from ...textfiles import read_text, yes_or_no
+from .complaints import texts
 from .desk_file import ANY_QUEUE, NAME
 
-WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("try.yaml"))
+wordings = partial(texts, Path(__file__).with_name("try.yaml"))
+"""Return the words of headings and cells, and the texts of the matrix."""
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; changes of a table named ``tickets`` are left out of every end state."""
@@ -104,7 +106,7 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
 
 
 def _columns(headings: list[str], path: Path) -> dict[str, int]:
-    known = {word: name for name, words in WORDS["columns"].items() for word in words}
+    known = {word: name for name, words in wordings()["columns"].items() for word in words}
     plain = [" ".join(re.findall(r"[^\W_]+", fold(heading))) for heading in headings]
     names = [known.get(words) for words in plain]
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
@@ -123,7 +125,7 @@ def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
     for number, cells in rows.items():
         try:
             _refuse({"it has more cells than there are headings: put texts with commas in quotes": "beyond" in cells})
-            ticket = _ticket({name: "" if fold(t) in WORDS["nothing"] else t for name, t in cells.items()}, number)
+            ticket = _ticket({name: "" if fold(t) in wordings()["nothing"] else t for name, t in cells.items()}, number)
             _refuse({"its id occurs twice: give it another one": ticket.id in made})
             made[ticket.id] = ticket
         except BadInput as error:
@@ -132,12 +134,12 @@ def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
 
 
 def _ticket(cells: Cells, number: int) -> Ticket:
-    get = {**dict.fromkeys(WORDS["columns"], ""), **cells}
+    get = {**dict.fromkeys(wordings()["columns"], ""), **cells}
     tool = named = _name(get["tool"])
     given, over, refuse = _pairs(get["arguments"], "arguments"), _meant(get["handover"]), _meant(get["refuse"])
-    if tool in WORDS["handover_tools"]:
+    if tool in wordings()["handover_tools"]:
         tool, over, given = "", over or str(given.get("queue", ANY_QUEUE)), {}
-    elif tool in WORDS["refusal_tools"]:
+    elif tool in wordings()["refusal_tools"]:
         tool, refuse, given = "", refuse or ANY_QUEUE, {}
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
     queue = _name(over)
@@ -149,7 +151,7 @@ def _ticket(cells: Cells, number: int) -> Ticket:
             "it has double braces, which would be filled in: remove them": bool(re.search("{[{%#]", braces)),
             "tickets is not a number: write how many are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
             "the tool is not a name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
-            f"the tool {tool} belongs to every desk: write what should happen otherwise": tool in WORDS["own_tools"],
+            f"the tool {tool} belongs to every desk: write what else should happen": tool in wordings()["own_tools"],
             "the queue is not a name: write it in plain letters": bool(over and not re.match(NAME, queue)),
             "it has arguments and no tool: name the tool": bool(given and not tool),
             "it names a tool and a handover: keep what should happen": bool(tool and over and not refuse),

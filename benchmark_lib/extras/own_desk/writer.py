@@ -18,11 +18,13 @@ from ...errors import BadInput
 from ...outputs import writing
 from ...project import slug
 from ...records import content_hash
+from ...scoring.written import words as words_of
 from ...textfiles import read_text
 from .desk_file import ANY_QUEUE, FILE
 from .draft_rules import sections_of
-from .kind import BASE, DECLARED, words_of
-from .tickets import KEY, TABLE, WORDS, Ticket
+from .kind import DECLARED
+from .phrases import BASE
+from .tickets import KEY, TABLE, Ticket, wordings
 
 Row = dict[str, Any]
 MARK, CASES = "tickets.json", "cases/tickets.yaml"
@@ -133,7 +135,7 @@ def _desk(tickets: list[Ticket]) -> dict[str, Any]:
         "proofs": [["email"]],
         "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
         "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
-        "refusals": {"refused": WORDS["refusal"]},
+        "refusals": {"refused": wordings()["refusal"]},
         "intents": {ticket.id: _intent(ticket) for ticket in tickets},
     }
 
