@@ -89,7 +89,7 @@ calibration: $(STAMP)
 	$(BIN)/python -m benchmarks.calibration
 
 reader: $(EXTRAS)
-	$(BIN)/python -m benchmark_lib.language $(STORE)
+	$(BIN)/python -m benchmarks.readers $(STORE)
 
 system:
 	apt-get update

@@ -28,7 +28,7 @@ BUDGETS = {
     "endpoint": 2_260,
     "experiment": 3_570,
     "figures": 2_280,
-    "language": 3_940,
+    "language": 3_450,
     "reports": 6_700,
     "runfile": 810,
     "scoring": 2_670,

@@ -10,11 +10,11 @@ from benchmark_lib.extras.claims.days import latest_day
 from benchmark_lib.extras.claims.packet import secrets_in
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.promises import FOLDER, promise_reader
-from benchmark_lib.language.train import hash_of
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
 from benchmark_lib.store.retail.steps import arrives
+from benchmarks.readers import hash_of
 
 UNSHIPPED, UNDER_WAY = "cancel_before_ship_1", "tracking_1"
 

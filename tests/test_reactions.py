@@ -3,8 +3,8 @@
 import pytest
 from test_customer import answer, did
 
-from benchmark_lib.language.cues import cue_of_several
 from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.patterns import cue_of_several
 from benchmark_lib.language.sentences import plain
 from benchmark_lib.language.word_lists import LANGUAGES, said_by_customers
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark_lib.language.parser import MessageParser, parser_of
 from benchmark_lib.language.promises import FOLDER
-from benchmark_lib.language.train import hash_of, lines, train
+from benchmarks.readers import hash_of, rows_of, train
 
 LANGUAGES = ("en", "es", "fr", "de")
 PRECISION = {"ask": 0.84, "yes": 0.88, "done": 0.94}
@@ -69,9 +69,9 @@ def test_the_weights_are_of_the_sentences_beside_them(store, folder):
 
 
 def test_no_locked_message_was_trained_on(folder):
-    trained = {s["t"] for row in lines(folder, "sentences") for s in row["sentences"] if len(s["t"].split()) > 7}
+    trained = {s["t"] for row in rows_of(folder, "sentences") for s in row["sentences"] if len(s["t"].split()) > 7}
     locked = {
-        s["t"] for row in lines(folder / "locked", "sentences") for s in row["sentences"] if len(s["t"].split()) > 9
+        s["t"] for row in rows_of(folder / "locked", "sentences") for s in row["sentences"] if len(s["t"].split()) > 9
     }
     assert not trained & locked
 
@@ -88,5 +88,5 @@ def test_training_learns_what_a_sentence_does(store):
             {"lang": "en", "sentences": [{"t": "Shall I?", "l": ["yes"]}, {"t": "Anything else?", "l": ["bye"]}]},
             {"lang": "en", "sentences": [{"t": f"I cannot cancel order {n}.", "l": ["no:cancel_order"]}]},
         ]
-    heard = MessageParser(store, train(parser_of(store), rows)).parse("Please send a photo of the bag 9.")
+    heard = MessageParser(store, train(parser_of(store), rows)[0]).parse("Please send a photo of the bag 9.")
     assert heard.asked == ["photo"] and not heard.confirm

@@ -9,9 +9,8 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.reasons import ReasonReader, reasons_in
-from benchmark_lib.language.train import hash_of
-from benchmark_lib.language.train_reasons import examples, train
 from benchmark_lib.scoring import score
+from benchmarks.readers import hash_of, letters, train_reasons
 
 HOSTILE = {
     "wear_not_defect": "This is clearly not normal wear.",
@@ -47,7 +46,7 @@ def test_nearly_all_that_it_was_trained_on_is_read_as_it_is_labelled(folder, lan
 @pytest.mark.slow
 def test_what_it_has_not_seen_is_read_well_in_cross_validation(store, folder):
     pytest.importorskip("sklearn")
-    reader, quality = train(store, examples(store), hash_of(folder))
+    reader, quality = train_reasons(store, letters(store), hash_of(folder))
     assert quality["found"] >= 0.78 and quality["passing"] <= 0.11
     kept = ReasonReader(folder).reader
     assert kept.trained_on == reader.trained_on, "the examples changed: run make reader"

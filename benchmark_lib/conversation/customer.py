@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from ..cases import Call, Case
 from ..language.answers import cleaned
-from ..language.cues import holds
 from ..language.heard import SURE, ParsedMessage
 from ..language.parser import parser_of
+from ..language.patterns import holds
 from ..language.sentences import fold, sentences
 from ..language.word_lists import said_by_customers
 from ..records import Act, ToolCall

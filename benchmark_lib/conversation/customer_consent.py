@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ..cases import Call
-from ..language.cues import cue_of_several
 from ..language.heard import LIKELY, SURE
+from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain
 from ..records import Act, as_text
 from ..store.every_desk import CLOSE, HANDOVER

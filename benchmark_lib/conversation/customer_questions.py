@@ -4,8 +4,8 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING
 
-from ..language.cues import holds
 from ..language.heard import SURE
+from ..language.patterns import holds
 from ..language.sentences import plain, sentences
 from ..language.values import values_in
 from ..language.word_lists import LANGUAGES

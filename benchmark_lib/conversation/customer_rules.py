@@ -6,8 +6,8 @@ A message is made in steps, and in each step the first rule that applies answers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..language.cues import cue_of_several
 from ..language.heard import LIKELY, SURE
+from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain, sentences
 from ..language.word_lists import said_by_customers
 from ..records import Act, Fault

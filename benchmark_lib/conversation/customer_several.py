@@ -4,9 +4,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cases import Call
-from ..language.cues import alternatives_in, cue_of_several, holds
 from ..language.heard import ASKS, LIKELY, POSSIBLE, SURE
 from ..language.parser import PLAIN, MessageParser
+from ..language.patterns import alternatives_in, cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..store import Store
 from ..store.every_desk import HANDOVER

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ..cases import Call, Fact, Outcome
-from ..language.cues import cue_of_several
 from ..language.heard import LIKELY, SURE
+from ..language.patterns import cue_of_several
 from ..language.sentences import plain, sentences
 from ..records import Act
 from ..store.consent import agrees

@@ -1,4 +1,4 @@
-"""Represent an agent's message as the parser understood it, whole and by sentence."""
+"""Represent an agent's message as the parser understood it, by sentence and as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,9 @@ ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
 
 PLAIN = CLAIMS = 0.75
 """Probabilities from which a sentence without a question mark is a question, and from which a report is believed."""
+
+REMEMBERED = 3
+"""Maximum number of sentences between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 RATES: dict[str, dict[float, float]] = {
     "ask": {LIKELY: 0.05, ASKS: 0.02, PLAIN: 0.01},
@@ -128,3 +131,124 @@ class ParsedSentence:
             return []
         topics = self.slots if act == "ask" else self.tools
         return [name for name, chance in topics.items() if chance >= least]
+
+
+def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
+    """Combine the parsed sentences into a parsed message."""
+    parsed = ParsedMessage()
+    offers: list[list[str]] = []
+    wanted = steps = False
+    spoken: dict[str, float] = {}
+    for one in sentences:
+        asks, yes = one.acts["ask"] >= ASKS, one.asks_for_a_yes
+        steps = one.planned or (steps and one.item)
+        offers.append(one.about("offer") + (offers[-1] if steps and offers else []))
+        parsed.offer |= one.acts["offer"] >= SURE
+        _add(parsed.offered, offers[-1])
+        if yes:
+            parsed.confirm = True
+            near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
+            near = near or _likeliest(one.tools, SURE) or _likeliest(spoken, PLAIN)
+            _add(parsed.proposed, near)
+            parsed.offer |= bool(near)
+        if one.acts["offer"] >= POSSIBLE and one.acts["done"] < LIKELY:
+            spoken = one.tools or spoken
+        _add(parsed.asked, one.about("ask") if asks else [])
+        _add(parsed.claimed, one.about("done"))
+        _add(parsed.declined, one.about("no"))
+        if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
+            _likelier(parsed.tools, one.tools, 1.0)
+        _likelier(parsed.slots, one.slots, one.acts["ask"])
+        _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
+        parsed.invites |= one.invites
+        parsed.dates |= one.dates if "date" in one.about("ask") else set()
+        parsed.checks |= one.checks
+        parsed.closes |= one.closes
+        wanted |= yes and one.marked
+        parsed.question |= (yes and one.marked) or (asks and bool(one.marked or one.about("ask")))
+    parsed.confirm &= bool(wanted or parsed.proposed or not parsed.claimed)
+    parsed.question |= parsed.confirm
+    parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
+    plainly = {slot for one in sentences if one.plainly for slot in one.about("ask")}
+    parsed.in_passing = {slot for one in sentences for slot in one.about("ask")} - plainly
+    parsed.choices = _choices(sentences)
+    parsed.apart = {s for one in sentences if not (one.item or one.either or one.instead) for s in one.about("ask")}
+    parsed.alternatives, parsed.or_not = _alternatives(sentences), _or_not(sentences)
+    return parsed
+
+
+def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
+    """Return groups of slots of which one suffices: in a sentence, an alternative or a list."""
+    groups: list[set[str]] = []
+    before: set[str] = set()
+    listed = False
+    for one in sentences:
+        slots = {slot for slot, chance in one.slots.items() if min(chance, one.acts["ask"]) >= LIKELY}
+        listed &= one.item
+        if slots and listed:
+            groups[-1] |= slots
+        elif slots and one.instead and before:
+            groups.append(before | slots)
+        elif slots and one.either:
+            groups.append(slots)
+        if one.one_of:
+            groups.append(slots)
+            listed = True
+        before = slots or before
+    return groups
+
+
+def _alternatives(sentences: list[ParsedSentence]) -> set[str]:
+    """Return the tools between which a message offers a choice, by "or" or "which of them"."""
+    choices, every = set[str](), set[str]()
+    held_out: list[str] = []
+    items = 0
+    for one in sentences:
+        tools, offers = {*_sure(one.tools)}, one.about("offer")
+        if one.marked and one.either and len(tools) > 1:
+            choices |= tools
+        elif one.points and len(every) > 1:
+            choices |= every
+        elif one.marked and (one.points or (one.chooses and one.acts["yes"] < ASKS)):
+            choices |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
+        items += one.item
+        held_out = offers if offers and not one.item else held_out + offers
+        every |= {*offers}
+    return choices
+
+
+def _or_not(sentences: list[ParsedSentence]) -> set[str]:
+    """Return tools to use or leave: "or shall it stay?", or "which?" after "you can, or I"."""
+    tools, held_out = set[str](), set[str]()
+    either = False
+    for one in sentences:
+        if one.leaves:
+            tools |= {*_sure(one.tools)} or held_out
+        elif one.chooses and either and one.acts["yes"] < ASKS and one.about("ask") == ["goal"]:
+            tools |= held_out
+        if offers := set(one.about("offer")):
+            held_out, either = offers, one.either
+        either |= one.either
+    return tools
+
+
+def _sure(chances: dict[str, float]) -> list[str]:
+    return [name for name, chance in chances.items() if chance >= SURE]
+
+
+def _sorted(chances: dict[str, float]) -> dict[str, float]:
+    return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}
+
+
+def _likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
+    for name, chance in new.items():
+        known[name] = max(known.get(name, 0.0), chance * share)
+
+
+def _likeliest(chances: dict[str, float], least: float) -> list[str]:
+    best = max(chances, key=chances.__getitem__, default="")
+    return [best] if best and chances[best] >= least else []
+
+
+def _add(known: list[str], new: list[str]) -> None:
+    known += [n for n in new if n not in known]

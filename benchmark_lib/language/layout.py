@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .cues import cue_of_several, holds, mark_of
 from .heard import LIKELY, SURE, ParsedSentence
+from .patterns import cue_of_several, holds, mark_of
 from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 

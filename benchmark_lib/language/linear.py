@@ -6,16 +6,12 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import orjson
 
 from ..errors import BadInput
-
-if TYPE_CHECKING:
-    from .heard import ParsedSentence
-
 
 _LINK = re.compile(r"https?://\S{1,300}")
 _ID = re.compile(r"\b[a-z]{1,4}-?\d[\w-]*")
@@ -68,14 +64,13 @@ class LinearReader:
 
     Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for the act, ``slot:...`` and ``tool:...`` for
     the topic. Weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences;
-    `cuts` has an act's probabilities at the rates of `RATES`, after training `recall` the recall there.
+    `cuts` has an act's probabilities at the rates of `RATES`.
     """
 
     def __init__(
         self, features: list[str], targets: list[str], weights: np.ndarray, bias: np.ndarray, trained_on: str = ""
     ):
         self.cuts: dict[str, list[float]] = {}
-        self.recall: dict[str, list[float]] = {}
         self.targets, self.trained_on = targets, trained_on
         self._row = {name: place for place, name in enumerate(features)}
         self._weights, self._bias = np.ascontiguousarray(weights, dtype=np.float32), bias.astype(np.float64)
@@ -131,42 +126,3 @@ class LinearReader:
         except (OSError, KeyError, ValueError, IndexError) as error:
             why = f"the reader's weights cannot be read ({error}); rebuild them with `make reader`"
             raise BadInput(f"{path}: {why}") from None
-
-
-def likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
-    """Raise the probabilities in `known` to those in `new`, each multiplied by `share`."""
-    for name, chance in new.items():
-        known[name] = max(known.get(name, 0.0), chance * share)
-
-
-def likeliest(chances: dict[str, float], least: float) -> list[str]:
-    """Return the likeliest name in a list; an empty list if it is below `least`."""
-    best = max(chances, key=chances.__getitem__, default=None)
-    return [best] if best is not None and chances[best] >= least else []
-
-
-def add(known: list[str], new: list[str]) -> None:
-    """Add new names to a list."""
-    known += [n for n in new if n not in known]
-
-
-def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
-    """Return groups of slots of which one suffices: in a sentence, an alternative or a list."""
-    groups: list[set[str]] = []
-    before: set[str] = set()
-    listed = False
-    for one in heard:
-        slots = {slot for slot, chance in one.slots.items() if chance >= least and one.acts["ask"] >= least}
-        if not one.item:
-            listed = False
-        if slots and listed:
-            groups[-1] |= slots
-        elif slots and one.instead and before:
-            groups.append(before | slots)
-        elif slots and one.either:
-            groups.append(slots)
-        if one.one_of:
-            groups.append(slots)
-            listed = True
-        before = slots or before
-    return groups

@@ -1,4 +1,4 @@
-"""Compile the patterns of phrase files to regular expressions.
+"""Compile the patterns of the languages' files to regular expressions, and find their cues in `plain` text.
 
 One expression has many patterns, sorted by first letter so that most fail at once. Named patterns are tried only if a
 word of the text begins with their first letters.
@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 
 from .sentences import limited
+from .word_lists import LANGUAGES, of_part, of_values
 
 FIRST = 4
 """Characters from the beginning of a word that select the patterns to try."""
@@ -108,3 +109,63 @@ def _group(pattern: str) -> tuple[str, str]:
         if not depth:
             break
     return pattern[3 : position - 1], pattern[position:]
+
+
+def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
+    """Return whether a sentence contains a cue of one kind from a part of the files."""
+    return bool(_cue(part, kind, languages).search(plain))
+
+
+def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
+    """Return the kinds of dates that a sentence asks for: ``ahead``, ``behind`` or ``any``."""
+    kinds = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
+    return kinds or frozenset({"any"})
+
+
+def mark_of(plain: str) -> str:
+    """Return the mark that ends a sentence: ``:``, ``?``, ``!``, or else a full stop."""
+    end = plain.rstrip(" _*)")[-1:]
+    return end if end in (":", "?", "!") else "."
+
+
+def either_or(plain: str) -> bool:
+    """Return whether a sentence contains "or", in any language."""
+    return bool(_joins("or").search(plain))
+
+
+def alternatives_in(plain: str) -> int:
+    """Return the number of alternatives of at least two words in "A, B or C"; 0 without "or"."""
+    parts = [part for half in _joins("or").split(plain) for part in half.split(",")]
+    return sum(len(part.split()) > 1 for part in parts) if either_or(plain) else 0
+
+
+def halves_of(plain: str) -> tuple[str, ...]:
+    """Return the halves of a question with one "and", in any language; else nothing."""
+    parts = _joins("and").split(plain.rstrip(" ?"))
+    return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
+
+
+def between_points(plain: str, asks: bool) -> bool:
+    """Return whether a sentence ends in list marks joined by "or"; a statement needs letters."""
+    return bool(_points("[a-h]|[1-9]" if asks else "[a-h]").search(plain))
+
+
+@lru_cache(maxsize=16)
+def cue_of_several(name: str) -> re.Pattern[str]:
+    """Return the pattern of a cue for several things at once, in every language."""
+    return compile_patterns(of_part("several", name, LANGUAGES))
+
+
+@lru_cache(maxsize=256)
+def _cue(part: str, kind: str, languages: tuple[str, ...]) -> re.Pattern[str]:
+    return compile_patterns(of_part(part, kind, languages) or ["(?!)"])
+
+
+@lru_cache(maxsize=2)
+def _joins(word: str) -> re.Pattern[str]:
+    return re.compile(rf" (?:{'|'.join(of_values(word))})[ ,]")
+
+
+@lru_cache(maxsize=2)
+def _points(marks: str) -> re.Pattern[str]:
+    return re.compile(rf" (?:{marks})\)? (?:{'|'.join(of_values('or'))}) (?:{marks})(?:\W*$|\. )")

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from ...cases import Case
-from ...language.cues import either_or
 from ...language.heard import SURE
 from ...language.parser import parser_of
+from ...language.patterns import either_or
 from ...language.said import Reading, foreign, read
 from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text

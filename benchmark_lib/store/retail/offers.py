@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...language.addresses import has_part, is_address, stands_in
-from ...language.cues import cue_of_several
+from ...language.patterns import cue_of_several
 from ...language.sentences import fold, plain, sentences
 from ...language.word_lists import of_values
 from ...remembered import remembered

@@ -1,0 +1,378 @@
+"""Train the readers of a store and the promise reader on labelled sentences; this is ``make reader``.
+
+    python -m benchmarks.readers [STORE]
+
+writes ``weights.npz`` beside the sentences of each reader and prints how well it does on sentences left out.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from benchmark_lib.language.heard import RATES
+from benchmark_lib.language.linear import KNOWN, LinearReader, features, of_patterns
+from benchmark_lib.language.parser import ACTS, PATTERNS, MessageParser, Phrases, marks_before
+from benchmark_lib.language.promises import FOLDER, KINDS, seen_in
+from benchmark_lib.language.reasons import ALWAYS, ReasonReader
+from benchmark_lib.language.sentences import Sentence, sentences
+from benchmark_lib.records import content_hash
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+STRENGTH, STRENGTH_OF_PROMISES, STRENGTH_OF_REASONS = 60.0, 30.0, 0.15
+"""Inverse strength of the penalty on weights, the C of scikit-learn; chosen on a part of the training sentences."""
+SMALL, SMALL_OF_PROMISES, SMALL_OF_REASONS = 0.15, 0.02, 0.004
+"""Absolute value below which weights are dropped."""
+RARE, RARE_OF_REASONS = 2, 3
+"""Minimum number of sentences with a feature; rarer features are dropped."""
+PARTS = 5
+"""Parts of a cross-validation, each left out once."""
+
+Seen = list[dict[str, float]]
+"""The features of each sentence, with their weights."""
+
+
+def rows_of(folder: Path, named: str) -> list[dict[str, Any]]:
+    """Return the rows of a folder's files that have this field, such as ``sentences``; each file is a writer."""
+    rows = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
+    return [{"writer": writer, **row} for writer, row in rows if named in row]
+
+
+def hash_of(*folders: Path) -> str:
+    """Return the hash of the sentences in folders, which weights record as their training data."""
+    return content_hash(b"".join(path.read_bytes() for folder in folders for path in sorted(folder.glob("*.jsonl"))))
+
+
+def as_one(text: str) -> Sentence:
+    """Return a labelled sentence as the parser would cut it out of its message."""
+    pieces = sentences(text)
+    plain = " ".join(s.plain.strip() for s in pieces)
+    return Sentence(text, f" {plain}", bool(pieces) and pieces[0].item)
+
+
+def matrix(found: Seen, names: list[str], *, unit: bool = True) -> csr_matrix:
+    """Return a sparse matrix: a row for each sentence, scaled to length one if `unit`, a column for each name."""
+    from scipy.sparse import csr_matrix
+
+    column = {name: i for i, name in enumerate(names)}
+    lengths = [sum(count * count for count in one.values()) ** 0.5 if unit else 1.0 for one in found]
+    rows = [
+        {column[name]: value / length for name, value in one.items() if name in column}
+        for one, length in zip(found, lengths, strict=True)
+    ]
+    values, columns = (np.array([x for row in rows for x in part(row)]) for part in (dict.values, dict.keys))
+    at = np.cumsum([0, *map(len, rows)])
+    return csr_matrix((values, columns.astype(np.int32), at.astype(np.int32)), (len(rows), len(names)))
+
+
+def fitted(rows: Any, wanted: np.ndarray, weight: np.ndarray | None = None, **settings: Any) -> Any:
+    """Return a logistic regression of `wanted` on the rows."""
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = LogisticRegression(solver="liblinear", random_state=0, **settings)
+        return model.fit(rows, wanted, sample_weight=weight)
+
+
+def without_small(names: list[str], weights: np.ndarray, small: float) -> tuple[list[str], np.ndarray]:
+    """Return the features with a weight that is not small, and these weights."""
+    kept = np.where(np.abs(weights) < small, 0, weights)
+    used = np.abs(kept).sum(axis=1) > 0
+    return [name for name, keep in zip(names, used, strict=True) if keep], kept[used]
+
+
+# --- What a store's sentences do and name
+# ``reader/*.jsonl``: ``lang``, optionally ``weight``, and ``sentences`` with text ``t`` and labels ``l`` (``ask:photo``,
+# ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). A message with ``only`` teaches that act alone. So
+# do the sentences of honest agents (`FOLDER`) with a field ``done``. ``reader/locked/`` is never used for training.
+
+TAUGHT = "cues"
+"""Name of the file with sentences for each cue, which teach but measure nothing."""
+
+
+class Example(NamedTuple):
+    """One labelled sentence; its features without topics, with slots, and with tools."""
+
+    seen: tuple[dict[str, float], ...]
+    labels: set[str]
+    weight: float
+    only: str
+    writer: str
+
+    def does(self, *acts: str) -> bool:
+        """Return whether the sentence has one of these acts."""
+        return any(label.partition(":")[0] in acts for label in self.labels)
+
+    def topics(self, *acts: str) -> set[str]:
+        """Return the slots or tools that the sentence names with one of these acts."""
+        parts = [label.partition(":") for label in self.labels]
+        return {topic for act, _, topic in parts if act in acts and topic}
+
+
+def examples_of(parser: MessageParser, rows: list[dict[str, Any]]) -> list[Example]:
+    """Return every labelled sentence of these messages."""
+    examples = []
+    for row in rows:
+        message = [as_one(s["t"]) for s in row["sentences"]]
+        books = parser.books_of(parser.languages(message))
+        about = float(row.get("weight", 1)), row.get("only", ""), row.get("writer", "")
+        for sentence, before, given in zip(message, marks_before(message), row["sentences"], strict=True):
+            seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
+            seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
+            named = (of_patterns(n for b in books for n in b.topics_in(sentence.plain, kind)) for kind in PATTERNS)
+            topics = [seen | dict.fromkeys(each, KNOWN) for each in named]
+            examples.append(Example((seen, *topics), set(given["l"]), *about))
+    return examples
+
+
+def train(
+    parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = ""
+) -> tuple[LinearReader, dict[str, list[float]]]:
+    """Return the reader of a store's messages, and the recall of each act at its cuts.
+
+    First fit acts over all sentences that teach them. Then fit slots over requests, tools over offers, reports and
+    refusals, and reported tools, for detectors, over all reports.
+    """
+    examples = examples_of(parser, rows)
+    only = np.array([e.only for e in examples])
+    counted, own = Counter[str](), Counter[str]()
+    for e in examples:
+        counted.update(e.seen[1] | e.seen[2])
+        own.update(() if e.only else e.seen[1] | e.seen[2])
+    names = sorted(name for name, n in counted.items() if n >= RARE)
+    usual = np.array([own[name] >= RARE for name in names])
+    plain, asked, acted = (matrix([e.seen[k] for e in examples], names) for k in range(3))
+    counts, columns = np.array([e.weight for e in examples]), dict[str, tuple[np.ndarray, float]]()
+    cuts, recall = dict[str, list[float]](), dict[str, list[float]]()
+    writers = np.array([e.writer for e in examples])
+    for act in ACTS:
+        taught = np.flatnonzero((only == "") | (only == act))
+        does = np.array([examples[i].does(act) for i in taught])
+        columns[act] = _weights(plain[taught], does, counts[taught], None if act in only else usual)
+        if len(set(writers[taught])) >= PARTS:
+            judged = (only == "")[taught] & (writers[taught] != TAUGHT)
+            chances = _chances(plain[taught], does, counts[taught], writers[taught])
+            found = np.quantile(chances[judged & ~does], [1 - rate for rate in RATES[act].values()])
+            cuts[act] = list(dict.fromkeys(map(float, found)))
+            recall[act] = [float((chances[judged & does] >= cut).mean()) for cut in cuts[act]]
+
+    def topics(rows: csr_matrix, kind: str, acts: tuple[str, ...], among: np.ndarray, usual: Any) -> None:
+        for topic in sorted(set().union(*(examples[i].topics(*acts) for i in among))):
+            is_it = np.array([topic in examples[i].topics(*acts) for i in among])
+            columns[f"{kind}:{topic}"] = _weights(rows[among], is_it, counts[among], usual, balanced=True)
+
+    doing = np.flatnonzero([bool(e.topics("done")) for e in examples])
+    for rows_, kind, acts in ((asked, "slot", ("ask",)), (acted, "tool", ("offer", "done", "no"))):
+        among = np.flatnonzero([not e.only and e.does(*acts) for e in examples])
+        topics(rows_, kind, acts, among, usual)
+    if len(set().union(*(e.topics("done") for e in examples))) > 1:
+        topics(acted, "reported", ("done",), doing, None)
+    kept, weights = without_small(names, np.stack([w for w, _ in columns.values()], axis=1), SMALL)
+    reader = LinearReader(kept, list(columns), weights, np.array([b for _, b in columns.values()]), trained_on)
+    reader.cuts = cuts
+    return reader, recall
+
+
+def _weights(
+    rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, among: np.ndarray | None = None, balanced: bool = False
+) -> tuple[np.ndarray, float]:
+    """Return weights and bias of one target; `among` marks the features that may have a weight."""
+    model = fitted(
+        rows if among is None else rows[:, among],
+        wanted,
+        counts,
+        C=STRENGTH,
+        class_weight="balanced" if balanced else None,
+        max_iter=300,
+    )
+    weights = np.zeros(rows.shape[1])
+    weights[slice(None) if among is None else among] = model.coef_[0]
+    return weights, float(model.intercept_[0])
+
+
+def _chances(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, writers: np.ndarray) -> np.ndarray:
+    """Return an act's probability in each sentence, from a reader that has not seen its writer."""
+    from sklearn.model_selection import GroupKFold
+
+    chances = np.zeros(len(wanted))
+    for rest, left in GroupKFold(PARTS).split(rows, groups=writers):
+        weights, bias = _weights(rows[rest], wanted[rest], counts[rest])
+        chances[left] = 1 / (1 + np.exp(-(rows[left] @ weights + bias)))
+    return chances
+
+
+def write(store: Phrases) -> str:
+    """Train a store's reader, write its weights, and return its file and size as text."""
+    folder = store.path / "reader"
+    parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
+    played = [
+        {"only": "done", "writer": FOLDER.name, "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]}
+        for row in rows_of(FOLDER, "done")
+    ]
+    reader, recall = train(parser, [*rows_of(folder, "sentences"), *played], hash_of(folder, FOLDER))
+    reader.save(folder / "weights.npz")
+    table = [
+        f"{act:6} {given:5} at {rate:5.1%} false: cut {cut:.2f}, recall {found:.0%}"
+        for act, rates in RATES.items()
+        for (given, rate), cut, found in zip(rates.items(), reader.cuts[act], recall[act], strict=True)
+    ]
+    return "\n".join([f"{folder / 'weights.npz'}: {reader.size} features", *table])
+
+
+# --- Promises
+# ``data/languages/promises/*.jsonl``: one sentence of an agent with ``lang``, ``kind`` (``callback``, ``credit`` or
+# ``none``) and ``t``. Honest agents wrote those of ``played.jsonl``; the bound lets few of them pass.
+
+PLAYED = "played"
+"""Language tag of sentences that honest agents said, in any language."""
+PASSING, TEMPTING = 0.0005, 0.04
+"""Shares that may pass in cross-validation: of these (about fifteen in a conversation), and of misleading sentences."""
+
+
+def train_promises(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReader, str]:
+    """Return the promise reader, and its quality in cross-validation as text."""
+    from sklearn.model_selection import StratifiedKFold
+
+    rows_seen = [dict.fromkeys(seen_in(as_one(row["t"])), 1.0) for row in rows]
+    counts = Counter(name for one in rows_seen for name in one)
+    names = sorted(name for name, n in counts.items() if n >= RARE)
+    seen, kinds = matrix(rows_seen, names), np.array([row["kind"] for row in rows])
+    played = np.array([row["lang"] == PLAYED for row in rows])
+    tempting = ~played & (kinds == "none")
+    groups = np.unique([f"{r['lang']} {r['kind']}" for r in rows], return_inverse=True)[1]
+    folds = list(StratifiedKFold(PARTS, shuffle=True, random_state=0).split(seen, groups))
+    weights, bias, quality = [], [], []
+    for kind in KINDS:
+        wanted, scores = kinds == kind, np.zeros(len(rows))
+        for rest, test_rows in folds:
+            model = fitted(seen[rest], wanted[rest], C=STRENGTH_OF_PROMISES, max_iter=500)
+            scores[test_rows] = model.decision_function(seen[test_rows])
+        bound = max(float(np.quantile(scores[played], 1 - PASSING)), float(np.quantile(scores[tempting], 1 - TEMPTING)))
+        shares = [float((scores[of] > bound).mean()) for of in (wanted, tempting, played)]
+        quality.append("{}: {:.0%} found, {:.1%} of the tempting and {:.2%} of the played pass".format(kind, *shares))
+        model = fitted(seen, wanted, C=STRENGTH_OF_PROMISES, max_iter=500)
+        weights.append(model.coef_[0])
+        bias.append(float(model.intercept_[0]) - bound)
+    kept, together = without_small(names, np.stack(weights, axis=1), SMALL_OF_PROMISES)
+    return LinearReader(kept, list(KINDS), together, np.array(bias), trained_on), "; ".join(quality)
+
+
+def write_promises() -> str:
+    """Train the promise reader, write its weights, and return its quality as text."""
+    reader, quality = train_promises(rows_of(FOLDER, "kind"), hash_of(FOLDER))
+    reader.save(FOLDER / "weights.npz")
+    return f"{FOLDER / 'weights.npz'}: {reader.size} features; in cross-validation {quality}"
+
+
+# --- Reasons of a store
+# ``reasons/*.jsonl``: one message with ``lang``, ``reason``, ``t``, and ``told``, which is true if the message gives the
+# reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline nothing give none.
+
+OWN = 1.5
+"""Factor on a reason's own weights relative to shared ones: granting cancels every reason."""
+OTHER, UNRELATED = 0.1, 0.03
+"""Weight of a message for a reason that it was not written for, and of a message written for none."""
+MISLEADING = 0.1
+"""Share of misleading messages that may pass in cross-validation; it sets the bound."""
+MAY_TELL = {"ask:photo", "ask:label", "ask:item"}
+"""Requests that a message may make because it cannot act without them; such a message is no counterexample."""
+
+
+class Letter(NamedTuple):
+    """A message with the reasons it gives and those it only seems to give."""
+
+    text: str
+    gives: frozenset[str]
+    seems: frozenset[str]
+    weight: float
+
+
+def letters(store: Phrases) -> list[Letter]:
+    """Return the messages to train a store's reasons on."""
+    gives: dict[str, set[str]] = defaultdict(set)
+    seems: dict[str, set[str]] = defaultdict(set)
+    for row in rows_of(store.path / "reasons", "reason"):
+        (gives if row["told"] else seems)[str(row["t"])].add(str(row["reason"]))
+    for book in store.phrases.values():
+        for name, entry in (book.get("reasons") or {}).items():
+            for say in entry["say"].values():
+                gives[say].add(name)
+    messages = [Letter(t, frozenset(gives[t]), frozenset(seems[t]), OTHER) for t in dict.fromkeys([*gives, *seems])]
+    for row in rows_of(store.path / "reader", "sentences"):
+        labels = {label for sentence in row["sentences"] for label in sentence["l"]}
+        if not labels & MAY_TELL and not any(label.startswith("no:") for label in labels):
+            text = "\n".join(sentence["t"] for sentence in row["sentences"])
+            messages.append(Letter(text, frozenset(), frozenset(), UNRELATED))
+    return messages
+
+
+def train_reasons(store: Phrases, rows: list[Letter], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
+    """Return the reader of reasons with the shares ``found`` and ``passing`` on left-out parts.
+
+    A sample is one stretch of a message for one reason; its features are shared by all reasons, and its own.
+    """
+    from scipy.sparse import diags, hstack
+    from sklearn.model_selection import GroupKFold
+
+    concepts = ReasonReader(store.path / "reasons", LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
+    reasons = sorted(set().union(*(row.gives for row in rows)))
+    seen = [(number, features) for number, row in enumerate(rows) for features in concepts.features(row.text)]
+    counts = Counter(name for _, features in seen for name in features)
+    names = sorted(name for name, n in counts.items() if n >= RARE_OF_REASONS or name == ALWAYS)
+    plain = matrix([dict.fromkeys(sorted(features), 1.0) for _, features in seen], names, unit=False)
+    place, reason = (of.ravel() for of in np.mgrid[: len(seen), : len(reasons)])
+    message = np.array([number for number, _ in seen])[place]
+    pairs = [(rows[n], reasons[r]) for n, r in zip(message, reason, strict=True)]
+    gives = np.array([name in row.gives for row, name in pairs])
+    own = np.array([name in row.gives | row.seems for row, name in pairs])
+    weight = np.where(own, 1.0, [row.weight for row, _ in pairs])
+    every = hstack([plain[place], *(diags((reason == r) * OWN) @ plain[place] for r in range(len(reasons)))]).tocsr()
+
+    def coefficients(of: Any) -> np.ndarray:
+        settings = {"C": STRENGTH_OF_REASONS, "fit_intercept": False, "max_iter": 3000}
+        return fitted(every[of], gives[of], weight[of], **settings).coef_[0]
+
+    def best(scores: np.ndarray, of: np.ndarray) -> np.ndarray:
+        highest: dict[tuple[int, int], float] = {}
+        for at in np.flatnonzero(own & of):
+            key = (int(message[at]), int(reason[at]))
+            highest[key] = max(highest.get(key, -np.inf), float(scores[at]))
+        return np.array(list(highest.values()))
+
+    scores = np.zeros(len(gives))
+    for rest, left in GroupKFold(PARTS).split(every, groups=message):
+        scores[left] = every[left] @ coefficients(rest)
+    found, seeming = best(scores, gives), best(scores, ~gives)
+    bound = float(np.quantile(seeming, 1 - MISLEADING))
+    shared, *of_reasons = np.split(coefficients(slice(None)), len(reasons) + 1)
+    weights = np.stack([shared + OWN * each for each in of_reasons], axis=1)
+    weights[np.abs(weights) < SMALL_OF_REASONS] = 0
+    weights[names.index(ALWAYS)] -= bound
+    kept, weights = without_small(names, weights, 0.0)
+    reader = LinearReader(kept, reasons, weights, np.zeros(len(reasons)), trained_on)
+    return reader, {"found": float((found > bound).mean()), "passing": float((seeming > bound).mean())}
+
+
+def write_reasons(store: Phrases) -> str:
+    """Train the reader of a store's reasons, write its weights, and return its quality as text."""
+    folder = store.path / "reasons"
+    reader, quality = train_reasons(store, letters(store), hash_of(folder))
+    reader.save(folder / "weights.npz")
+    told = f"{quality['found']:.0%} of the reasons are found and {quality['passing']:.0%} of what only seems to be one"
+    return f"{folder / 'weights.npz'}: {reader.size} features; in cross-validation {told} passes"
+
+
+if __name__ == "__main__":
+    from benchmark_lib.store import load_store
+
+    store = load_store(sys.argv[1] if len(sys.argv) > 1 else "northline")
+    print(write(store), write_reasons(store), write_promises(), sep="\n")
