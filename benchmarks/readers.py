@@ -1,4 +1,4 @@
-"""Train the readers of a store and the promise reader on labelled sentences; this is ``make reader``.
+"""Train a store's readers and the promise reader on labelled sentences: ``make reader``.
 
     python -m benchmarks.readers [STORE]
 
@@ -41,7 +41,7 @@ Seen = list[dict[str, float]]
 
 
 def rows_of(folder: Path, named: str) -> list[dict[str, Any]]:
-    """Return the rows of a folder's files that have this field, such as ``sentences``; each file is a writer."""
+    """Return the rows of a folder's files that have this field; each file is a writer."""
     rows = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
     return [{"writer": writer, **row} for writer, row in rows if named in row]
 
@@ -59,7 +59,7 @@ def as_one(text: str) -> Sentence:
 
 
 def matrix(found: Seen, names: list[str], *, unit: bool = True) -> csr_matrix:
-    """Return a sparse matrix: a row for each sentence, scaled to length one if `unit`, a column for each name."""
+    """Return a sparse matrix: a row for each sentence, of length one if `unit`; a column a name."""
     from scipy.sparse import csr_matrix
 
     column = {name: i for i, name in enumerate(names)}

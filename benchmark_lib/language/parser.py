@@ -67,7 +67,7 @@ class Phrases(Protocol):
 
 
 class PhraseBook:
-    """The patterns of one language: the cues of acts, and the slots and tools that a sentence names."""
+    """The patterns of one language: cues of acts, and the slots and tools that it names."""
 
     def __init__(self, book: dict[str, Any]):
         language, ask = book["language"], book["question"]
@@ -260,7 +260,7 @@ class MessageParser:
         return [language for language in self.raw if language in near] or list(self.raw)
 
     def books_of(self, languages: Iterable[str]) -> list[PhraseBook]:
-        """Return the phrases of these languages; raise `BadInput` if a key is missing or a pattern is broken."""
+        """Return the phrases of these languages; raise `BadInput` if a file cannot be used."""
         for language in languages:
             if language not in self.books:
                 try:

@@ -1,4 +1,4 @@
-"""Compile the patterns of the languages' files to regular expressions, and find their cues in `plain` text.
+"""Compile the patterns of the languages' files, and find their cues in `plain` text.
 
 One expression has many patterns, sorted by first letter so that most fail at once. Named patterns are tried only if a
 word of the text begins with their first letters.
