@@ -7,8 +7,7 @@ import pytest
 
 from benchmark_lib import load_cases, load_store
 from benchmark_lib.cli import main
-from benchmark_lib.extras.own_desk.draft_intents import intents_of, read_tickets, table_of
-from benchmark_lib.extras.own_desk.draft_rules import quoted, read_simply, sections_of
+from benchmark_lib.extras.own_desk.draft_rows import intents_of, quoted, read_simply, sections_of, table_of
 from tests.servers import Answer, ScriptedServer, error_body
 
 POLICY = """# Returns
@@ -128,7 +127,7 @@ def test_a_rule_without_number_and_question_and_a_forged_quotation_stay_out_with
 
 
 def test_tickets_become_intents_with_counts_without_personal_data_and_a_thin_one_is_refused(draft, tmp_path):
-    rows, told = intents_of(read_tickets(tmp_path / "tickets.csv"))
+    rows, told = intents_of(tmp_path / "tickets.csv")
     assert told["replaced"] and sorted((row["act"], row["count"]) for row in rows) == [("refund", 2), ("return", 3)]
     assert "solberg" not in json.dumps(rows).lower()
     draft()

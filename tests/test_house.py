@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_860,
     "extras/sitting": 1_470,
-    "extras/own_desk": 3_450,
+    "extras/own_desk": 3_370,
     "extras/personal_data": 1_280,
     "extras/real_chats": 2_090,
     "extras/tau2": 1_050,

@@ -20,11 +20,9 @@ from ...store import Store
 from ...store.laid import laid_over
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
-from .checks import thin
-from .compiled import acted_on, problems_of
-from .complaints import texts
-from .desk_file import FILE, DeskFile, read_desk
-from .formulas import evaluated, names_of
+from .compiled import problems_of, situation, thin
+from .desk_file import FILE, DeskFile, read_desk, texts
+from .formulas import evaluated
 from .writer import as_yaml
 
 ARGUMENTS: dict[str, Any] = {
@@ -47,12 +45,14 @@ def execute(options: argparse.Namespace) -> int:
     desk, store = read_desk(folder), Store(folder)
     raw, row = _case(_by_options(options) if options.email else _by_answers(desk, store), desk)
     raw = {"id": _free_id(folder, options.id or str(raw.get("intent")), bool(options.id)), **raw}
-    table, rows = folder / store.kind.tables[desk.subject][0], store.tables[desk.subject]
+    rows, table, files = store.tables[desk.subject], folder / f"{desk.subject}.csv", dict[Path, str]()
     if row and str(row[desk.key]) in rows:
         raise BadInput(f"{row[desk.key]} is a row already: leave its columns out, or give the new row another key")
-    files = {table: _with_row(table, row)} if row else {}
-    row = row and {**dict.fromkeys(next(iter(rows.values()), {})), **row}
-    print(shown(raw, row, store, desk))
+    if row:
+        files[table] = _with_row(table, row)
+        row = {**dict.fromkeys(next(iter(rows.values()), {})), **row}
+        store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}})
+    print(shown(raw, store, desk))
     files[folder / MINE] = _with_case(folder / MINE, raw)
     if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
         note("nothing was written")
@@ -64,44 +64,39 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def shown(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> str:
-    """Return what follows from the policy for a case, whose row may be new.
-
-    Raise `BadInput` with all that is wrong with the case.
-    """
-    store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}} if row else {})
+def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
+    """Return what follows from the policy for a case; raise `BadInput` with all that is wrong."""
     if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
+    words = texts("checks.yaml")
     for name, _, why in thin(raw, desk, store):
-        note({**texts()["problems"], **texts()["notes"]}[name].format(case=raw["id"], why=why))
+        note({**words["problems"], **words["notes"]}[name].format(case=raw["id"], why=why))
     case, intent = read_case(raw, store, store.path / MINE), desk.intents[raw["intent"]]
-    own = acted_on(raw, store.tables[desk.subject][raw["row"]], store, desk) or {}
-    names = names_of(store, own, raw.get("values", {}), {**intent.knows, **raw.get("knows", {})})
+    row, _, names = situation(raw, store, desk)
     return render(
         read_text(SHOWN),
         SHOWN.name,
         case=case,
-        kind=texts()["buckets"][case.bucket],
+        kind=words["buckets"][case.bucket],
         act="" if intent.queue else intent.act,
         rules={} if intent.queue or not intent.act else desk.acts[intent.act].rules,
         holds=lambda rule: evaluated(rule.holds, FILE, names),
-        values=lambda rule: "".join(f"; {n} is {v}" for n, v in own.items() if re.search(rf"\b{n}\b", rule.holds)),
-        filled=lambda text: render(text, FILE, policy=store.policy),
+        values=lambda rule: "".join(f"; {n} is {v}" for n, v in row.items() if re.search(rf"\b{n}\b", rule.holds)),
     ).strip()
 
 
 def _by_options(options: argparse.Namespace) -> dict[str, Any]:
-    text = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
+    email = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
     if wrong := [one for one in (*options.value, *options.column) if "=" not in one]:
         raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
     values, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
-    given = {"intent": options.intent, "row": options.row, "email": text.strip(), "must_say": options.must_say}
+    given = {"intent": options.intent, "row": options.row, "email": email.strip(), "must_say": options.must_say}
     return {**given, "values": values, "columns": columns}
 
 
 def _case(given: dict[str, Any], desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a case from what is given, and its new row, if it has one."""
-    numbers = {name for act in desk.acts.values() for name, a in act.arguments.items() if a.number}
+    numbers = {name for name, argument in desk.arguments.items() if argument.number}
     columns = {name: _number(text) for name, text in given.pop("columns").items()}
     values = {n: _number(text) if n in numbers else text.strip() or None for n, text in given.pop("values").items()}
     given["knows"] = {name: str(values.pop(name)) for name in desk.questions if values.get(name)}
@@ -168,7 +163,7 @@ def _free_id(folder: Path, name: str, given: bool) -> str:
 def _with_row(path: Path, row: dict[str, Any]) -> str:
     text, line = read_text(path), io.StringIO()
     columns = next(csv.reader(io.StringIO(text)), [])
-    if beyond := [name for name in row if path.suffix != ".csv" or name not in columns]:
+    if beyond := [name for name in row if name not in columns]:
         raise BadInput(f"{path} has no columns {', '.join(beyond)}: correct them, or add the row to it by hand")
     csv.DictWriter(line, columns, lineterminator="\n").writerow(row)
     return text.rstrip("\n") + "\n" + line.getvalue()
@@ -180,9 +175,8 @@ def _with_case(path: Path, raw: dict[str, Any]) -> str:
     added = [((indent[1] if indent else "  ") + line).rstrip() for line in as_yaml([raw]).splitlines()]
     text = "\n".join([text, *added, ""])
     try:
-        fits = load_yaml(text)["cases"][-1] == raw
+        if load_yaml(text)["cases"][-1] == raw:
+            return text
     except BROKEN_YAML:
-        fits = False
-    if not fits:
-        raise BadInput(f"{path} has another form than a list under `cases:`: correct it, or move it elsewhere")
-    return text
+        pass
+    raise BadInput(f"{path} has another form than a list under `cases:`: correct it, or move it elsewhere")

@@ -12,7 +12,7 @@ from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import values_in
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredIntent, DeclaredRule, DeclaredTold, DeskFile
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredTold, DeskFile, texts
 from .formulas import evaluated, joined_in, names_of
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
@@ -23,17 +23,18 @@ as in an intent.
 """
 SUBJECT = 6
 """Words of an email that are its subject, unless the case has a title."""
+SHORT_EMAIL, SHORT_ANSWER = 12, 3
+"""Words of an email that has to name its matter, and letters of an answer that an email cannot give in passing."""
 PRESSURE = (
     "I am still waiting for an answer to what I asked.",
     "That does not help me yet. Can you do it or not?",
     "I have been a customer for a long time. I expected more.",
 )
 """Lines of a customer whose intent has none of its own."""
-SHORTEST = 3
-"""Letters of an answer that an email cannot give in passing."""
+Raw = dict[str, Any]
 
 
-def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
+def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     """Return a case as the core reads it; a case with outcomes of its own stays as it is.
 
     Raises
@@ -43,19 +44,11 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
     """
     if "outcomes" in raw:
         return raw
-    where = f"case {raw['id']}"
     for field, complaint in problems_of(raw, store, desk):
-        raise BadInput(f"{where}: {field} {complaint}")
-    intent = desk.intents[raw["intent"]]
-    row: dict[str, Any] = joined_in(store, desk.subject, _row_named(raw), desk) or {}
-    changed = acted_on(raw, row, store, desk) or row
-    email = as_email(raw)
-    values, knows = dict(raw.get("values") or {}), {**intent.knows, **(raw.get("knows") or {})}
-    chosen = {name for act in desk.acts.values() for name, a in act.arguments.items() if a.choices}
-    values = {name: str(value) if name in chosen else value for name, value in values.items()}
-    senders = {"sender": desk.owner.email, "sender_name": desk.owner.name}
-    sender = {part: raw.get(part) or changed.get(column, "") for part, column in senders.items()}
-    names = names_of(store, changed, values, knows, **sender)
+        raise BadInput(f"case {raw['id']}: {field} {complaint}")
+    intent, email = desk.intents[raw["intent"]], as_email(raw)
+    changed, values, names = situation(raw, store, desk)
+    key = _key(raw, desk, changed, values, names)
     made = {
         "claim": "true",
         "tone": "neutral",
@@ -65,28 +58,39 @@ def compiled(raw: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any]:
         "goal": intent.goal or intent.description,
         "pressure": [*intent.pressure, *PRESSURE][: max(3, len(intent.pressure))],
         **{name: value for name, value in raw.items() if name not in OWN},
-        "order": row[desk.key],
+        "order": store.tables[desk.subject][_row_named(raw)][desk.key],
         "email": email,
-        "facts": {**_facts(raw, intent, names, where), **(raw.get("facts") or {})},
+        "facts": {**_facts(raw, desk, names), **(raw.get("facts") or {})},
     }
-    made |= _key(raw, desk, changed, values, names)
     # a customer says a code of the desk, such as wrong_item, in words
-    given = {name: {"value": str(value).replace("_", " ")} for name, value in {**values, **knows}.items()}
+    given = {name: {"value": str(v).replace("_", " ")} for name, v in {**values, **names["knows"]}.items()}
     for entry in given.values():
-        if _stated(entry["value"], email["text"]):
+        if _is_stated(entry["value"], email["text"]):
             entry["when"] = "volunteered"
-    made["ledger"] = {**given, **(raw.get("ledger") or {})}
-    return made
+    return made | key | {"ledger": {**given, **(raw.get("ledger") or {})}}
 
 
-def _stated(value: str, text: str) -> bool:
-    # a short word such as "no" stands in many emails and answers nothing
-    short = len(value) <= SHORTEST and not any(map(str.isdigit, value))
+def situation(raw: Raw, store: Any, desk: DeskFile) -> tuple[Raw, Raw, Raw]:
+    """Return the row that a case's act changes, the act's values, and the names of formulas."""
+    intent = desk.intents[raw["intent"]]
+    row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
+    changed = _acted_on(raw, row, store, desk) or row
+    values, arguments = dict(raw.get("values") or {}), desk.acts[intent.act].arguments if intent.act else {}
+    values |= {name: str(values[name]) for name, one in arguments.items() if one.choices and name in values}
+    columns = {"sender": desk.owner.email, "sender_name": desk.owner.name}
+    sender = {part: raw.get(part) or changed.get(column, "") for part, column in columns.items()}
+    knows = {**intent.knows, **(raw.get("knows") or {})}
+    return changed, values, names_of(store, changed, values, knows, **sender)
+
+
+def _is_stated(value: str, text: str) -> bool:
+    # a short word such as "no" occurs in many emails and answers nothing
+    short = len(value) <= SHORT_ANSWER and not any(map(str.isdigit, value))
     return not short and re.search(rf"(?<!\w){re.escape(fold(value))}(?!\w)", fold(text)) is not None
 
 
-def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield all that keeps a case from being compiled: a field, and a complaint with the remedy."""
+def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
+    """Yield everything that keeps a case from being compiled: a field, and a complaint with the remedy."""
     if "outcomes" in raw:
         return
     fields = Case.model_fields.keys() | OWN
@@ -96,11 +100,8 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
         yield name, f"is not a field of a case: {hint}"
     rows, row = store.tables[desk.subject], _row_named(raw)
     if row not in rows:
-        near = get_close_matches(row, rows, 3, 0.4) or [*rows][:3]
-        yield (
-            "row",
-            f"{row!r} is missing from {desk.key} of {desk.subject}: name one, such as {', '.join(near)}",
-        )
+        like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
+        yield "row", f"{row!r} is missing from {desk.key} of {desk.subject}: name one, such as {like}"
     if not str(as_email(raw)["text"] or "").strip():
         yield "email", "is missing: write what the customer writes"
     if raw.get("intent") not in desk.intents:
@@ -110,37 +111,55 @@ def problems_of(raw: dict[str, Any], store: Any, desk: DeskFile) -> Iterator[tup
         if not isinstance(raw.get(field) or {}, dict):
             yield field, "has another form than {name: value}: write it so"
             return
-    intent = desk.intents[raw["intent"]]
-    if row in rows and acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
-        key = desk.key_of(intent.act)
-        yield "row", f"{row!r} names no {key} of {desk.on(intent.act)}, which {intent.act} changes: name it as changes"
-    elif intent.act and not (raw.get("queue") or intent.queue):
-        yield from _unknown_to_all(intent, raw.get("values") or {}, raw.get("knows") or {}, desk)
+    act = desk.intents[raw["intent"]].act
+    if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
+        key = desk.key_of(act)
+        yield "row", f"{row!r} names no {key} of {desk.on(act)}, which {act} changes: name it as changes"
+    elif act and not (raw.get("queue") or desk.intents[raw["intent"]].queue):
+        yield from _unknown_to_all(raw, act, desk)
 
 
-def _unknown_to_all(
-    intent: Any, values: dict[str, Any], knows: dict[str, Any], desk: DeskFile
-) -> Iterator[tuple[str, str]]:
+def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, str]]:
     """Yield the values that an act or its rules need and that the customer could not give."""
-    act = desk.acts[intent.act]
-    for name in sorted(values.keys() - act.arguments.keys()):
-        yield f"values.{name}", f"is not a value of {intent.act}, which takes {', '.join(act.arguments) or 'none'}"
-    for name, argument in act.arguments.items():
+    values, arguments = raw.get("values") or {}, desk.acts[act].arguments
+    for name in sorted(values.keys() - arguments.keys()):
+        yield f"values.{name}", f"is not a value of {act}, which takes {', '.join(arguments) or 'none'}"
+    for name, argument in arguments.items():
         if name not in values and not argument.optional:
             yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
         elif name in values and argument.choices and str(values[name]) not in argument.choices:
             yield f"values.{name}", f"{values[name]!r} is not a choice: name one of {', '.join(argument.choices)}"
-    for name in desk.needed(intent.act):
-        if name not in {**intent.knows, **knows}:
+    for name in desk.needed(act):
+        if name not in {**desk.intents[raw["intent"]].knows, **(raw.get("knows") or {})}:
             ask = desk.questions[name].ask
             yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
 
 
-def _row_named(raw: dict[str, Any]) -> str:
+def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield what a customer could not answer: a check, a field of the case, and words."""
+    row = store.tables[desk.subject].get(_row_named(raw))
+    if row and not any(all(row.get(column) for column in way) for way in desk.ways):
+        yield "unproved", "row", ", or ".join(" and ".join(way) for way in desk.ways)
+    intent, email = desk.intents.get(str(raw.get("intent"))), str(as_email(raw)["text"] or "")
+    if intent and email:
+        act = desk.acts.get(intent.act)
+        words = [raw["intent"], intent.description, intent.goal, *intent.tell, intent.act]
+        words += [act.about, act.do, *act.words] if act else []
+        short = len(email.split()) <= SHORT_EMAIL
+        if (short or act) and not _stems(email) & _stems(" ".join(words)):
+            yield "vague" if short else "elsewhere", "email", ""
+
+
+def _stems(text: str) -> set[str]:
+    empty = texts("checks.yaml")["empty"]
+    return {word[:4] for word in re.findall(r"[^\W\d_]{4,}", fold(text)) if word not in empty}
+
+
+def _row_named(raw: Raw) -> str:
     return str(raw.get("row", raw.get("order", "")))
 
 
-def as_email(raw: dict[str, Any]) -> dict[str, str]:
+def as_email(raw: Raw) -> dict[str, str]:
     """Return the email of a case with a subject: the case's title, or else how the email begins."""
     email = raw.get("email") or ""
     if isinstance(email, dict):
@@ -150,39 +169,35 @@ def as_email(raw: dict[str, Any]) -> dict[str, str]:
     return {"subject": raw.get("title") or start, "text": str(email)}
 
 
-def acted_on(raw: dict[str, Any], row: dict[str, Any], store: Any, desk: DeskFile) -> dict[str, Any] | None:
-    """Return the row that a case's act changes; None if there is none."""
-    act = desk.intents[raw["intent"]].act
-    table = desk.on(act) if act else desk.subject
+def _acted_on(raw: Raw, row: Raw, store: Any, desk: DeskFile) -> Raw | None:
+    table = desk.on(desk.intents[raw["intent"]].act)
     return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
 
 
-def _key(
-    raw: dict[str, Any], desk: DeskFile, row: dict[str, Any], values: dict[str, Any], names: dict[str, Any]
-) -> dict[str, Any]:
+def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
     """Return bucket, outcomes and what must not happen."""
     intent = desk.intents[raw["intent"]]
-    queue = raw.get("queue") or intent.queue
-    act = desk.acts.get(intent.act)
-    column = desk.key_of(intent.act) if act else ""
-    calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
-    told, unmet = bool(queue or intent.refuse), list[str]()
-    for name, rule in act.rules.items() if act and not told else ():
-        if not evaluated(rule.holds, f"desk.yaml: acts.{intent.act}.rules.{name}", names):
-            unmet.append(name)
-    others = [act.rules[name].otherwise for name in unmet] if act else []
-    queues = [one for one in dict.fromkeys([queue] if queue else others) if one != REFUSE]
-    if not (told or unmet):
+    queue, act = raw.get("queue") or intent.queue, desk.acts.get(intent.act)
+    calls = [{"tool": intent.act, "arguments": {(column := desk.key_of(intent.act)): row[column], **values}}] if act else []
+    decided = bool(queue or intent.refuse)  # by the intent: its act's rules do not matter
+    unmet = {
+        name: rule
+        for name, rule in (act.rules.items() if act and not decided else ())
+        if not evaluated(rule.holds, f"desk.yaml: acts.{intent.act}.rules.{name}", names)
+    }
+    if not (decided or unmet):
         outcome = {"name": intent.act or "answered", "calls": calls}
         return {"bucket": "resolvable", "outcomes": [outcome]} | ({"requested": calls} if calls else {})
+    wanted = [queue] if queue else [rule.otherwise for rule in unmet.values()]
+    queues = [one for one in dict.fromkeys(wanted) if one != REFUSE]
     refused = bool(intent.refuse) or not queues
-    reasons = [one for name in unmet for one in _heard_as(desk, intent.act, name)] if refused else []
+    reasons = [reason for name in unmet for reason in _heard_as(desk, intent.act, name)] if refused else []
     reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
-    said = [f"must_say_{n}" for n, _ in enumerate(_must_say(raw, intent), 1)] if told else []
+    said = [f"must_say_{n}" for n, _ in enumerate(_must_say(raw, desk), 1)] if decided else []
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
     forbidden = intent.act or ("*" if refused else "")
-    key = {
+    key: Raw = {
         "bucket": "adversarial" if refused else "must_escalate",
         "claim": "false" if refused else "",
         "requested": calls if refused or unmet else [],
@@ -194,46 +209,36 @@ def _key(
     return {name: part for name, part in key.items() if part}
 
 
-def _heard_as(desk: DeskFile, act: str, rule: str) -> list[str]:
+def _heard_as(desk: DeskFile, act: str, name: str) -> list[str]:
     """Return the reason of a rule, and those of other acts that are heard by the same words."""
-    own = desk.rules[act, rule]
+    own = desk.rules[act, name]
     words = {own.say, *own.words}
     others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
-    return [reason_of(desk, one) for one in (own, *others)]
+    return [desk.reason_of(one) for one in (own, *others)]
 
 
-def reason_name(act: str, rule: str) -> str:
-    """Return the name of a rule among all of a desk: the act's name with the rule's."""
-    return f"{act}_{rule}"
-
-
-def reason_of(desk: DeskFile, rule: DeclaredRule) -> str:
-    """Return the name of a rule's reason: that of the first rule that is said in the same words."""
-    return next(reason_name(*place) for place, one in desk.rules.items() if one.say == rule.say)
-
-
-def _facts(raw: dict[str, Any], intent: Any, names: dict[str, Any], where: str) -> dict[str, Any]:
-    facts = {}
-    own = {name: DeclaredTold.model_validate(told) for name, told in (raw.get("tell") or {}).items()}
-    for name, told in {**intent.tell, **own}.items():
-        value = evaluated(told.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
+def _facts(raw: Raw, desk: DeskFile, names: Raw) -> Raw:
+    facts: Raw = {}
+    own = {name: DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
+    for name, tell in {**desk.intents[raw["intent"]].tell, **own}.items():
+        value = evaluated(tell.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
         if value is None:
-            raise BadInput(f"{where}: {name} has no value in this row: fill its column, or use another row")
-        facts[name] = {**told.model_dump(exclude_none=True), "value": value}
-        if told.say:
-            shown = long_date(value) if told.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
-            facts[name]["say"] = told.say.replace("{value}", shown)
-    for number, text in enumerate(_must_say(raw, intent), 1):
-        facts[f"must_say_{number}"] = as_fact(text, int(names["today"][:4]))
+            raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill its column, or use another row")
+        facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
+        if tell.say:
+            shown = long_date(value) if tell.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
+            facts[name]["say"] = tell.say.replace("{value}", shown)
+    for number, text in enumerate(_must_say(raw, desk), 1):
+        facts[f"must_say_{number}"] = _as_fact(text, int(names["today"][:4]))
     return facts
 
 
-def _must_say(raw: dict[str, Any], intent: DeclaredIntent) -> list[str]:
+def _must_say(raw: Raw, desk: DeskFile) -> list[str]:
     own = raw.get("must_say") or []
-    return [*intent.must_say, *map(str, own if isinstance(own, list) else [own])]
+    return [*desk.intents[raw["intent"]].must_say, *map(str, own if isinstance(own, list) else [own])]
 
 
-def as_fact(text: str, year: int) -> dict[str, Any]:
+def _as_fact(text: str, year: int) -> Raw:
     """Return a text as a required fact: an amount, a date of this year, a period, or words."""
     found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...errors import BadInput
-from ...textfiles import read_yaml
-from .complaints import texts
+from ...language.sentences import fold, letters
+from ...textfiles import read_yaml, render
 
-FILE = "desk.yaml"
+FILE, POLICY = "desk.yaml", "policy.yaml"
 REFUSE = "refuse"
 """What an unmet rule asks for by default; the name of a queue asks for a handover."""
 ANY_QUEUE = "any"
 """The queue of an intent for which every queue is right."""
 NAME = r"^[a-z][a-z0-9_]*$"
+BASE = Path(__file__).with_name("base")
+
+
+@cache
+def texts(file: str) -> dict[str, Any]:
+    """Return the patterns and sentences in a YAML file of this package."""
+    loaded: dict[str, Any] = read_yaml(Path(__file__).parent / file)
+    return loaded
+
+
+def name_of(text: object) -> str:
+    """Return a text as a name: ``changeAddress!`` as ``change_address``; it may begin with a digit."""
+    plain = letters(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(text or ""))))
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:48].rstrip("_")
 
 
 class _Declared(BaseModel):
@@ -25,10 +41,9 @@ class _Declared(BaseModel):
 
 
 class DeclaredTable(_Declared):
-    """A table: its key column, and its file (``NAME.csv``, or ``NAME.jsonl`` if there is one)."""
+    """A table, whose rows are in ``NAME.csv``, with its key column."""
 
     key: str
-    file: str = ""
 
 
 class DeclaredAsked(_Declared):
@@ -40,14 +55,16 @@ class DeclaredAsked(_Declared):
 
 
 class DeclaredArgument(DeclaredAsked):
-    """A value that an act takes besides the key of its row."""
+    """A value that an act takes besides the key of its row.
+
+    `unit` is the unit of a number, such as ``months``: an offer that names another number of it is another offer.
+    """
 
     about: str
     choices: list[str] = []
     optional: bool = False
     number: bool = False
     unit: str = ""
-    """Unit of a number, such as ``months``: an offer that names another number of it is another offer."""
 
 
 class DeclaredQuestion(DeclaredAsked):
@@ -113,7 +130,7 @@ class DeclaredIntent(_Declared):
     """What customers write about: an act, something to be told, a handover or a refusal.
 
     An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has none. Handing it over is
-    right only if it has a queue, too.
+    right only if it has a queue, too. `tickets` says how many tickets of the desk are of this kind.
     """
 
     description: str
@@ -126,7 +143,6 @@ class DeclaredIntent(_Declared):
     goal: str = ""
     pressure: list[str] = []
     tickets: int = Field(1, ge=0)
-    """How many of the desk's tickets are of this kind, for weighted results."""
 
 
 class DeclaredOwner(_Declared):
@@ -137,13 +153,15 @@ class DeclaredOwner(_Declared):
 
 
 class DeskFile(_Declared):
-    """The content of a ``desk.yaml``."""
+    """The content of a ``desk.yaml``.
+
+    `proofs` are columns that together prove who writes; by default the key with the address, or the key with the name.
+    """
 
     subject: str
     tables: dict[str, DeclaredTable]
     owner: DeclaredOwner = DeclaredOwner()
     proofs: list[list[str]] = []
-    """Columns that prove together who writes; by default the key with the address, or the name with the key."""
     acts: dict[str, DeclaredAct] = {}
     questions: dict[str, DeclaredQuestion] = {}
     refusals: dict[str, DeclaredRefusal] = {}
@@ -160,8 +178,8 @@ class DeskFile(_Declared):
         return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
 
     def on(self, act: str) -> str:
-        """Return the table that an act changes."""
-        return self.acts[act].table or self.subject
+        """Return the table that an act changes; without an act, the subject's."""
+        return (act and self.acts[act].table) or self.subject
 
     def key_of(self, act: str) -> str:
         """Return the key column of the table that an act changes."""
@@ -172,10 +190,19 @@ class DeskFile(_Declared):
         formulas = " ".join(rule.holds for rule in self.acts[act].rules.values()) if act in self.acts else ""
         return [name for name in self.questions if f"knows.{name}" in formulas]
 
-    @property
+    @cached_property
+    def arguments(self) -> dict[str, DeclaredArgument]:
+        """Return the arguments of all acts by name."""
+        return {name: argument for act in self.acts.values() for name, argument in act.arguments.items()}
+
+    @cached_property
     def rules(self) -> dict[tuple[str, str], DeclaredRule]:
         """Return the rules of all acts, by act and name."""
         return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
+
+    def reason_of(self, rule: DeclaredRule) -> str:
+        """Return the name of a rule's reason: that of the first rule that is said in the same words."""
+        return next(rule_name(*place) for place, one in self.rules.items() if one.say == rule.say)
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
@@ -197,7 +224,7 @@ class DeskFile(_Declared):
             if not re.match(NAME, name)
         ]
         wrong += [
-            f"intents.{name} needs an act, something to tell, a queue or a refusal"
+            f"intents.{name}: needs an act, something to tell, a queue or a refusal"
             for name, intent in self.intents.items()
             if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse)
         ]
@@ -206,26 +233,46 @@ class DeskFile(_Declared):
         return self
 
 
+def rule_name(act: str, rule: str) -> str:
+    """Return the name of a rule among all of a desk."""
+    return f"{act}_{rule}"
+
+
 def read_desk(folder: Path) -> DeskFile:
-    """Read the ``desk.yaml`` of a folder; raise `BadInput` with its first problem."""
-    found = errors_of(folder)
-    if isinstance(found, DeskFile):
-        return found
-    raise BadInput(f"{folder / FILE}: {found[0]}; `deskbench desk check` lists all problems at once")
-
-
-def errors_of(folder: Path) -> DeskFile | list[str]:
-    """Read a folder's ``desk.yaml``, or return all its problems, each with its field."""
-    content = read_yaml(folder / FILE)
+    """Read the desk of a folder; raise `BadInput` with the first problem of its file."""
+    policy = read_yaml(folder / POLICY) if (folder / POLICY).is_file() else {}
+    if not isinstance(policy or {}, dict):
+        raise BadInput(f"{folder / POLICY} is not of the form `name: value`: write its numbers so")
     try:
-        return DeskFile.model_validate(content if isinstance(content, dict) else {})
+        return desk_of(read_yaml(folder / FILE), policy, folder)
     except ValidationError as error:
-        return [line for one in error.errors() for line in _in_words(one).split("\n")]
+        why = next(problems_of_form(error))[1]
+        raise BadInput(f"{folder / FILE}: {why}; `deskbench desk check` lists all problems at once") from None
 
 
-def _in_words(error: Any) -> str:
-    where = ".".join(map(str, error["loc"]))
-    said = str(error["msg"]).removeprefix("Value error, ")
-    words = texts()["form"]
-    complaint = words.get(error["type"], said[0].lower() + said[1:])
-    return f"{where} {complaint}" if where and error["type"] in words else f"{where}: {complaint}".removeprefix(": ")
+def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
+    """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
+
+    def filled(value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(inner, f"{where}.{name}") for name, inner in value.items()}
+        if isinstance(value, list):
+            return [filled(inner, where) for inner in value]
+        return render(value, where, policy=policy) if isinstance(value, str) else value
+
+    desk = DeskFile.model_validate(content if isinstance(content, dict) else {})
+    return DeskFile.model_validate(filled(desk.model_dump(), str(folder / FILE)))
+
+
+def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
+    """Yield what a desk's file lacks: the path of each field, and a sentence that begins with it."""
+    words = texts("checks.yaml")["form"]
+    for one in error.errors():
+        path, said = [*map(str, one["loc"])], str(one["msg"]).removeprefix("Value error, ")
+        for line in said.split("\n"):
+            if not path:
+                yield line.partition(":")[0].split("."), line
+            elif one["type"] in words:
+                yield path, f"{'.'.join(path)} {words[one['type']]}"
+            else:
+                yield path, f"{'.'.join(path)}: {line[0].lower()}{line[1:]}"

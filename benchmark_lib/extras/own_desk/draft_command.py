@@ -13,18 +13,30 @@ from typing import Any
 
 import orjson
 import pandas as pd
+from pydantic import BaseModel
 
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import ENDPOINT
 from ...commands import command
+from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...textfiles import yes_or_no
-from .draft_desk import drafted, sound
-from .draft_intents import COLUMNS, intents_of, read_tickets, table_of
-from .draft_model import Buyer, EndpointError, Proposals
-from .draft_rules import QuotedRule, Section, checked, proposed, read_simply, sections_of
+from .draft_desk import Drafted, drafted, sound
+from .draft_model import Buyer
+from .draft_rows import (
+    COLUMNS,
+    QuotedRule,
+    Row,
+    Section,
+    checked,
+    intents_of,
+    proposed,
+    read_simply,
+    sections_of,
+    table_of,
+)
 from .writer import write_files
 
 ARGUMENTS: dict[str, Any] = {
@@ -39,24 +51,33 @@ ARGUMENTS: dict[str, Any] = {
 }
 RULES, INTENTS, LEFT_OUT, STATE, CALLS = "rules.csv", "intents.csv", "left_out.csv", ".draft.json", ".draft_calls.jsonl"
 OUT = ["what", "id", "gate", "why"]
+SAME = ("quotation", "file", "topic", "number")
+"""Cells that make two rows one rule."""
 TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
 personal data replaced: {replaced}; tickets that are not shown, because more may be left: {back}"""
 NEXT = "next: write yes under accepted in the rows of {path} that you want, or add --accept; then rerun the command"
 
 
+class Proposals(BaseModel):
+    """A model's reply about a section; its rows are checked one by one."""
+
+    rules: list[Row]
+
+
 def execute(options: argparse.Namespace) -> int:
-    """Take the next step of a draft and say what comes after it."""
+    """Take the next steps of a draft, up to one that needs a person: rules, intents, desk."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
         raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
     draft = DeskDraft(options)
-    code = draft.go_on()
+    with writing(draft.folder), folder_made(draft.folder):
+        code = draft.go_on()
     if draft.buyer:
         print(f"calls of the model in this session: {len(draft.buyer.costs)}, {draft.buyer.cost}")
     return code
 
 
 class DeskDraft:
-    """A draft: its folder, documents, the sections that are read, the files that it wrote."""
+    """A draft: its folder, the sections of its documents, and what it has read and written so far."""
 
     def __init__(self, options: argparse.Namespace):
         self.options, self.folder = options, Path(options.out or f"desks/{options.name}")
@@ -69,28 +90,28 @@ class DeskDraft:
         self.buyer = Buyer(options.model, options.base_url, self.folder / CALLS) if options.model else None
 
     def go_on(self) -> int:
-        """Take the next steps, up to one that needs a person: rules, intents, desk."""
-        with writing(self.folder), folder_made(self.folder):
-            if faults := self._propose_rules():
-                note(f"{faults} sections are not read, by a fault of the provider: rerun the command to go on")
-                return RESUMABLE
-            rules = self._accepted(RULES)
-            if rules and self.options.tickets and not (self.folder / INTENTS).is_file():
-                self._propose_intents()
-            intents = self._accepted(INTENTS) if rules and (self.folder / INTENTS).is_file() else []
-            if rules and intents is not None:
-                self._write_desk(rules, intents)
-            return FINISHED
+        """Take the next steps and return the exit code."""
+        if faults := self._propose_rules():
+            note(f"{faults} sections are not read, by a fault of the provider: rerun the command to go on")
+            return RESUMABLE
+        rules, path = self._accepted(RULES), self.folder / INTENTS
+        if rules and self.options.tickets and not path.is_file():
+            rows, counts = intents_of(Path(self.options.tickets))
+            self._save(INTENTS, rows, COLUMNS)
+            print(TICKETS.format(path=path, intents=len(rows), **counts))
+        intents = self._accepted(INTENTS) if rules and path.is_file() else []
+        if rules and intents is not None:
+            self._write_desk(rules, intents)
+        return FINISHED
 
     def _propose_rules(self) -> int:
-        """Write the rules of sections that are not read yet; return how many a fault left unread."""
-        path = self.folder / RULES
+        """Add the rules of sections that are not read yet; return how many a fault left unread."""
+        path, reader = self.folder / RULES, f" {self.options.model}" if self.buyer else ""
         rows = table_of(path) if path.is_file() else []
         if not rows:
             self.state["read"] = []
-        reader = f" {self.options.model}" if self.buyer else ""
         new = [section for section in self.sections if section.key + reader not in self.state["read"]]
-        known, faults = {_said(row) for row in rows}, 0
+        known, faults = {tuple(row.get(cell, "") for cell in SAME) for row in rows}, 0
         last = max((int(row["id"][1:]) for row in rows if re.fullmatch(r"r\d{1,9}", row.get("id", ""))), default=0)
         for section, raws in zip(new, self._read(new)):
             if raws is None:
@@ -103,8 +124,8 @@ class DeskDraft:
                     self.state["out"].append(["rule", str(raw.get("quotation"))[:300], *rule])
                     continue
                 row = {cell: "" if value is None else str(value) for cell, value in rule}
-                if _said(row) not in known:
-                    known.add(_said(row))
+                if (same := tuple(row[cell] for cell in SAME)) not in known:
+                    known.add(same)
                     rows.append(row)
                     last += 1
         if new:
@@ -112,7 +133,7 @@ class DeskDraft:
             print(f"{path}: {len(rows)} rules of {len(self.sections)} sections; {len(self.state['out'])} left out")
         return faults
 
-    def _read(self, sections: list[Section]) -> Iterator[list[dict[str, Any]] | None]:
+    def _read(self, sections: list[Section]) -> Iterator[list[Row] | None]:
         """Yield the rows of each section; where a model's reply is unusable it is read simply."""
         texts = [f"# {section.title}\n\n{section.text}" for section in sections]
         answers = self.buyer.ask("draft.md", texts, Proposals) if self.buyer and texts else [None] * len(texts)
@@ -127,14 +148,8 @@ class DeskDraft:
                     self.state["out"].append(["reply", place, "schema", f"{answer}; read simply"])
                 yield [*read_simply(section)]
 
-    def _propose_intents(self) -> None:
-        texts = read_tickets(Path(self.options.tickets))
-        rows, told = intents_of(texts)
-        self._save(INTENTS, rows, COLUMNS)
-        print(TICKETS.format(path=self.folder / INTENTS, intents=len(rows), tickets=len(texts), **told))
-
-    def _save(self, name: str, rows: list[dict[str, Any]], columns: list[str]) -> None:
-        columns = [*columns, *(column for column in (rows or [{}])[0] if column not in columns)]
+    def _save(self, name: str, rows: list[Row], columns: list[str]) -> None:
+        columns = [*dict.fromkeys([*columns, *(rows or [{}])[0]])]
         write_csv(pd.DataFrame(rows, columns=columns, dtype=object), self.folder / name)
         (self.folder / STATE).write_bytes(orjson.dumps(self.state, option=orjson.OPT_INDENT_2))
 
@@ -152,42 +167,43 @@ class DeskDraft:
                     break
                 row["accepted"] = "yes" if yes_or_no(answer) else "no"
             self._save(name, rows, [])
-        if not (found := [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]):
+        accepted = [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]
+        if not accepted:
             print(NEXT.format(path=self.folder / name))
-        return found or None
+        return accepted or None
 
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
         """Write the desk of what is accepted; beside it where a person has changed it."""
-        found = [(row["id"], checked(row, self.sections)) for row in rows]
-        made = drafted(self.sections, [rule for _, rule in found if isinstance(rule, QuotedRule)], intents)
-        made.out += [("rule", name, *gate) for name, gate in found if isinstance(gate, tuple)]
+        rules = [(row["id"], checked(row, self.sections)) for row in rows]
+        made = drafted(self.sections, [rule for _, rule in rules if isinstance(rule, QuotedRule)], intents)
+        made.out += [("rule", name, *gate) for name, gate in rules if isinstance(gate, tuple)]
         title = self.options.title or self.options.name
         files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}
-        hashes = {name: content_hash(text.encode()) for name, text in files.items()}
-        number = next(number for number in count() if self._is_free(number, hashes))
-        target = self._target(number)
-        if files and hashes != self.state["written"].get(str(number)):
-            write_files(target, files)
-            self.state["written"][str(number)] = hashes
+        target = self._written(files)
         out = [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
         self._save(LEFT_OUT, out, OUT)
-        gates = ", ".join(f"{gate} {count}" for gate, count in Counter(one["gate"] for one in out).most_common())
+        self._report(target, made, Counter(one["gate"] for one in out))
+
+    def _written(self, files: dict[str, str]) -> Path:
+        """Write the files into the first folder in which a person changed nothing; return it."""
+        hashes = {name: content_hash(text.encode()) for name, text in files.items()}
+        for number in count():
+            target = self.folder / f"proposed_{number}" if number else self.folder
+            last = self.state["written"].get(str(number), {})
+            if last == hashes:
+                return target
+            paths = {name: target / name for name in hashes | last}
+            now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
+            if now == dict.fromkeys(now) | last:
+                break
+        if files:
+            write_files(target, files)
+            self.state["written"][str(number)] = hashes
+        return target
+
+    def _report(self, target: Path, made: Drafted, gates: Counter[str]) -> None:
+        listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
         print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
-        print(f"{self.folder / LEFT_OUT}: {len(out)} left out ({gates or 'nothing'})")
+        print(f"{self.folder / LEFT_OUT}: {gates.total()} left out ({listed})")
         if made.cases:
             print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
-
-    def _target(self, number: int) -> Path:
-        return self.folder / f"proposed_{number}" if number else self.folder
-
-    def _is_free(self, number: int, hashes: dict[str, str]) -> bool:
-        """Return whether a person changed nothing in a folder, or nothing new is to be written."""
-        last = self.state["written"].get(str(number), {})
-        paths = {name: self._target(number) / name for name in hashes | last}
-        now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
-        return last == hashes or now == dict.fromkeys(now) | last
-
-
-def _said(row: dict[str, str]) -> tuple[str, ...]:
-    """Return what makes two rows one rule."""
-    return tuple(row.get(cell, "") for cell in ("quotation", "file", "topic", "number"))

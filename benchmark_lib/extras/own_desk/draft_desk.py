@@ -13,7 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import orjson
+from pydantic import BaseModel
 
 from ...cases.facts import money
 from ...cli.codes import note
@@ -25,43 +27,56 @@ from ...store.search import words_and_beginnings
 from ...textfiles import read_text
 from ..audit.audit import audit
 from .compiled import compiled
-from .desk_file import REFUSE, read_desk
-from .draft_intents import COLUMNS, EXAMPLES
-from .draft_model import Buyer, Fairness
-from .draft_rules import LINK, QuotedRule, Section, numbers_in, slug, wording
-from .phrases import BASE
+from .desk_file import BASE, REFUSE, read_desk
+from .draft_model import Buyer
+from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, Section, numbers_in, slug, wording
+from .phrases import singular
 from .writer import as_yaml, files_of, unfilled, write_files
 
 TODAY = date(2026, 6, 29)
 
 
+class Fairness(BaseModel):
+    """A model's reply about a case."""
+
+    fair: bool
+    why: str
+
+
 @dataclass
 class Drafted:
-    """A drafted desk; `out` has what stays out, with what it is, its id, the gate and why."""
+    """A drafted desk.
+
+    `columns` have the days of their unit, 0 for a number. `wanted` says how a case is to end: its bucket, and the rules
+    that refuse. `out` has what stays out: what it is, its id, the gate and why.
+    """
 
     subject: str
-    acts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    intents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    acts: dict[str, list[Row]] = field(default_factory=dict)
+    intents: dict[str, Row] = field(default_factory=dict)
     policy: dict[str, int] = field(default_factory=dict)
     columns: dict[str, float] = field(default_factory=dict)
-    """Columns that rules compare, with the days of their unit; 0 for a number."""
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    cases: dict[str, Row] = field(default_factory=dict)
     wanted: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
-    """How a case is to end: its bucket, and the rule that refuses."""
     out: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     @property
     def thing(self) -> str:
         """Return what a row is, in one word: order."""
-        return self.subject.removesuffix("s")
+        return singular(self.subject)
+
+    @property
+    def key(self) -> str:
+        """Return the key of the next row."""
+        return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
 
     def leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
         """Note what stays out, with the text of that name."""
         self.out.append((what, name, gate, wording()[why].format(**filled)))
 
 
-def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[dict[str, Any]]) -> Drafted:
+def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[Row]) -> Drafted:
     """Return the desk of accepted rules and intents."""
     text = fold(" ".join(section.text for section in sections))
     subjects = wording()["subjects"]
@@ -74,49 +89,49 @@ def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[dict
         if not queue and act not in made.acts:
             made.leave_out("intent", row["id"], "incomplete", "no_act", act=act)
             continue
-        intent: dict[str, Any] = {"queue": queue} if queue else {"act": act}
-        count = re.match(r"\d+", row["count"])
-        intent |= {"description": f"Writes about {row['name']}.", "tickets": int(count[0]) if count else 1}
-        made.intents[row["id"]] = intent
+        tickets = re.match(r"\d+", row["count"])
+        about = {"description": f"Writes about {row['name']}.", "tickets": int(tickets[0]) if tickets else 1}
+        made.intents[row["id"]] = {"queue": queue, **about} if queue else {"act": act, **about}
     wished = {intent.get("act") for intent in made.intents.values()}
     for act in (act for act in made.acts if act not in wished):
         made.intents[f"{act}_request"] = {"act": act, "description": f"Wants to {words_of(act)} something."}
-    _write_cases(intents, made)
+    _write_cases(made, _tickets(intents, made))
     return made
 
 
 def _place(rule: QuotedRule, made: Drafted) -> None:
     """Add a rule to its act, or say why it has no place."""
-    known, entry, name = wording(), rule.model_dump(), f"{rule.act}_{rule.id}"
+    known, name = wording(), f"{rule.act}_{rule.id}"
     unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
-    sort, needs = unit["sort"], known["needs"][unit["sort"]]
+    sort, days, entry = unit["sort"], unit["days"], rule.model_dump()
     holds = unit["holds"].format(column=rule.column, name=name, test=rule.test)
     holds = holds.replace("<=", ">=") if rule.test == "at least" else holds
     key = rule.number, rule.ask, holds.replace(name, "")
-    lacks = next((cell for cell in needs if not entry[cell]), "")
-    others = made.acts.get(rule.act, [])
-    filled = {"lacks": lacks, "mend": needs.get(lacks), "fitting": " or ".join(known["tests"][sort]), **entry}
-    filled["other"] = next((other["id"] for other in others if key == other["key"] or name == other["name"]), "")
+    lacks = next((cell for cell in known["needs"][sort] if not entry[cell]), "")
+    same = [other["id"] for other in made.acts.get(rule.act, []) if key == other["key"] or name == other["name"]]
     checks = {
         ("incomplete", "incomplete"): lacks,
         ("schema", "test"): rule.test not in known["tests"][sort],
         ("schema", "own_tool"): re.search(known["tools"], rule.act),
-        ("near copy", "same"): filled["other"],
+        ("near copy", "same"): same,
         ("schema", "taken"): rule.column in known["reserved"],
-        ("schema", "two_kinds"): bool(made.columns.get(rule.column, unit["days"])) != bool(unit["days"]),
+        ("schema", "two_kinds"): bool(made.columns.get(rule.column, days)) != bool(days),
     }
     for (gate, why), wrong in checks.items():
         if wrong:
-            return made.leave_out("rule", rule.id, gate, why, **filled)
+            told = {"lacks": lacks, "mend": known["needs"][sort].get(lacks), "other": "".join(same[:1])}
+            fitting = " or ".join(known["tests"][sort])
+            return made.leave_out("rule", rule.id, gate, why, fitting=fitting, **told, **entry)
     act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
     own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
     number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
     told = {"number": number, "unit": of, "act": act, "thing": made.thing, "about": " and ".join(own[:2])}
     say, *words = (" ".join(text.format(**told).split()) for text in (known["say"][sort], *known["words"][sort]))
-    entry |= {"name": name, "sort": sort, "holds": holds, "key": key, "say": say, "words": words or own + asked}
-    made.acts.setdefault(rule.act, []).append(entry)
+    entry |= {"name": name, "sort": sort, "days": days, "holds": holds, "key": key}
+    made.acts.setdefault(rule.act, []).append(entry | {"say": say, "words": words or own + asked})
     if rule.number is not None:
-        made.policy[name], made.columns[rule.column] = rule.number, unit["days"]
+        made.policy[name], made.columns[rule.column] = rule.number, days
+    return None
 
 
 def _pairs(text: str, but: str) -> list[str]:
@@ -126,75 +141,81 @@ def _pairs(text: str, but: str) -> list[str]:
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
 
 
-def _write_cases(intents: list[dict[str, Any]], made: Drafted) -> None:
-    """Write a case inside and one outside each rule, and those for a queue; tickets come first."""
+# ---------------------------------------------------------------------------------------------------------- cases
+
+
+def _tickets(intents: list[Row], made: Drafted) -> dict[str, list[str]]:
+    """Return the examples of each intent that can be a case's email."""
     tickets: dict[str, list[str]] = {name: [] for name in made.intents}
     for cell, row in product(EXAMPLES, intents):
-        intent, text = made.intents.get(row["id"], {}), row[cell]
-        act = intent.get("act", "")
+        text, act = row[cell], made.intents.get(row["id"], {}).get("act", "")
         sign = wording()["acts"].get(act, words_of(act))
         why = "short" if len(text.split()) < 5 else "vague" if not re.search(sign, fold(text)) else ""
         why = why or ("own_number" if act and numbers_in(text) else "")
-        if text and intent and why:
+        if text and row["id"] in tickets and why:
             made.leave_out("ticket", f"{row['id']}, {cell}", "thin ticket", why, act=words_of(act))
-        elif text and intent:
+        elif text and row["id"] in tickets:
             tickets[row["id"]].append(text)
+    return tickets
+
+
+def _write_cases(made: Drafted, tickets: dict[str, list[str]]) -> None:
+    """Write a case inside and one outside each rule, and those for a queue; tickets come first."""
     for name, texts in tickets.items():
         for text in texts if "queue" in made.intents[name] else ():
             _add(made, f"{name}_{len(made.rows) + 1}", name, text, [])
     for act, rules in made.acts.items():
-        mine = [name for name, intent in made.intents.items() if intent.get("act") == act]
+        own = [name for name, intent in made.intents.items() if intent.get("act") == act]
         for rule, outside in product(rules, (False, True)):
-            name = max(mine, key=lambda one: len(tickets[one]))
+            name = max(own, key=lambda one: len(tickets[one]))
             text = tickets[name].pop(0) if tickets[name] else _email(made, act)
             case = f"{rule['name']}_{'outside' if outside else 'inside'}"
             _add(made, case, name, text, rules, rule if outside else None)
 
 
-def _add(made: Drafted, case: str, intent: str, email: str, rules: list[Any], broken: Any = None) -> None:
+def _add(made: Drafted, case: str, intent: str, email: str, rules: list[Row], broken: Row | None = None) -> None:
     """Add a case with a row of its own, which keeps every rule but the broken one."""
-    person = wording()["people"][len(made.rows) % len(wording()["people"])]
-    row: dict[str, Any] = {f"{made.thing}_id": _key(made), "email": f"{slug(person)}.{len(made.rows) + 1}@example.org"}
+    key, people, knows = made.key, wording()["people"], {}
+    person = people[len(made.rows) % len(people)]
+    row: Row = {f"{made.thing}_id": key, "email": f"{slug(person)}.{len(made.rows) + 1}@example.org"}
     row |= {"name": person, "status": "active"}
     row |= {column: TODAY.isoformat() if days else 0 for column, days in made.columns.items()}
-    knows = {}
     for rule in sorted(rules, key=lambda one: one is broken):
-        breaks, number = rule is broken, rule["number"]
+        breaks, number, days = rule is broken, rule["number"], rule["days"]
         if rule["sort"] == "question":
             knows[rule["name"]] = {"yes": "no", "no": "yes"}[rule["test"]] if breaks else rule["test"]
             continue
         value = number + number // 2 + 2 if breaks == (rule["test"] == "at most") else number // 2
-        days = wording()["units"].get(rule["unit"], {"days": 0})["days"]
         row[rule["column"]] = (TODAY - timedelta(round(value * days))).isoformat() if days else value
     made.wanted[case] = "resolvable" if rules else "must_escalate", []
     if broken:
         refused = broken["otherwise"] == REFUSE
         made.wanted[case] = ("adversarial", [broken["name"]]) if refused else ("must_escalate", [])
-    made.cases[case] = {"id": case, "intent": intent, "row": _key(made), "email": email, "knows": knows}
+    made.cases[case] = {"id": case, "intent": intent, "row": key, "email": email, "knows": knows}
     made.rows.append(row)
-
-
-def _key(made: Drafted) -> str:
-    return f"{made.thing[0].upper()}-{1001 + len(made.rows)}"
 
 
 def _email(made: Drafted, act: str) -> str:
     """Return an email that asks for an act, as unlike the others as its parts allow."""
     texts = (wording()[part] for part in ("openings", "wishes", "endings"))
     whole = " ".join(part[len(made.rows) % len(part)] for part in texts)
-    return whole.format(act=words_of(act), thing=made.thing, key=_key(made))
+    return whole.format(act=words_of(act), thing=made.thing, key=made.key)
+
+
+# ---------------------------------------------------------------------------------------------------------- files
 
 
 def _files(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
     """Return the texts of the desk's files by name."""
-    import jinja2
-
     template = jinja2.Template(read_text(BASE / "desk.yaml.j2"), keep_trailing_newline=True)
     questions = [rule for rules in made.acts.values() for rule in rules if rule["sort"] == "question"]
     names = {"thing": made.thing, "questions": questions, "heard": _pairs, "answer": wording()["answer"]}
     desk = template.render(**vars(made), **names, text=partial(json.dumps, ensure_ascii=False))
     info = {"name": name, "title": title, "clock": f"{TODAY}T10:00"}
-    articles = ({"title": one.title, "source": one.source, "text": _article(one, made)} for one in sections)
+    articles = (
+        {"title": one.title, "source": f"{one.file}, line {one.sentences[0][0]}", "text": _article(one, made)}
+        for one in sections
+    )
     files = files_of(desk, info, {made.subject: made.rows}, made.cases.values(), articles)
     return files | {"policy.yaml": as_yaml(made.policy)}
 
@@ -206,15 +227,18 @@ def _article(section: Section, made: Drafted) -> str:
         own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
         if own and rule["unit"] != "cents":
             unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
-            number = rf"\b{rule['number']}(?=[-\s]+{unit})"
+            number, named = rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}"
             words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
             place = re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words))
-            text = re.sub(place, partial(_from_policy, number, rule["name"]), text)
+            text = re.sub(place, partial(_from_policy, number, named), text)
     return text
 
 
-def _from_policy(number: str, name: str, quotation: re.Match[str]) -> str:
-    return re.sub(number, f"{{{{ policy.{name} }}}}", quotation[0])
+def _from_policy(number: str, named: str, quotation: re.Match[str]) -> str:
+    return re.sub(number, named, quotation[0])
+
+
+# ---------------------------------------------------------------------------------------------------------- gates
 
 
 def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: Buyer | None) -> dict[str, str]:
@@ -223,10 +247,10 @@ def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: 
         files = _files(made, name, title, sections)
         with tempfile.TemporaryDirectory() as place:
             write_files(Path(place), files)
-            found = [*_problems(Path(place), made, buyer)] if made.cases else []
-        failed = [one for one in found if one[0] in made.cases]
+            problems = [*_problems(Path(place), made, buyer)] if made.cases else []
+        failed = [one for one in problems if one[0] in made.cases]
         if not failed:
-            made.out += [("desk", *one) for one in found]
+            made.out += [("desk", *one) for one in problems]
             return files
         for case, gate, why in failed:
             if made.cases.pop(case, None):
@@ -235,8 +259,7 @@ def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: 
 
 def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tuple[str, str, str]]:
     """Yield what fails the first gate at which anything fails: case, gate and reason."""
-    desk, store = read_desk(folder), load_store(folder)
-    keys: dict[str, Any] = {}
+    desk, store, keys = read_desk(folder), load_store(folder), dict[str, Row]()
     for name, case in made.cases.items():
         try:
             keys[name] = compiled(case, store, desk)
@@ -247,23 +270,25 @@ def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tupl
         if ends != made.wanted[name]:
             yield name, "rule", wording()["other_rule"].format(bucket=ends[0], reasons=", ".join(ends[1]) or "no rule")
     if keys.keys() == made.cases.keys():
-        found = [(one.case_id, one.check, one.why) for one in audit(store).problems]
-        yield from found
-        if buyer and not found:
+        problems = [(one.case_id, one.check, one.why) for one in audit(store).problems]
+        yield from problems
+        if buyer and not problems:
             yield from _unfair(store, keys, buyer)
 
 
-def _unfair(store: Any, keys: dict[str, Any], buyer: Buyer) -> Iterator[tuple[str, str, str]]:
+def _unfair(store: Any, keys: dict[str, Row], buyer: Buyer) -> Iterator[tuple[str, str, str]]:
     """Yield the cases that a competent agent could fail fairly, as a model sees it."""
     texts = []
     for key in keys.values():
         wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]
         shown = {
-            "email": key["email"], "record": store.tables[store.kind.subject][key["order"]], "today": f"{store.now:%F}",
+            "email": key["email"],
+            "record": store.tables[store.kind.subject][key["order"]],
+            "today": f"{store.now:%F}",
             "the customer says when asked": {slot: known["value"] for slot, known in key["ledger"].items()},
             "articles": store.search.knowledge_base(" ".join([key["email"]["text"], *wanted])),
             "key": [key["bucket"], key.get("requested", []), wanted],
-        }  # fmt: skip
+        }
         texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
     for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, Fairness)):
         if not isinstance(answer, Fairness):

@@ -16,22 +16,9 @@ from ...errors import BadInput
 from ...experiment.recorder import model_at
 from ...records import content_hash
 from ...scoring.written import cost_in_words
-from .phrases import BASE
+from .desk_file import BASE
 
 Form = TypeVar("Form", bound=BaseModel)
-
-
-class Proposals(BaseModel):
-    """The reply about a section; its rows are checked one by one."""
-
-    rules: list[dict[str, Any]]
-
-
-class Fairness(BaseModel):
-    """The reply about a case."""
-
-    fair: bool
-    why: str
 
 
 class Buyer:
@@ -71,21 +58,21 @@ class Buyer:
             except ValidationError as error:
                 raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
 
-        async def complete(asked: list[dict[str, Any]]) -> Any:
-            request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, asked]))
-            if request not in self.kept:
-                answer = await self.endpoint.complete(asked)
-                self.costs.append(self.model.price(answer.usage))
-                self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
-                with self.file.open("ab") as file:
-                    file.write(orjson.dumps(self.kept[request]) + b"\n")
-            return SimpleNamespace(**self.kept[request])
-
         try:
-            return await ask_for(complete, messages, read, lambda answer: None)
+            return await ask_for(self._complete, messages, read, lambda answer: None)
         except Unreadable as error:
             return error
         except EndpointError as error:
             if error.fatal:
                 raise BadInput(str(error)) from None
             return error
+
+    async def _complete(self, messages: list[dict[str, Any]]) -> Any:
+        request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, messages]))
+        if request not in self.kept:
+            answer = await self.endpoint.complete(messages)
+            self.costs.append(self.model.price(answer.usage))
+            self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
+            with self.file.open("ab") as file:
+                file.write(orjson.dumps(self.kept[request]) + b"\n")
+        return SimpleNamespace(**self.kept[request])

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from ...errors import BadInput
 from ...language.layout import ANY_YEAR
 from ...language.sentences import fold, kept, squash
 from ...language.values import values_in
@@ -19,19 +18,10 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from ...textfiles import read_yaml, render
-from .compiled import compiled, reason_name
-from .desk_file import (
-    ANY_QUEUE,
-    FILE,
-    REFUSE,
-    DeclaredAct,
-    DeclaredArgument,
-    DeskFile,
-    read_desk,
-)
+from .compiled import compiled
+from .desk_file import ANY_QUEUE, BASE, REFUSE, DeclaredAct, DeclaredArgument, DeskFile, read_desk, rule_name
 from .formulas import evaluated, joined, joined_in, names_of
-from .phrases import BASE, SHIPPED, phrases, singular
+from .phrases import SHIPPED, phrases, singular
 
 DECLARED = "declared"
 LISTED = 10
@@ -40,13 +30,13 @@ LISTED = 10
 
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
-    desk = with_numbers(read_desk(folder), folder)
+    desk = read_desk(folder)
     shows, finds = f"show_{singular(desk.subject)}", f"find_{desk.subject}"
     owner, key = desk.owner, desk.key
     proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
     return DeskKind(
         name=DECLARED,
-        tables={name: (file_of(folder, name, table.file), table.key) for name, table in desk.tables.items()},
+        tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
         subject=desk.subject,
         tools=_tools(desk),
         look_up=(shows, key),
@@ -65,7 +55,7 @@ def kind_of(folder: Path) -> DeskKind:
         named_in=partial(_named_in, desk),
         described=partial(_described, desk),
         open_to=lambda arguments, case, store: set(arguments) - {table.key for table in desk.tables.values()},
-        own_slots={name: (name,) for act in desk.acts.values() for name in act.arguments} | {key: (key,)},
+        own_slots={name: (name,) for name in (*desk.arguments, key)},
         everything=lambda call, case, words: [
             call(shows, **{key: case.order}).result,
             call("search_knowledge_base", query=words).result,
@@ -83,30 +73,9 @@ def kind_of(folder: Path) -> DeskKind:
     )
 
 
-def with_numbers(desk: DeskFile, folder: Path) -> DeskFile:
-    """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
-    policy = read_yaml(folder / "policy.yaml") if (folder / "policy.yaml").is_file() else {}
-    if not isinstance(policy or {}, dict):
-        raise BadInput(f"{folder / 'policy.yaml'} is not of the form `name: value`: write its numbers so")
-
-    def filled(value: Any, where: str) -> Any:
-        if isinstance(value, dict):
-            return {name: filled(inner, f"{where}.{name}") for name, inner in value.items()}
-        if isinstance(value, list):
-            return [filled(inner, where) for inner in value]
-        return render(value, where, policy=policy) if isinstance(value, str) else value
-
-    return DeskFile.model_validate(filled(desk.model_dump(), str(folder / FILE)))
-
-
 def owner_columns(desk: DeskFile) -> tuple[str, str]:
     """Return the columns that stand in the head of every email: address and name."""
     return desk.owner.email, desk.owner.name
-
-
-def file_of(folder: Path, name: str, file: str) -> str:
-    """Return the file of a table: the one that it names, or NAME.csv or NAME.jsonl."""
-    return file or next((n for n in (f"{name}.csv", f"{name}.jsonl") if (folder / n).is_file()), f"{name}.csv")
 
 
 # ---------------------------------------------------------------------------------------------------------- tools
@@ -188,7 +157,7 @@ def _carry_out(name: str, act: DeclaredAct, declared: DeskFile, desk: Any, given
 def _rules(desk: DeskFile) -> dict[str, Any]:
     rules: dict[str, Any] = {"identity": _identity(desk), "confirmation": confirmation}
     for (act, name), rule in desk.rules.items():
-        rules[reason_name(act, name)] = _predicate(desk, act, name, rule.holds, rule.say)
+        rules[rule_name(act, name)] = _predicate(desk, act, name, rule.holds, rule.say)
     return rules
 
 
@@ -317,7 +286,7 @@ def _policy(desk: DeskFile) -> dict[str, Any]:
         "identity": {"guards": writes},
         "confirmation": {"guards": [name for name, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
     }
-    rules |= {reason_name(act, name): {"guards": [act]} for act, name in desk.rules}
+    rules |= {rule_name(act, name): {"guards": [act]} for act, name in desk.rules}
     queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
     queues -= {"", ANY_QUEUE, REFUSE}
     return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}

@@ -14,8 +14,8 @@ from ...errors import BadInput
 from ...project import DATA
 from ...textfiles import read_text, read_yaml
 from .check_command import DESKS, folder_of
+from .desk_file import BASE
 from .kind import DECLARED
-from .phrases import BASE
 
 STARTER = DATA / "desks" / "starter"
 LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")

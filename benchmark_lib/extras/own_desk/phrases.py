@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from ...language.sentences import fold
 from ...project import DATA
 from ...scoring.written import words as words_of
-from .compiled import reason_of
-from .complaints import texts
-from .desk_file import DeclaredAct, DeclaredAsked, DeclaredRefusal, DeskFile
+from .desk_file import DeclaredAct, DeclaredAsked, DeclaredRefusal, DeskFile, texts
 
 APART = r"[^\w.,;:!?]+"
 """Between two words of one clause."""
 SHORT = 3
 """Letters of a word that never counts as the beginning of another."""
 SHIPPED = DATA / "stores" / "northline"
-BASE = Path(__file__).with_name("base")
+OWN = "base/phrases.yaml"
 
 
 def phrases(desk: DeskFile) -> dict[str, Any]:
     """Return a desk's English phrases: the shipped ones, and its slots, acts and reasons."""
-    shipped, own = texts(SHIPPED / "phrases" / "en.yaml"), texts(BASE / "phrases.yaml")
+    shipped, own = texts(str(SHIPPED / "phrases" / "en.yaml")), texts(OWN)
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    asked: list[tuple[str, DeclaredAsked]] = [
-        *((n, a) for act in desk.acts.values() for n, a in act.arguments.items()),
-        *desk.questions.items(),
-    ]
-    reasons: dict[str, DeclaredRefusal] = {reason_of(desk, rule): rule for rule in desk.rules.values()}
+    asked: dict[str, DeclaredAsked] = {**desk.arguments, **desk.questions}
+    reasons: dict[str, DeclaredRefusal] = {desk.reason_of(rule): rule for rule in desk.rules.values()}
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
         "slots": {column: shipped["slots"].get(column) or _slot(column) for column in columns}
-        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked},
+        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked.items()},
         "actions": {name: _action(name, act, desk) for name, act in desk.acts.items()}
         | {"hand_over_to_human": shipped["actions"]["hand_over_to_human"]},
         "declines": own["declines"],
@@ -56,9 +50,9 @@ def _slot(name: str) -> dict[str, Any]:
     """Return the phrases of a column; one for a number is made from those for an order's."""
     words = words_of(name)
     if not words.endswith(" id"):
-        slot: dict[str, Any] = _filled(texts(BASE / "phrases.yaml")["slot"], words=words, named=pattern_of(words))
+        slot: dict[str, Any] = _filled(texts(OWN)["slot"], words=words, named=pattern_of(words))
         return slot
-    noun, shipped = words.removesuffix(" id"), texts(SHIPPED / "phrases" / "en.yaml")["slots"]["order_id"]
+    noun, shipped = words.removesuffix(" id"), texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]["order_id"]
     return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
@@ -67,7 +61,7 @@ def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[s
     """Return the phrases of an argument or a question, by default with question words before it."""
     patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
     if question.words:  # a statement with these words, such as a refusal, asks for nothing
-        form = texts(BASE / "phrases.yaml")["slot"]["patterns"]
+        form = texts(OWN)["slot"]["patterns"]
         patterns = [one for w in question.words for one in _filled(form, words=w, named=pattern_of(w))]
     own = {"patterns": patterns, "ask": question.ask, "answer": question.answer}
     return _slot(name) | {part: said for part, said in own.items() if said}
@@ -84,7 +78,7 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     patterns += [rf"(?:on|to|onto) (?:\w+ )?(?:{choices})\b"] if choices else []
     units = "|".join(re.escape(a.unit.removesuffix("s")) for a in act.arguments.values() if a.unit)
     patterns += [rf"for (?:\d+|an?|one|two|three|four|five|six) (?:{units})"] if units else []
-    said = _filled(texts(BASE / "phrases.yaml")["action"], do=do)
+    said = _filled(texts(OWN)["action"], do=do)
     return {"patterns": patterns, "claims": patterns} | said | ({"done": act.done} if act.done else {})
 
 

@@ -1,20 +1,27 @@
-"""Results of a desk of one's own: broken rules, weighted success, and losses a week."""
+"""Results of a desk of one's own: broken rules, weighted success, losses a week; its part of the front page."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import nan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
+from ...analysis.cell import Cell, Heading, Table, metric_cell
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
+from ...analysis.facets import BROKEN
 from ...analysis.panels import SCRIPTED, conversations_of
+from ...analysis.query import Query
 from ...analysis.tables.answers import Stakes, read_stakes, with_stakes
 from ...analysis.tables.rows import framed, interval
 from ...cases.played import known_cases, store_played
+from ...reports.site.formatting import environment
 from ...scoring.deciding import rule_in_words
+from ...scoring.scales import SHARE
 from .desk_file import read_desk
 from .kind import DECLARED
 
@@ -28,6 +35,10 @@ RULE, COMMON = "rule_", ("identity", "confirmation")
 STAKES = "stakes.yaml"
 UNCOUNTED = 100
 """Tickets a week of a desk that does not count its tickets."""
+FRONT = Path(__file__).with_name("front.html.j2")
+NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
+RULES = "Conversations that broke a rule, of those with a call to which it applies: mean over cases, 95% interval."
+SUCCESS = "Success over all cases, and with each intent as frequent as among the desk's tickets; 95% intervals."
 
 
 def stores_of(results: Results) -> dict[str, Store]:
@@ -206,6 +217,67 @@ def _tickets(store: Store) -> dict[str, int]:
     return {name: intent.tickets for name, intent in read_desk(store.path).intents.items()}
 
 
-def is_model(panel: str) -> bool:
-    """Return whether rows of a panel are models, not scripted agents."""
-    return panel not in SCRIPTED
+def front(content: Any) -> Markup:
+    """Return the section of a site's front page about its declared desks; empty without one."""
+    stores = content.stores
+    desks = own_desks(stores)
+    if not desks:
+        return Markup()
+    rules, success = broken_rules(content.results, stores), weighted_success(content.results, stores)
+    rules = rules[rules["store"].isin(desks)]
+    given = content.stakes if content.stakes and content.stakes.file else None
+    losses = weekly_loss(content.results, stakes=given, stores=stores)
+    titles = {"entry": "Entry", "cases": "Cases", "success": "Success, plain", "weighted": "Success, by tickets"}
+    rows = [
+        {"entry": r["entry"], "cases": str(r["cases"]), **{name: _cell(r, name) for name in ("success", "weighted")}}
+        for r in success.to_dict("records")
+    ]
+    page = environment().from_string(FRONT.read_text(encoding="utf-8")).render(
+        desks=[store.title for store in desks.values()],
+        headlines=[_headline(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
+        rules=_rules_table(rules),
+        success=table(titles, rows, caption=SUCCESS),
+        losses=_of_models(losses).to_dict("records"),
+    )  # fmt: skip
+    return Markup(page)
+
+
+def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
+    """Return a table whose columns have these titles."""
+    return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
+
+
+def _of_models(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models; without any, those of scripted agents."""
+    models = rows[~rows["panel"].isin(SCRIPTED)]
+    return models if len(models) else rows
+
+
+def _cell(row: dict[str, Any], name: str, ends: str = "", **about: Any) -> Cell:
+    low, high = (row[f"{ends or name}_{end}"] for end in ("low", "high"))
+    return metric_cell(Estimate(estimate=row[name], low=low, high=high), SHARE, "mean", **about)
+
+
+def _headline(part: pd.DataFrame) -> dict[str, Any]:
+    counted, first = _of_models(part), part.iloc[0]
+    return {
+        "words": first["words"],
+        "entries": len(counted),
+        "noun": "scripted agent" if counted["panel"].isin(SCRIPTED).any() else "model",
+        "breaking": int((counted["broken"] > 0).sum()),
+        **{name: int(counted[name].sum()) for name in ("broken", "conversations", "tested", "tested_broken")},
+        "query": Query.of(finding=f"{BROKEN}{first['rule']}", entry=list(counted["entry"])),
+    }
+
+
+def _rules_table(rules: pd.DataFrame) -> Table:
+    rows = []
+    for rule, part in rules.groupby("rule", sort=False):
+        row: dict[str, Any] = {"rule": part["words"].iloc[0]}
+        for r in part.to_dict("records"):
+            query = Query.of(finding=f"{BROKEN}{rule}", entry=r["entry"])
+            note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
+            about = {"note": note, "yes": query, "k": r["broken"], "n": r["conversations"]}
+            row[r["entry"]] = _cell(r, "broken_share", "broken", **about)
+        rows.append(row)
+    return table({"rule": "Rule"} | {entry: entry for entry in rules["entry"]}, rows, caption=RULES)

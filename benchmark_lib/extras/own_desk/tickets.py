@@ -8,7 +8,6 @@ import keyword
 import re
 from dataclasses import dataclass
 from email.utils import parseaddr
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -17,11 +16,8 @@ from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
 from ...textfiles import read_text, yes_or_no
-from .complaints import texts
-from .desk_file import ANY_QUEUE, NAME
+from .desk_file import ANY_QUEUE, NAME, name_of, texts
 
-wordings = partial(texts, Path(__file__).with_name("try.yaml"))
-"""Return the words of headings and cells, and the texts of the matrix."""
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; changes of a table named ``tickets`` are left out of every end state."""
@@ -88,10 +84,7 @@ def _text(path: Path) -> str:
 
 
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
-    """Return the cells of each row by the names of ``try.yaml``, and headings without use.
-
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is not such a table.
-    """
+    """Return the cells of each row by the names of ``try.yaml``, and the headings that are not used."""
     filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
     columns = _columns(headings, path)
@@ -106,7 +99,7 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
 
 
 def _columns(headings: list[str], path: Path) -> dict[str, int]:
-    known = {word: name for name, words in wordings()["columns"].items() for word in words}
+    known = {word: name for name, words in texts("try.yaml")["columns"].items() for word in words}
     plain = [" ".join(re.findall(r"[^\W_]+", fold(heading))) for heading in headings]
     names = [known.get(words) for words in plain]
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
@@ -125,7 +118,7 @@ def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
     for number, cells in rows.items():
         try:
             _refuse({"it has more cells than there are headings: put texts with commas in quotes": "beyond" in cells})
-            ticket = _ticket({name: "" if fold(t) in wordings()["nothing"] else t for name, t in cells.items()}, number)
+            ticket = _ticket(cells, number)
             _refuse({"its id occurs twice: give it another one": ticket.id in made})
             made[ticket.id] = ticket
         except BadInput as error:
@@ -134,12 +127,13 @@ def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
 
 
 def _ticket(cells: Cells, number: int) -> Ticket:
-    get = {**dict.fromkeys(wordings()["columns"], ""), **cells}
+    known = texts("try.yaml")
+    get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
     tool = named = _name(get["tool"])
     given, over, refuse = _pairs(get["arguments"], "arguments"), _meant(get["handover"]), _meant(get["refuse"])
-    if tool in wordings()["handover_tools"]:
+    if tool in known["handover_tools"]:
         tool, over, given = "", over or str(given.get("queue", ANY_QUEUE)), {}
-    elif tool in wordings()["refusal_tools"]:
+    elif tool in known["refusal_tools"]:
         tool, refuse, given = "", refuse or ANY_QUEUE, {}
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
     queue = _name(over)
@@ -151,7 +145,7 @@ def _ticket(cells: Cells, number: int) -> Ticket:
             "it has double braces, which would be filled in: remove them": bool(re.search("{[{%#]", braces)),
             "tickets is not a number: write how many are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
             "the tool is not a name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
-            f"the tool {tool} belongs to every desk: write what else should happen": tool in wordings()["own_tools"],
+            f"the tool {tool} belongs to every desk: write what else should happen": tool in known["own_tools"],
             "the queue is not a name: write it in plain letters": bool(over and not re.match(NAME, queue)),
             "it has arguments and no tool: name the tool": bool(given and not tool),
             "it names a tool and a handover: keep what should happen": bool(tool and over and not refuse),
@@ -161,9 +155,9 @@ def _ticket(cells: Cells, number: int) -> Ticket:
         }
     )
     name, sender = parseaddr(get["from"])
-    made = _name(get["id"]) or str(number)
+    own = _name(get["id"]) or str(number)
     return Ticket(
-        id=made if re.match(NAME, made) else f"ticket_{made}",
+        id=own if re.match(NAME, own) else f"ticket_{own}",
         **{column: get[column] for column in ("email", "subject")},
         name=get["name"] or name,
         sender=sender if "@" in sender else "",
@@ -178,14 +172,14 @@ def _ticket(cells: Cells, number: int) -> Ticket:
 
 
 def _refuse(problems: dict[str, bool]) -> None:
-    for sentence, found in problems.items():
-        if found:
+    for sentence, there in problems.items():
+        if there:
             raise BadInput(sentence)
 
 
 def _name(text: str) -> str:
-    made = "_".join(re.findall("[a-z0-9]+", fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))))[:48]
-    return f"{made}_" if keyword.iskeyword(made) else made
+    name = name_of(text)
+    return f"{name}_" if keyword.iskeyword(name) else name  # arguments of a tool cannot be keywords
 
 
 def _meant(text: str) -> str:
@@ -194,6 +188,7 @@ def _meant(text: str) -> str:
 
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
+    """Return the values of a cell by name, from pairs or from JSON."""
     text = text.translate(QUOTES).strip()
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
@@ -201,13 +196,13 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
         raise BadInput(f"{column} begins like JSON but is not valid: write it {HOW}") from None
     for part in re.split(r"[;\n]|,\s*(?=[\w -]+=)", "" if pairs or text == "{}" else text):
         pairs += [(*map(str.strip, re.split("[=:]", part, maxsplit=1)), "")[:2]] if part.strip() else []
-    found: dict[str, str | int] = {}
+    values: dict[str, str | int] = {}
     for key, value in pairs:
         name, plain = _name(key), "yes" if value is True else "no" if value is False else str(value)
-        if not re.match(NAME, name) or name in (KEY, *found) or value in ("", None) or isinstance(value, dict | list):
+        if not re.match(NAME, name) or name in (KEY, *values) or value in ("", None) or isinstance(value, dict | list):
             raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {HOW}")
-        found[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
-    return found
+        values[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
+    return values
 
 
 def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], int, int]:
@@ -215,11 +210,11 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
 
     The same value gets the same replacement in all rows. Ids, tools and queues stay.
     """
-    scrubber, made, replaced, left = offer("package", "Scrubber")(keep), {}, 0, 0
+    scrubber, clean, replaced, left = offer("package", "Scrubber")(keep), {}, 0, 0
     for number, cells in rows.items():
         own = {name: text for name, text in cells.items() if name not in ("id", "tool", "handover", "tickets")}
         name, address = parseaddr(cells.get("from", ""))
         done = scrubber.texts([*own.values()], {"name": cells.get("name", "") or name, "email": address})
-        made[number] = cells | dict(zip(own, done.chat, strict=True))
+        clean[number] = cells | dict(zip(own, done.chat, strict=True))
         replaced, left = replaced + sum(done.counts.values()), left + len(done.left)
-    return made, replaced, left
+    return clean, replaced, left

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pandas as pd
 
+from ...analysis import load_results
+from ...analysis.cell import Cell, Table, metric_cell
 from ...analysis.estimators.estimate import counted
+from ...analysis.frames import Results
+from ...analysis.query import Query
+from ...analysis.tables.rows import framed
 from ...cli.codes import SIGNAL, note
 from ...cli.options import ENDPOINT, SETTINGS, TRIALS
 from ...cli.play import BEFORE, agreed, play
 from ...commands import command
 from ...errors import BadInput
-from ...project import safe_name, slug
-from ...records import content_hash
+from ...experiment import Experiment
+from ...project import code_version, safe_name, slug
+from ...records import Conversation, content_hash
+from ...reports.site import build_site
+from ...reports.site.formatting import environment
+from ...reports.terminal import columns, screen_width
 from ...runfile import SUFFIX
+from ...scoring.deciding import reasons_against
+from ...scoring.scales import SHARE
+from ...scoring.state import CLOSE, HANDOVER
+from ...scoring.written import DASH
 from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
+from .desk_file import texts
+from .results import share_of, table, weighted_mean
 from .tickets import Ticket, read_cells, scrub, tickets_of
 from .writer import CASES, hash_of, tickets_on, write_desk
 
@@ -44,12 +61,12 @@ ARGUMENTS: dict[str, Any] = {
     **BEFORE,
     "--budget-usd X": ("stop each model's run before it costs more than this", float),
 }
+Checks = dict[str, Callable[[Conversation], Any]]
+NOT_SCORED = "not_scored"
 
 
 def execute(options: argparse.Namespace) -> int:
     """Write the desk, play each model on it, and show the matrix."""
-    from ...experiment import Experiment
-
     checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
     if wrong := next((name for name, check in checks.items() if not callable(check)), ""):
         raise BadInput(f"{wrong} is not a function: name a function of the record that returns True, False or None")
@@ -85,30 +102,108 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
     policy = Path(options.policy)
     title = options.title or out.name.replace("-", " ").replace("_", " ").title()
     inputs = content_hash(orjson.dumps([tickets, read_text(policy), title, options.keep, options.keep_personal_data]))
-    there = tickets_on(out, inputs)
-    if there is None and not options.keep_personal_data:
-        rows, replaced, left = scrub(rows, options.keep or [])
-        tickets, wrong = tickets_of(rows)
-        print(f"personal data replaced: {replaced} (--keep-personal-data if you made the tickets up)")
-        if left:
-            note(f"{counted(left, 'place')} may still hold personal data: read {out / CASES}")
-    if there is None:
+    if (there := tickets_on(out, inputs)) is None:
+        if not options.keep_personal_data:
+            rows, replaced, left = scrub(rows, options.keep or [])
+            tickets, _ = tickets_of(rows)
+            print(f"personal data replaced: {replaced} (--keep-personal-data if you made the tickets up)")
+            if left:
+                note(f"{counted(left, 'place')} may still hold personal data: read {out / CASES}")
         write_desk(out, inputs, tickets, policy, title)
-    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{'' if there is None else ', as it is there'}", flush=True)
-    return tickets if there is None else there
+    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{', as it is there' if there else ''}", flush=True)
+    return there or tickets
 
 
-def _show(tickets: list[Ticket], runs: list[Any], checks: dict[str, Any], desk: Path, site: Path) -> None:
-    from ...analysis import load_results
-    from ...reports.site import build_site
-    from ...reports.terminal import columns, screen_width
-    from .matrix import tables, write_page
-
+def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, site: Path) -> None:
     results = load_results(*runs)
     parts = tables(tickets, results, checks)
     for part in parts:
         lines = columns([[c.title for c in part.columns], *part.texts()], width=screen_width(), gives=0)
         print("", *filter(None, [part.caption]), *lines, *(text for _, text in part.notes), sep="\n")
     build_site(results, site, stores=(desk,))
-    print(f"\nopen: {write_page(site, load_store(desk).title, parts)}")
+    about = {"canary": "", "version": code_version()["version"], "traps": True, "hard": False, "other": None}
+    names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title, "parts": parts}
+    page = site / "tickets.html"
+    page.write_text(environment().get_template("site/tickets.html.j2").render(names), "utf-8")
+    print(f"\nopen: {page}")
     print(f"go on by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
+
+
+def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
+    """Return a row for each model, and a row for each ticket with a column for each model."""
+    words, weights = texts("try.yaml"), {t.id: t.weight for t in tickets}
+    played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
+    scored, entries = played[played["wrong"] != NOT_SCORED], [*results.entries.values()]
+    of = dict(list(scored.groupby(["entry", "case_id"])))
+    models: list[dict[str, Any]] = []
+    for entry in entries:
+        own = scored[scored["entry"] == entry]
+        models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry))})
+        models[-1]["weighted"] = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
+        models[-1] |= {name: _share(own, name) for name in checks}
+    rows = [
+        {"ticket": f"{t.id}: {t.title}", "expected": t.expected}
+        | {entry: _cell(of.get((entry, t.id)), entry, t.id) for entry in entries}
+        for t in tickets
+    ]
+    notes = tuple(("", words["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
+    weighted = {"weighted": "Right, weighted"} if len({*weights.values()}) > 1 else {}
+    heads = {"model": "Model", "right": "Right", **weighted, **{name: name for name in checks}}
+    titles = {"ticket": "Ticket", "expected": "What should happen", **{entry: entry for entry in entries}}
+    return table(heads, models, caption=words["thin"], notes=notes), table(titles, rows)
+
+
+def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
+    for run in results.runs:
+        scores, entry = run.scores(), results.entries[run.run_id]
+        for case_id, _, digest, raw in run.conversations():
+            record = Conversation.from_json(raw)
+            wrong = what_went_wrong(scores.get(digest) or {}, record)
+            answers = {name: _answer(name, check, record) for name, check in checks.items() if wrong != NOT_SCORED}
+            row = {"entry": entry, "case_id": case_id, "intent": case_id, "wrong": wrong, "right": wrong == ""}
+            yield row | answers
+
+
+def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
+    """Return a key of ``wrong`` in ``try.yaml``, or an empty text if nothing did.
+
+    The score lets a handover pass to any queue, and a handover or a refusal without its texts. A ticket does not.
+    """
+    reasons = reasons_against(score, record.ended_by)
+    if not reasons and score.get("queue_accepted") is False:
+        return "queue"
+    if not reasons:
+        return "" if all((score.get("facts") or {}).values()) else "facts"
+    acts = [c for c in record.tool_calls if c.write and not c.error and c.name not in (HANDOVER, CLOSE)]
+    kind = reasons[0].kind
+    if kind in texts("try.yaml")["wrong"]:
+        return kind
+    return "wrong_act" if acts else "no_act" if kind == "wrong_end" else "other"
+
+
+def _answer(name: str, check: Callable[[Conversation], Any], record: Conversation) -> bool | None:
+    try:
+        answer = check(record)
+    except Exception as error:
+        answer = f"{type(error).__name__}: {error}"
+    if answer is None or isinstance(answer, bool):
+        return answer
+    raise BadInput(
+        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: let it return "
+        "True, False or None, and rerun the command, which plays nothing again"
+    )
+
+
+def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:
+    known = own.dropna(subset=[column]).astype({column: float})
+    k, n = int(known[column].sum()), len(known)
+    return metric_cell(share_of(known, column), SHARE, "mean", f"{k} of {n}", yes=behind, k=n, n=n)
+
+
+def _cell(own: pd.DataFrame | None, entry: str, case_id: str) -> Cell:
+    words = texts("try.yaml")["wrong"]
+    if own is None:
+        return Cell(number=DASH, note=words[NOT_SCORED])
+    went = [words[word] for word in own.loc[~own["right"], "wrong"].value_counts().index[:2]]
+    behind = Query.of(entry=entry, case_id=case_id)
+    return Cell(number=f"{own['right'].sum()} of {len(own)}", note=", ".join(went), yes=behind, k=len(own), n=len(own))

@@ -20,11 +20,10 @@ from ...project import slug
 from ...records import content_hash
 from ...scoring.written import words as words_of
 from ...textfiles import read_text
-from .desk_file import ANY_QUEUE, FILE
-from .draft_rules import sections_of
+from .desk_file import ANY_QUEUE, BASE, FILE, texts
+from .draft_rows import sections_of
 from .kind import DECLARED
-from .phrases import BASE
-from .tickets import KEY, TABLE, Ticket, wordings
+from .tickets import KEY, TABLE, Ticket
 
 Row = dict[str, Any]
 MARK, CASES = "tickets.json", "cases/tickets.yaml"
@@ -74,9 +73,9 @@ def unfilled(text: str) -> str:
 
 
 def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
-    """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash.
+    """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash; else None.
 
-    Return None to write it. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
+    Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
@@ -135,7 +134,7 @@ def _desk(tickets: list[Ticket]) -> dict[str, Any]:
         "proofs": [["email"]],
         "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
         "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
-        "refusals": {"refused": wordings()["refusal"]},
+        "refusals": {"refused": texts("try.yaml")["refusal"]},
         "intents": {ticket.id: _intent(ticket) for ticket in tickets},
     }
 

@@ -1,4 +1,4 @@
-"""Read rules out of documents, each with a quotation that is there word for word."""
+"""Propose rows of a draft: rules with quotations from documents, intents from tickets."""
 
 from __future__ import annotations
 
@@ -12,27 +12,34 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...errors import BadInput
+from ...extension import offer
 from ...language.layout import ANY_YEAR
-from ...language.sentences import BULLET, fold, letters, parts
+from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
+from ...outputs import FORMULA
 from ...records import content_hash
 from ...textfiles import read_text
-from .complaints import texts
-from .desk_file import REFUSE
-from .phrases import BASE
+from .desk_file import REFUSE, name_of, texts
+from .tickets import read_cells, read_sheet
 
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
-wording = partial(texts, BASE / "draft.yaml")
+wording = partial(texts, "base/draft.yaml")
 """Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
 """Most sentences of a section, and fewest words of a quotation."""
 _WORD = re.compile(r"[^\W_]+|[$€£%]")
+MOST, FAR, FEWEST = 2_000, 0.87, 2
+"""Most tickets that are scrubbed and grouped, cosine distance between groups, fewest tickets of a group."""
+WORD = r"(?u)\b[^\W\d_]{2,}\b"
+EXAMPLES = ("example_1", "example_2", "example_3")
+COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
+Row = dict[str, Any]
 
 
-def slug(text: Any) -> str:
-    """Return a text as a name of a desk file: ``change_address``."""
-    return re.sub(r"[^a-z0-9]+", "_", letters(fold(str(text or "")))).lstrip("_0123456789")[:40].rstrip("_")
+def slug(text: object) -> str:
+    """Return a text as a name of a desk file, which begins with a letter."""
+    return name_of(text).lstrip("_0123456789")
 
 
 Name = Annotated[str, BeforeValidator(slug)]
@@ -74,23 +81,18 @@ class Section:
         """Return a hash of what is read."""
         return content_hash(f"{self.file}\n{self.title}\n{self.text}".encode())
 
-    @property
-    def source(self) -> str:
-        """Return where it begins."""
-        return f"{self.file}, line {self.sentences[0][0]}"
-
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
     """Cut documents at their headings; refuse two of one name, and one without a sentence."""
-    found: list[Section] = []
+    sections: list[Section] = []
     for path in paths:
         text = read_text(path).replace("\r\n", "\n")
         lines = "".join(c if c.isprintable() or c == "\n" else " " for c in text).split("\n")
         head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
-        if any(section.file == path.name for section in found):
+        if any(section.file == path.name for section in sections):
             raise BadInput(f"two documents are named {path.name}: rename one, so that a quotation names its source")
         cuts = [n for n, line in enumerate(lines) if n > head and HEADING.match(line.strip())]
-        before = len(found)
+        before = len(sections)
         for start, end in zip([head, *cuts], [*cuts, len(lines)]):
             heading = HEADING.match(lines[start].strip()) if start < end else None
             title = (heading[1] or heading[2]).strip("*_ ") if heading else path.stem
@@ -98,10 +100,10 @@ def sections_of(paths: Iterable[Path]) -> list[Section]:
             said = list(_sentences(lines[start:end], start + 1))
             for at in range(0, len(said), LONGEST):
                 text = "\n".join(lines[start:end] if len(said) <= LONGEST else (s for _, s in said[at : at + LONGEST]))
-                found.append(Section(path.name, title, text.strip(), said[at : at + LONGEST]))
-        if len(found) == before:
+                sections.append(Section(path.name, title, text.strip(), said[at : at + LONGEST]))
+        if len(sections) == before:
             raise BadInput(f"{path} has no sentence: name a document with the company's rules as text or Markdown")
-    return found
+    return sections
 
 
 def _sentences(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
@@ -128,20 +130,19 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
         text = f" {' '.join(word for word, _ in words)} "
         if (at := text.find(f" {' '.join(wanted)} ")) >= 0:
             first = text.count(" ", 0, at)
-            held = section.sentences[words[first][1] : words[first + len(wanted) - 1][1] + 1]
-            return section, held[0][0], " ".join(sentence for _, sentence in held)
+            whole = section.sentences[words[first][1] : words[first + len(wanted) - 1][1] + 1]
+            return section, whole[0][0], " ".join(sentence for _, sentence in whole)
     return None
 
 
-def checked(raw: dict[str, Any], sections: list[Section]) -> QuotedRule | tuple[str, str]:
+def checked(raw: Row, sections: list[Section]) -> QuotedRule | tuple[str, str]:
     """Return a row as a rule with the source's own words, or the gate that it fails and why."""
     try:
         rule = QuotedRule.model_validate({name: value for name, value in raw.items() if value is not None})
     except ValidationError as error:
         one = error.errors()[0]
         return "schema", f"{'.'.join(map(str, one['loc']))}: {one['msg']}: correct it"
-    own = sorted(sections, key=lambda section: (section.file, section.title) != (rule.file, rule.topic))
-    place = quoted(rule.quotation, own)
+    place = quoted(rule.quotation, sorted(sections, key=lambda s: (s.file, s.title) != (rule.file, rule.topic)))
     if place is None:
         return "no quotation", "these words do not follow each other in the documents: copy a sentence"
     return rule.model_copy(update={"file": place[0].file, "line": place[1], "quotation": place[2]})
@@ -162,15 +163,15 @@ def first_of(patterns: dict[str, str], *texts: str) -> str:
     return next((name for text in texts for name, sign in patterns.items() if re.search(sign, fold(text))), "")
 
 
-def proposed(raw: dict[str, Any], section: Section, model: str) -> dict[str, Any]:
+def proposed(raw: Row, section: Section, model: str) -> Row:
     """Return a model's row for a section; a number that its quotation has not is dropped."""
-    quoted = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
+    units = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
     number = str(raw.get("number") or "")
-    own = {"unit": quoted[number]} if number in quoted else {"number": "", "unit": ""}
+    own = {"unit": units[number]} if number in units else {"number": "", "unit": ""}
     return {**raw, "by": model, "file": section.file, "topic": section.title, "line": 0, **own}
 
 
-def read_simply(section: Section) -> Iterator[dict[str, Any]]:
+def read_simply(section: Section) -> Iterator[Row]:
     """Yield a row for each sentence that looks like a rule, or for each of its numbers."""
     known = wording()
     for line, sentence in section.sentences:
@@ -194,11 +195,67 @@ def read_simply(section: Section) -> Iterator[dict[str, Any]]:
 def _asked(sentence: str) -> dict[str, str]:
     """Return the question of a condition, and the answer with which the act is allowed."""
     known, text = wording(), re.sub(LINK, r"\1", sentence.replace("’", "'"))
-    if not (found := re.search(known["condition"], text, re.I)):
+    if not (condition := re.search(known["condition"], text, re.I)):
         return {"test": "yes"}
-    what = found[2]
+    what = condition[2]
     for pattern, spoken in known["spoken"]:
         what = re.sub(pattern, spoken, what, flags=re.I)
-    denied = re.search(known["denied"], fold(text.replace(found[0], " ")))
-    no = (found[1].lower() == "unless") != bool(denied)
+    denied = re.search(known["denied"], fold(text.replace(condition[0], " ")))
+    no = (condition[1].lower() == "unless") != bool(denied)
     return {"test": "no" if no else "yes", "ask": known["ask"].format(what=what.strip())}
+
+
+# -------------------------------------------------------------------------------------------------------- tickets
+
+
+def table_of(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV by column, as people and spreadsheets save it."""
+    heads, *rows = [*read_sheet(path).values()] or [[]]
+    cells = ([cell[cell[:1] == "'" and cell[1:].startswith(FORMULA) :] for cell in row] for row in rows)
+    return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]
+
+
+def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
+    """Return a row for each group of alike tickets in a CSV, and counts of what became of them.
+
+    At most `MOST` tickets, spread over the file, are scrubbed and grouped; each other one counts with the nearest
+    group. So does one in which something personal may be left, and no row shows it.
+    """
+    try:
+        from sklearn.cluster import AgglomerativeClustering
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise BadInput("--tickets needs scikit-learn: install it with `make extras`, or omit --tickets") from None
+    import numpy as np
+
+    cells = read_cells(path)[0].values()
+    emails = [" ".join(filter(None, (row.get("subject"), row["email"]))) for row in cells if row.get("email")]
+    scrubber = offer("package", "Scrubber")()
+    chosen = np.unique(np.linspace(0, len(emails) - 1, min(len(emails), MOST)).astype(int))
+    done = [scrubber.texts([emails[place]]) for place in chosen]
+    shown = [one.chat[0] for one in done if not one.left]
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=FEWEST, token_pattern=WORD)
+    grouping = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR)
+    try:
+        vectors = words.fit_transform(shown).toarray()
+        shown = [text for text, vector in zip(shown, vectors) if vector.any()]
+        vectors = vectors[vectors.any(axis=1)]
+        groups = grouping.fit_predict(vectors)
+    except ValueError:
+        raise BadInput("the tickets share too few words to form groups: give more of them") from None
+    centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
+    likes = words.transform(emails) @ centres.T
+    counts = np.bincount(likes.argmax(1)[likes.max(1) > 0], minlength=len(centres))
+    rows: list[Row] = []
+    for group in np.argsort(-counts, kind="stable"):
+        own, lift = np.flatnonzero(groups == group), centres[group] - centres.mean(0)
+        telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
+        if len(own) >= FEWEST and telling:
+            near = [shown[i] for i in own[np.argsort(-(vectors[own] @ centres[group]), kind="stable")[:3]]]
+            row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
+            row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
+            act = first_of(wording()["acts"], " ".join(telling), *near)
+            rows.append({**row, "count": int(counts[group]), "act": act})
+    replaced, back = sum(sum(one.counts.values()) for one in done), sum(bool(one.left) for one in done)
+    grouped = sum(row["count"] for row in rows)
+    return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}
