@@ -178,7 +178,8 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
     """Return bucket, outcomes and what must not happen."""
     intent = desk.intents[raw["intent"]]
     queue, act = raw.get("queue") or intent.queue, desk.acts.get(intent.act)
-    calls = [{"tool": intent.act, "arguments": {(column := desk.key_of(intent.act)): row[column], **values}}] if act else []
+    column = desk.key_of(intent.act)
+    calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
     decided = bool(queue or intent.refuse)  # by the intent: its act's rules do not matter
     unmet = {
         name: rule
