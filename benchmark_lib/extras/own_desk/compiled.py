@@ -90,7 +90,7 @@ def _is_stated(value: str, text: str) -> bool:
 
 
 def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield everything that keeps a case from being compiled: a field, and a complaint with the remedy."""
+    """Yield what keeps a case from being compiled: a field, and a complaint with the remedy."""
     if "outcomes" in raw:
         return
     fields = Case.model_fields.keys() | OWN

@@ -31,7 +31,7 @@ def texts(file: str) -> dict[str, Any]:
 
 
 def name_of(text: object) -> str:
-    """Return a text as a name: ``changeAddress!`` as ``change_address``; it may begin with a digit."""
+    """Return a text as a name, such as ``change_address``; it may begin with a digit."""
     plain = letters(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(text or ""))))
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:48].rstrip("_")
 
@@ -265,7 +265,7 @@ def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
 
 
 def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
-    """Yield what a desk's file lacks: the path of each field, and a sentence that begins with it."""
+    """Yield what a desk's file lacks: a field's path, and a sentence that begins with it."""
     words = texts("checks.yaml")["form"]
     for one in error.errors():
         path, said = [*map(str, one["loc"])], str(one["msg"]).removeprefix("Value error, ")

@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 class DeskDraft:
-    """A draft: its folder, the sections of its documents, and what it has read and written so far."""
+    """A draft: its folder, its documents' sections, and what it has read and written."""
 
     def __init__(self, options: argparse.Namespace):
         self.options, self.folder = options, Path(options.out or f"desks/{options.name}")

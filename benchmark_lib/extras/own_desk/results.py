@@ -1,4 +1,4 @@
-"""Results of a desk of one's own: broken rules, weighted success, losses a week; its part of the front page."""
+"""Results of a desk of one's own: broken rules, weighted success, losses, and their page."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _text(path: Path) -> str:
 
 
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
-    """Return the cells of each row by the names of ``try.yaml``, and the headings that are not used."""
+    """Return the cells of each row by the names of ``try.yaml``, and the unused headings."""
     filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
     columns = _columns(headings, path)

@@ -73,9 +73,9 @@ def unfilled(text: str) -> str:
 
 
 def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
-    """Return the tickets of a folder's desk if it was made from the same `inputs`, a hash; else None.
+    """Return the tickets of a folder's desk if it was made from the same `inputs`; else None.
 
-    Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
+    `inputs` is a hash. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
