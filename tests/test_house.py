@@ -26,7 +26,7 @@ BUDGETS = {
     "cli": 1_530,
     "conversation": 3_180,
     "endpoint": 2_260,
-    "experiment": 3_570,
+    "experiment": 3_400,
     "figures": 2_280,
     "language": 3_450,
     "reports": 6_700,

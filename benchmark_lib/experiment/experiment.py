@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import BadInput
@@ -14,7 +14,7 @@ from .again import replay
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
-from .forecast import Forecast, check_budget, finished_on, forecast, lacking
+from .forecast import Forecast, check_budget, forecast
 from .options import Options
 from .plan import SCRIPTED, Plan, prepare
 from .progress import in_notebook
@@ -44,32 +44,32 @@ class Experiment(Options):
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
     def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
-        """Forecast calls, tokens, cost and minutes of `run` by playing each case without a model.
+        """Forecast calls, tokens, cost and minutes of `run` from the cases and the runs on file.
 
         With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a call of one
         token checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
         refuse. Raise `EndpointError` if an endpoint refuses the connection within five seconds, or refuses that call.
         """
         plan = self.plan(keyless=dry)
-        finished = finished_on(plan)
+        finished = plan.finished()
         if not dry:
             if plan.path.parent.is_dir():
                 with RunLock(plan.path):  # refuse another run's file before printing anything
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
-                if lacking(plan) and (greet or model.endpoint.keyless):
+                if plan.lacks_conversations and (greet or model.endpoint.keyless):
                     asyncio.run(model.endpoint.greet())
             check_budget(plan)
-        self.foreseen = asyncio.run(self._foresee(plan, finished))
+        self.foreseen = self._foresee(plan, finished)
         return self.foreseen
 
     def plan(self, keyless: bool = False) -> Plan:
         """Read and check everything the options name, see `prepare`."""
         return prepare(self, keyless)
 
-    async def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
-        return await forecast(plan, finished)
+    def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
+        return forecast(plan, finished)
 
     @property
     def calls_models(self) -> bool:
@@ -78,7 +78,7 @@ class Experiment(Options):
 
     def on_file(self) -> int:
         """Return how many conversations of this experiment are finished on its run file."""
-        return len(finished_on(self.plan(keyless=True)))
+        return len(self.plan(keyless=True).finished())
 
     async def run(self) -> RunFile:
         """Play the missing conversations and return the run file.
@@ -95,11 +95,15 @@ class Experiment(Options):
         self.stopped = None
         plan = self.plan()
         if self.foreseen is not None:
-            plan.session["forecast"] = self.foreseen.as_data()
+            plan.session["forecast"] = asdict(self.foreseen)
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with offer("executors", "opened")(self) if self.executor and lacking(plan) else nullcontext() as cluster:
+        async with (
+            offer("executors", "opened")(self)
+            if self.executor and plan.lacks_conversations
+            else nullcontext() as cluster
+        ):
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Any) -> RunFile:

@@ -1,43 +1,41 @@
 """Forecast of a run: calls, tokens, money and minutes, each as a range.
 
-Every case is played twice without a model, by an agent that knows what to do and by an agent that never helps. A
-model's conversation has a length between the two. Sizes of prompt, tools, messages and results turn calls into
-tokens, and the price list turns tokens into money. Conversations of the same model on file correct and narrow the
-range.
+A case says how many tool calls it needs and how many messages its customer may write. Sizes of prompt, tools, messages
+and results turn calls into tokens, and the price list turns tokens into money. Finished conversations of the same model
+and inputs on file correct the guess.
 """
 
 from __future__ import annotations
 
-import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
-from math import exp, hypot, log, sqrt
+from math import exp, hypot, log, nan, sqrt
 from typing import Any
 
 import orjson
 
 from ..cases import Case
-from ..conversation import converse, make_agent, make_customer
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
 from ..errors import BadInput
-from ..records import Conversation, Usage
-from ..runfile import RunFile
+from ..records import NOT_SCORED, Usage
+from ..runfile import SUFFIX, RunFile
 from ..scoring.written import rounded
 from .budget import LIMIT_NAMES, Budget, CallCost
-from .learned import Experience, OnFile, on_file
-from .manifest import merged
+from .manifest import addresses, public_url
 from .plan import Model, Plan
 
-NEEDED, STUBBORN = "oracle", ("no_op", "echo")
-CALLS_A_REPLY, CALLS_A_TOOL = 2, 3
-"""Maximum number of calls assumed per reply to a customer who is never helped, and per tool call that a case needs."""
+PATIENCE = 6
+"""Messages after which a customer who is never helped gives up."""
+STEPS, STEPS_A_CHANGE, UNKNOWN_STEPS = 1, 1.5, 5
+"""Tool calls that a case needs, and further ones per change to the desk; those of a case that names no outcome."""
+CALLS_A_REPLY, CALLS_A_STEP = 2, 3
+"""Maximum number of calls assumed per reply and per tool call that a case needs."""
+CALL_BYTES = (400, 2_000)
+"""Bytes that a call adds to the conversation: from a short reply to an article of the knowledge base."""
 REPLY_BYTES = (300, 800)
-RESULT_BYTES = (1_200, 2_400)
-"""Bytes of a tool's answer: from one order to two articles of the knowledge base."""
 TOKENS_A_BYTE = (1 / 5, 1 / 3.2)
 REPLY_TOKENS = (50, 600)
 """Tokens of one answer of a model: from a tool call to a long reply with hidden reasoning."""
@@ -47,6 +45,11 @@ DRIFT = 1.5
 """Factor by which an endpoint may be faster or slower than for the conversations on file."""
 CACHED = 0.8
 """The largest share of a prompt that a provider's cache may supply: all but what is new since the last call."""
+GUESS_IN_CASES = 5
+"""Number of cases on file that count as much as the guess."""
+FREE_TO_DIFFER = frozenset({"seed"})
+"""Inputs that may differ between a run on file and the forecast."""
+QUANTITIES = ("calls", "prompt", "completion", "cost")
 
 
 @dataclass(frozen=True)
@@ -62,23 +65,32 @@ class Range:
         """Return a range whose likely value is the geometric mean of its ends."""
         return cls(low, sqrt(low * high), high)
 
-    def corrected(self, by: Experience) -> Range:
-        """Return the range corrected by conversations on file; unchanged without any."""
-        return Range(*by.correct(*astuple(self)))
+    def corrected(self, ratio: float, cases: int) -> Range:
+        """Return the range after `cases` took `ratio` times what was likely; NaN changes nothing."""
+        if not (ratio > 0 and cases and self.low):
+            return self
+        left = GUESS_IN_CASES / (cases + GUESS_IN_CASES)
+        likely, width = self.likely * ratio ** (1 - left), sqrt(left)
+        low, high = (likely * (end / self.likely) ** width for end in (self.low, self.high))
+        return Range(low, likely, high)
 
     def __add__(self, other: Range) -> Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+    def scaled(self, by: float) -> Range:
+        """Return `by` times the range."""
+        return Range(by * self.low, by * self.likely, by * self.high)
 
     def times(self, other: Range) -> Range:
         """Return the product of two independent quantities, rarely both at their ends."""
         likely = self.likely * other.likely
         if not self.low or not other.low:
             return Range(self.low * other.low, likely, self.high * other.high)
-        return Range(
-            likely / exp(hypot(log(self.likely / self.low), log(other.likely / other.low))),
-            likely,
-            likely * exp(hypot(log(self.high / self.likely), log(other.high / other.likely))),
+        down, up = (
+            exp(hypot(log(one / self.likely), log(two / other.likely)))
+            for one, two in ((self.low, other.low), (self.high, other.high))
         )
+        return Range(likely / down, likely, likely * up)
 
     def written(self, digits: int = 0) -> str:
         """Write ``about 1,900 (1,200 to 3,100)``, with two significant digits."""
@@ -87,13 +99,15 @@ class Range:
 
     def holds(self, written: str, digits: int = 0) -> bool:
         """Return whether a value is within the range, with both rounded as shown to a reader."""
-        low, value, high = (
-            float(n.replace(",", "")) for n in (self._rounded(digits)[0], written, self._rounded(digits)[2])
-        )
-        return low <= value <= high
+        low, _, high = self._rounded(digits)
+        least, value, most = (float(number.replace(",", "")) for number in (low, written, high))
+        return least <= value <= most
 
     def _rounded(self, digits: int) -> list[str]:
         return [rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.low, self.likely, self.high)]
+
+
+NOTHING = Range(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -108,12 +122,10 @@ class Forecast:
         Of all models together.
     cost_usd : Range or None
         None if a price is not known, see `unpriced`.
-    unpriced : tuple of str
-        Models without a price in data/prices.yaml.
+    unpriced, base_urls : tuple of str
+        Models without a price in data/prices.yaml, and the addresses of the models, each once.
     concurrency : int
         Number of concurrent conversations.
-    base_urls : tuple of str
-        Addresses of the models, each once.
     budget_usd : float or None
         The limit of the run.
     spent_usd : float
@@ -147,28 +159,22 @@ class Forecast:
         if not self.calls.high:
             own = ", but the agent's own calls are not known" * self.own_agent
             return [f"{head} without a language model of Deskbench's: nothing to pay{own}"]
-        before = f", {self.on_file:,} more are on file" if self.on_file else ""
-        cost = "\n  ".join(f"cost unknown: no price for {name}\n    {how_to_add(name)}" for name in self.unpriced)
-        if self.cost_usd is not None:
-            free = not self.cost_usd.high
-            cost = "cost 0 USD" if free else f"cost {self.cost_usd.written(2)} USD"
-        return [
-            head + before,
-            *(f"  at {url}" for url in self.base_urls),
-            *[f"  from {self.learned_from:,} conversation{'s' * (self.learned_from != 1)} on file"]
-            * bool(self.learned_from),
-            f"  {self.calls.written()} model calls",
-            f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
-            f"  {cost}",
-            (
-                f"  {self.minutes.written(1)} minutes with up to {self.concurrency} "
-                f"conversation{'s' * (self.concurrency != 1)} at once"
-            ),
-            *self._stop(),
-        ]
+        lines = [head + (f", {self.on_file:,} more are on file" if self.on_file else "")]
+        lines += [f"  at {url}" for url in self.base_urls]
+        if self.learned_from:
+            lines.append(f"  from {self.learned_from:,} conversation{'s' * (self.learned_from != 1)} on file")
+        lines.append(f"  {self.calls.written()} model calls")
+        tokens = f"{self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens"
+        lines.append(f"  {tokens}")
+        if self.cost_usd is None:
+            lines += [f"  cost unknown: no price for {name}\n    {how_to_add(name)}" for name in self.unpriced]
+        else:
+            lines.append(f"  cost {self.cost_usd.written(2) if self.cost_usd.high else 0} USD")
+        at_once = f"up to {self.concurrency} conversation{'s' * (self.concurrency != 1)} at once"
+        lines.append(f"  {self.minutes.written(1)} minutes with {at_once}")
+        return [*lines, *self._where_the_budget_ends()]
 
-    def _stop(self) -> list[str]:
-        """Return a line on where the budget will probably stop the run, if it will."""
+    def _where_the_budget_ends(self) -> list[str]:
         if self.budget_usd is None or self.cost_usd is None:
             return []
         left = max(self.budget_usd - self.spent_usd, 0)
@@ -179,89 +185,147 @@ class Forecast:
         of = f"about {enough:,} of {self.conversations:,} conversations"
         return [f"  a budget of {self.budget_usd:g} USD{spent} is likely to stop this after {of}"]
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the ranges as plain data, for the run file."""
-        return asdict(self)
+
+@dataclass
+class OnFile:
+    """Finished conversations by case, and what they took by side and quantity (NaN: unknown)."""
+
+    conversations: Counter[str] = field(default_factory=Counter)
+    took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+
+    def ratio(self, side: str, name: str, likely: dict[str, float]) -> float:
+        """Return what a side's conversations took, relative to what was `likely` for each case."""
+        guessed = sum(count * likely[case_id] for case_id, count in self.conversations.items())
+        return self.took[side, name] / guessed if guessed else nan
 
 
-async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
-    """Forecast the missing conversations of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        Only sides that are models count; without any, everything is 0.
-    finished : iterable of (str, int)
-        Cases and trials that are on file.
-    """
-    done = set(finished)
-    missing = Counter(case.id for case, trial in plan.pairs() if (case.id, trial) not in done)
+def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
+    """Forecast the conversations of a plan that are not `finished`; only language models count."""
+    pairs, done = [(case.id, trial) for case, trial in plan.pairs()], set(finished)
+    missing = Counter(case_id for case_id, trial in pairs if (case_id, trial) not in done)
     to_play = missing.total()
     at_once = max(1, min(plan.concurrency, to_play))
+    known = _on_file(plan) if to_play else OnFile()
+    totals, longest = dict.fromkeys(QUANTITIES, NOTHING), NOTHING
+    for side, model in plan.models.items():
+        guesses = {case.id: _guess(plan, case, side, model) for case in plan.cases}
+        for name in QUANTITIES:
+            ahead = sum((guesses[case_id][name].scaled(count) for case_id, count in missing.items()), NOTHING)
+            ratio = known.ratio(side, name, {case_id: guess[name].likely for case_id, guess in guesses.items()})
+            corrected = ahead.corrected(ratio, len(known.conversations))
+            totals[name] += corrected
+            if name == "calls" and to_play:
+                most = max((guesses[case_id][name] for case_id in missing), key=lambda calls: calls.high)
+                longest += most.scaled(corrected.likely / ahead.likely)
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
-    known = on_file(plan) if to_play else {}
-    sides, pace, longest = {side: _Side() for side in plan.models}, Experience(), Range(0, 0, 0)
-    for case in plan.cases if plan.models else ():
-        seen = known.get(case.id, OnFile())
-        if not missing[case.id] and not seen.conversations:
-            continue
-        play = await _dry_play(plan, case)
-        calls = Range(0, 0, 0)
-        for side, model in plan.models.items():
-            one = _agent_side(plan, case, play, model) if side == "agent" else _customer_side(plan, case, play, model)
-            one["cost"], took = _cost(one, model), seen.took.get(side, {})
-            sides[side].add(case.intent, one, missing[case.id], seen.conversations, took)
-            pace.add(
-                case.intent,
-                (took.get("calls") or 0) * Range.of(*CALL_S).likely,
-                took.get("seconds"),
-                missing[case.id] * one["calls"].likely,
-            )
-            calls += one["calls"]
-        longest = max(longest, calls, key=lambda r: r.high) if missing[case.id] else longest
-    totals = _totals(sides)
-    as_guessed = sum(side.totals["calls"].likely for side in sides.values())
-    if as_guessed:
-        longest = _times(longest, totals["calls"].likely / as_guessed)
     return Forecast(
         conversations=to_play,
-        on_file=len(done & {(case.id, trial) for case, trial in plan.pairs()}),
+        on_file=len(done & {*pairs}),
         calls=totals["calls"],
         prompt_tokens=totals["prompt"],
         completion_tokens=totals["completion"],
         cost_usd=None if unpriced else totals["cost"],
-        minutes=_minutes(totals["calls"], longest, at_once, pace),
+        minutes=_minutes(totals["calls"], longest, at_once, known),
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
         budget_usd=plan.budget_usd,
-        spent_usd=RunFile(plan.path).cost()[0] if os.path.exists(plan.path) else 0.0,
+        spent_usd=RunFile(plan.path).cost()[0] if plan.path.exists() else 0.0,
         own_agent=plan.own_agent is not None,
-        learned_from=sum(one.conversations for one in known.values()),
+        learned_from=known.conversations.total(),
     )
 
 
-class _Side:
-    """Forecast of one model in total, with its corrections from conversations on file."""
+def _guess(plan: Plan, case: Case, side: str, model: Model) -> dict[str, Range]:
+    begun = 0
+    if plan.store.foreign:  # it may begin in the middle of a chat
+        begun = getattr(plan.store.foreign.resumed(None, case), "taken_over", 0)
+    messages = (case.limit or plan.messages) - max(begun - 1, 0)
+    steps = STEPS + STEPS_A_CHANGE * len(case.outcomes[0].calls) if case.outcomes else UNKNOWN_STEPS
+    replies = min(messages, 2), min(messages, PATIENCE)
+    if side == "agent":
+        most = CALLS_A_REPLY * replies[1] + CALLS_A_STEP * min(steps, 2 * messages)
+        calls, added = Range.of(replies[0] + min(steps, messages - 1), most), CALL_BYTES
+        fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
+    else:  # one call per reply of the agent, or two with a correction
+        calls, added = Range.of(replies[0], 2 * replies[1]), REPLY_BYTES
+        fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
+    # a call sends everything said so far, which is half of the whole conversation on average
+    sent = [count * (fixed + count * more / 2) for count, more in zip((calls.low, calls.high), added, strict=True)]
+    limit = next((model.settings[name] for name in LIMIT_NAMES if model.settings.get(name)), REPLY_TOKENS[1])
+    prompt = Range.of(*sent).times(Range.of(*TOKENS_A_BYTE))
+    completion = calls.times(Range.of(*(min(tokens, limit) for tokens in REPLY_TOKENS)))
+    return {"calls": calls, "prompt": prompt, "completion": completion, "cost": _cost(prompt, completion, model)}
 
-    def __init__(self) -> None:
-        self.totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
-        self.experience = {name: Experience() for name in self.totals}
 
-    def add(
-        self, intent: str, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]
-    ) -> None:
-        """Add a case: its forecast per conversation, and its total usage on file."""
-        for name, said in one.items():
-            self.totals[name] += _times(said, missing)
-            self.experience[name].add(intent, on_file * said.likely, took.get(name), missing * said.likely)
+def _cost(prompt: Range, completion: Range, model: Model) -> Range:
+    # only the low end assumes a cached prompt
+    ends = ((prompt.low, completion.low, CACHED), (prompt.likely, completion.likely, CACHED / 2))
+    used = (
+        Usage(int(sent), int(answered), cached_tokens=int(cached * sent), calls=1)
+        for sent, answered, cached in (*ends, (prompt.high, completion.high, 0.0))
+    )
+    return Range(*(model.price(usage) or 0.0 for usage in used))
 
 
-def _totals(sides: dict[str, _Side]) -> dict[str, Range]:
-    totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
-    for side in sides.values():
-        totals = {name: total + side.totals[name].corrected(side.experience[name]) for name, total in totals.items()}
-    return totals
+def _minutes(calls: Range, longest: Range, at_once: int, known: OnFile) -> Range:
+    # at least those of the longest conversation, which may begin last
+    if not calls.high:
+        return calls
+    in_a_row = Range(
+        max(calls.low / at_once, longest.low),
+        max(calls.likely / at_once, longest.likely),
+        calls.high / at_once + longest.high * (1 - 1 / at_once),
+    )
+    seconds, made = Range.of(*CALL_S), sum(known.took[key] for key in known.took if key[1] == "calls")
+    if made:
+        waited = sum(known.took[key] for key in known.took if key[1] == "seconds")
+        seconds = seconds.corrected(waited / made / seconds.likely, len(known.conversations))
+        seconds = seconds.times(Range.of(1 / DRIFT, DRIFT))
+    return in_a_row.times(seconds).scaled(1 / 60)
+
+
+def _on_file(plan: Plan) -> OnFile:
+    known = OnFile()
+    for run, cases in _alike(plan) if plan.models else ():
+        try:
+            endings, calls = run.endings(), [*run.calls()]
+        except BadInput:
+            continue
+        finished = {key for key, ending in endings.items() if ending not in NOT_SCORED and key[0] in cases}
+        known.conversations.update(case_id for case_id, _ in finished)
+        for call in calls:
+            side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
+            if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
+                continue
+            told = prompt is not None
+            used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1) if told else None
+            cost = plan.models[side].price(used) if used else None
+            waited = call["latency_s"] or 0.0
+            took = {"calls": 1, "prompt": prompt, "completion": completion, "cost": cost, "seconds": waited}
+            for name, value in took.items():
+                known.took[side, name] += nan if value is None else value
+    return known
+
+
+def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
+    # the run files that were played like the plan, each with its unchanged cases; a run counts once, alone or merged
+    urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
+    runs, merged = {}, set[str]()
+    for path in sorted(plan.path.parent.glob(f"*{SUFFIX}")):
+        try:
+            run = RunFile(path)
+            manifest = run.manifest
+        except BadInput:
+            continue
+        if addresses(manifest) == urls and _inputs(manifest) == _inputs(plan.manifest):
+            merged |= {*manifest.get("merged", ())}
+            runs[run.run_id] = run, {case.id for case in plan.cases if manifest["cases"].get(case.id) == case.hash}
+    return [one for run_id, one in runs.items() if run_id not in merged]
+
+
+def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
+    return {name: part["hash"] for name, part in manifest["inputs"].items() if name not in FREE_TO_DIFFER}
 
 
 def check_budget(plan: Plan) -> None:
@@ -272,21 +336,6 @@ def check_budget(plan: Plan) -> None:
     least = CallCost(agent.price, agent.settings).cost(len(orjson.dumps([plan.prompt, plan.schemas])))
     if least > plan.budget_usd:
         raise BadInput(Budget(plan.budget_usd, 0.0).passed(least).sentence)
-
-
-def finished_on(plan: Plan) -> set[tuple[str, int]]:
-    """Return a plan's finished conversations; raise `BadInput` if the inputs of its file differ."""
-    if not os.path.exists(plan.path):
-        return set()
-    run = RunFile(plan.path)
-    merged(run.manifest, plan.manifest, plan.path)
-    return run.finished(plan.retry_faults)
-
-
-def lacking(plan: Plan) -> bool:
-    """Return whether a conversation of a plan is still to be played."""
-    finished = finished_on(plan)
-    return any((case.id, trial) not in finished for case, trial in plan.pairs())
 
 
 def forecast_against_real(run: RunFile) -> list[str]:
@@ -300,128 +349,23 @@ def forecast_against_real(run: RunFile) -> list[str]:
     if not foreseen or not calls or run.counts()["finished"] < sum(run.manifest["planned"].values()):
         return []
     began, ended = (datetime.fromisoformat(at) for at in (session["started"], max(c["finished_at"] for c in calls)))
-    real = {
-        "calls": len(calls),
-        "prompt_tokens": _sum(call["prompt_tokens"] for call in calls),
-        "completion_tokens": _sum(call["completion_tokens"] for call in calls),
-        "cost_usd": _sum(call["cost_usd"] for call in calls),
-        "minutes": (ended - began).total_seconds() / 60,
-    }
-    units = {"cost_usd": "USD", "prompt_tokens": "prompt tokens", "completion_tokens": "completion tokens"}
+    quantities = (
+        ("calls", "calls", 0, len(calls)),
+        *((name, name.replace("_", " "), 0, _sum(calls, name)) for name in ("prompt_tokens", "completion_tokens")),
+        ("cost_usd", "USD", 2, _sum(calls, "cost_usd")),
+        ("minutes", "minutes", 1, (ended - began).total_seconds() / 60),
+    )
     lines = []
-    for name, value in real.items():
+    for name, unit, digits, value in quantities:
         if value is None or foreseen.get(name) is None:
             continue
-        digits = {"cost_usd": 2, "minutes": 1}.get(name, 0)
-        said = Range(**foreseen[name])
-        actual = rounded(value, digits)
-        outside = "" if said.holds(actual, digits) else ", outside the range"
-        lines.append(f"{said.written(digits)} {units.get(name, name)}, actual {actual}{outside}")
+        expected, actual = Range(**foreseen[name]), rounded(value, digits)
+        outside = "" if expected.holds(actual, digits) else ", outside the range"
+        lines.append(f"{expected.written(digits)} {unit}, actual {actual}{outside}")
     this = " of this session" if len(run.manifest["sessions"]) > 1 else ""
     return [f"forecast{this} {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else sum(v for v in known if v is not None)
-
-
-@dataclass(frozen=True)
-class _DryPlay:
-    """Two plays of a case: by an agent that does everything needed, and by one that never helps."""
-
-    needed: Conversation
-    stubborn: Conversation
-
-    @property
-    def tools(self) -> int:
-        record = self.needed
-        return sum(call.side == "agent" and call.turn >= record.taken_over for call in record.tool_calls)
-
-
-def _own_replies(record: Conversation) -> int:
-    return sum(message.turn >= record.taken_over for message in record.replies())
-
-
-async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
-    play = partial(
-        converse, case, plan.store, max_messages=plan.messages, seed=plan.seed, prompt="", schemas=plan.schemas
-    )
-    stubborn = STUBBORN[:1] if plan.store.foreign else STUBBORN
-    records = [
-        await play(
-            make_agent(f"scripted:{name}", case=case, store=plan.store),
-            make_customer("scripted", case=case, store=plan.store),
-        )
-        for name in (NEEDED, *stubborn)
-    ]
-    return _DryPlay(records[0], max(records[1:], key=_own_replies))
-
-
-def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
-    least, most = _own_replies(play.needed), _own_replies(play.stubborn)
-    calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)
-    ends = enumerate(((play.needed, least, calls.low), (play.stubborn, most, calls.high)))
-    final = [
-        _bytes_said(record) + replies * REPLY_BYTES[end] + (count - replies) * RESULT_BYTES[end]
-        for end, (record, replies, count) in ends
-    ]
-    # a call sends everything said so far, which is half of the whole conversation on average
-    sent = [count * (fixed + size / 2) for count, size in zip((calls.low, calls.high), final, strict=True)]
-    return {"calls": calls, "prompt": _tokens(sent), "completion": _completion(calls, model)}
-
-
-def _customer_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    """Forecast a model customer: one call per reply of the agent, or two with a correction."""
-    least, most = _own_replies(play.needed), _own_replies(play.stubborn)
-    calls = Range.of(least, 2 * max(least, most))
-    fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
-    sent = [count * (fixed + count * REPLY_BYTES[end] / 2) for end, count in enumerate((calls.low, calls.high))]
-    return {"calls": calls, "prompt": _tokens(sent), "completion": _completion(calls, model)}
-
-
-def _tokens(sent: list[float]) -> Range:
-    return Range.of(*sent).times(Range.of(*TOKENS_A_BYTE))
-
-
-def _completion(calls: Range, model: Model) -> Range:
-    limit = next((model.settings[name] for name in LIMIT_NAMES if model.settings.get(name)), REPLY_TOKENS[1])
-    return calls.times(Range.of(*(min(tokens, limit) for tokens in REPLY_TOKENS)))
-
-
-def _cost(one: dict[str, Range], model: Model) -> Range:
-    """Forecast the money for one conversation; only the low end assumes a cached prompt."""
-    if model.listed is None:
-        return Range(0, 0, 0)
-
-    def price(end: str, cached: float) -> float:
-        prompt, completion = getattr(one["prompt"], end), getattr(one["completion"], end)
-        used = Usage(int(prompt), int(completion), cached_tokens=int(cached * prompt), calls=1)
-        return model.price(used) or 0.0
-
-    return Range(price("low", CACHED), price("likely", CACHED / 2), price("high", 0.0))
-
-
-def _minutes(calls: Range, longest: Range, at_once: int, pace: Experience) -> Range:
-    """Forecast the minutes of all calls, at least those of the longest conversation."""
-    # The longest conversation may begin last.
-    if not calls.high:
-        return calls
-    in_a_row = Range(
-        max(calls.low / at_once, longest.low),
-        max(calls.likely / at_once, longest.likely),
-        calls.high / at_once + longest.high * (1 - 1 / at_once),
-    )
-    seconds = Range.of(*CALL_S).corrected(pace)
-    if pace.seen:
-        seconds = seconds.times(Range.of(1 / DRIFT, DRIFT))
-    return _times(in_a_row.times(seconds), 1 / 60)
-
-
-def _times(one: Range, count: float) -> Range:
-    return Range(count * one.low, count * one.likely, count * one.high)
-
-
-def _bytes_said(record: Conversation) -> int:
-    return sum(len(m.text.encode()) for m in record.messages if m.side == "customer")
+def _sum(calls: list[dict[str, Any]], name: str) -> float | None:
+    values = [call[name] for call in calls]
+    return None if None in values else sum(values)

@@ -30,12 +30,13 @@ from ..errors import BadInput
 from ..extension import offer
 from ..project import project_folder
 from ..records import OWN, UNPROTECTED, Conversation
+from ..runfile import RunFile
 from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools
 from ..store.tools import source_hashes
-from .manifest import default_name, new_manifest, part, public_url, session
+from .manifest import default_name, merged, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
@@ -111,6 +112,20 @@ class Plan:
     def pairs(self) -> Iterator[tuple[Case, int]]:
         """Yield the conversations of the plan, case and trial, in the order of play."""
         return ((case, trial) for trial in range(1, self.trials + 1) for case in self.cases)
+
+    def finished(self) -> set[tuple[str, int]]:
+        """Return the finished conversations on file; raise `BadInput` if the file's inputs differ."""
+        if not self.path.exists():
+            return set()
+        run = RunFile(self.path)
+        merged(run.manifest, self.manifest, self.path)
+        return run.finished(self.retry_faults)
+
+    @property
+    def lacks_conversations(self) -> bool:
+        """Whether a conversation is still to be played."""
+        finished = self.finished()
+        return any((case.id, trial) not in finished for case, trial in self.pairs())
 
     async def play(
         self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None

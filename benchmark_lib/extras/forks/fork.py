@@ -205,8 +205,8 @@ class Fork(Experiment):
             "fork": words,
         }
 
-    async def _foresee(self, plan: Plan, done: set[tuple[str, int]]) -> Forecast:
-        found = await forecast(plan, done)
+    def _foresee(self, plan: Plan, done: set[tuple[str, int]]) -> Forecast:
+        found = forecast(plan, done)
         return plan.foreseen(found) if isinstance(plan, ForkPlan) else found
 
 
