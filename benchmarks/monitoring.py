@@ -2,7 +2,7 @@
 
     python benchmarks/monitoring.py [--years 400] [--conversations 100000] [--seed 25] [--out benchmarks/monitoring.md]
 
-A year is drawn as counts of written texts that were read once by the code that reads a log (`benchmark_lib.extras.monitoring.recovery`); the large log
+A year is drawn as counts of written texts that were read once by the code that reads a log (`benchmark_lib.extras.monitoring.made_up`); the large log
 is written and read, with texts that are all different.
 """
 
@@ -20,7 +20,7 @@ import orjson
 from benchmark_lib.extras.monitoring import monitor
 from benchmark_lib.extras.monitoring.made_up import CHANGES, made_up_year
 from benchmark_lib.extras.monitoring.page import false_shown, found_shown
-from benchmark_lib.extras.monitoring.recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
+from benchmark_lib.extras.monitoring.made_up import elsewhere_table, false_alarm_table, first_alarms, found_table
 
 QUIET = ((50, 0.0), (200, 0.0), (1000, 0.0), (200, 0.3))
 """Years without a change: conversations a week, and how much the shares of all kinds vary from week to week besides chance."""

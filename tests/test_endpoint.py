@@ -21,7 +21,6 @@ from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.client import DEAD_AFTER
-from benchmark_lib.endpoint.faults import UnusableAnswer
 from benchmark_lib.endpoint.http import proxy_of, redirected
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.endpoint.waits import asked_for
@@ -240,10 +239,10 @@ class TestTheWire:
     def test_where_a_key_may_go(self, base, target, to_https, follows):
         answer = SimpleNamespace(headers={"Location": target}, status=308)
         if follows:
-            assert redirected(base, answer, to_https) == target
+            assert redirected(base, answer, to_https, "m") == target
         else:
-            with pytest.raises(UnusableAnswer, match="is not given the key"):
-                redirected(base, answer, to_https)
+            with pytest.raises(EndpointError, match="is not given the key"):
+                redirected(base, answer, to_https, "m")
 
     def test_a_circle_of_redirects_ends(self):
         with ScriptedServer(Answer(b"", 307, {"Location": "/v1/chat/completions"})) as server:

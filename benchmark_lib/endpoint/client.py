@@ -29,10 +29,11 @@ HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """The request that checks key and model, and the seconds to wait for its answer."""
 DEAD_AFTER = 10
 """This many calls in a row that fail after all attempts mean a dead endpoint."""
+Messages = Sequence[dict[str, Any]]
+Tools = list[dict[str, Any]] | None
 
 
-def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
-    """Return the names of declared tools."""
+def _names(tools: Tools) -> set[str]:
     return {tool["function"]["name"] for tool in tools or ()}
 
 
@@ -95,9 +96,9 @@ class Endpoint:
         secrets.sort(key=len, reverse=True)  # a secret may contain another
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
         most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
-        timeout_s, most = self.timeout, self.concurrency
+        where, timeout_s, most = self.where, self.timeout, self.concurrency
         # only two functions know the secrets, so that no repr of the endpoint shows them
-        self._opened = lambda: Client(address, timeout_s, most_bytes, Limiter(most), key, headers)
+        self._opened = lambda: Client(address, where, timeout_s, most_bytes, Limiter(most), key, headers)
         self._hidden = lambda answer: hide(answer.decode("utf-8", "surrogateescape"), secrets)
 
     def __repr__(self) -> str:
@@ -126,7 +127,7 @@ class Endpoint:
         """
         try:
             async with asyncio.timeout(HELLO_S):
-                await self._post(self._client(), self.request_body(HELLO, extra={"max_tokens": 1}))
+                await self._post(self.request_body(HELLO, extra={"max_tokens": 1}))
         except TimeoutError:
             pass
         except EndpointError as error:
@@ -140,9 +141,7 @@ class Endpoint:
         """Requests that may be in flight now, in the running event loop."""
         return int(self._client().limiter.limit)
 
-    async def complete(
-        self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
-    ) -> Completion:
+    async def complete(self, messages: Messages, tools: Tools = None, **body: Any) -> Completion:
         """Return one completion of a conversation in the chat-completions form.
 
         `body` adds fields to the request, over those of the settings; None removes one.
@@ -160,7 +159,7 @@ class Endpoint:
         """
         failed: list[dict[str, Any]] = []
         try:
-            completion = await self._taken(messages, tools, body, failed)
+            completion = await self._attempts(messages, tools, body, failed)
         except EndpointError as error:
             answer = as_answer(error, messages)
             if answer is None:
@@ -174,90 +173,75 @@ class Endpoint:
 
     def request_body(
         self,
-        messages: Sequence[dict[str, Any]],
-        tools: list[dict[str, Any]] | None = None,
+        messages: Messages,
+        tools: Tools = None,
         extra: dict[str, Any] | None = None,
         manner: Manner | None = None,
     ) -> bytes:
         """Return the JSON body: model, conversation, tools, settings and `extra`."""
-        cleaned_messages = cleaned(messages, manner or self._manner, names_of(tools))
+        cleaned_messages = cleaned(messages, manner or self._manner, _names(tools))
         fields = {"model": self.model, "messages": cleaned_messages, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
 
-    async def _taken(
-        self,
-        messages: Sequence[dict[str, Any]],
-        tools: list[dict[str, Any]] | None,
-        body: dict[str, Any],
-        failed: list[dict[str, Any]],
-    ) -> Completion:
-        """Send a conversation; change its form as the endpoint's refusals demand."""
-        manner, other = self._manner, None
-        while True:
-            try:
-                completion = await self._attempts(self.request_body(messages, tools, body, manner), messages, failed)
-            except EndpointError as error:
-                other = manner.after(error, messages, names_of(tools)) if error.kind == "bad_request" else None
-                if other is None:
-                    raise
-                manner = other
-            else:
-                if other is not None:
-                    self._manner = other
-                return completion
-
-    async def _refuses_all(
-        self, error: EndpointError, tools: list[dict[str, Any]] | None, body: dict[str, Any]
-    ) -> bool:
-        """Return whether an endpoint that refused its first request refuses a greeting, too."""
-        if error.kind != "bad_request" or self._answered:
-            return False
-        try:
-            await self._post(self._client(), self.request_body(HELLO, tools, body))
-        except EndpointError as other:
-            return other.kind == "bad_request"
-        self._answered = True
-        return False
-
     async def _attempts(
-        self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
+        self, messages: Messages, tools: Tools, body: dict[str, Any], failed: list[dict[str, Any]]
     ) -> Completion:
-        """Try until an attempt succeeds, none can help or none is left; fill `failed`."""
-        client = self._client()
+        """Try until an attempt succeeds, none can help or none is left; fill `failed`.
+
+        A refusal that shows in which form the endpoint wants the conversation changes that form.
+        """
+        client, manner = self._client(), self._manner
+        known, content = manner, self.request_body(messages, tools, body, manner)
         while True:
             async with client.limiter as sent_at:
                 started = time.perf_counter()
                 try:
-                    answer = decode_body(await self._post(client, content), self.where)
-                    completion = parse_reply(answer, messages, self.where)
+                    completion = parse_reply(decode_body(await self._post(content), self.where), messages, self.where)
                 except EndpointError as error:
                     failed.append({"kind": error.kind, "status": error.status, "detail": error.detail, "wait_s": 0.0})
                     if error.kind == "rate_limit":
                         client.limiter.refused(sent_at)
                     if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
                         error.retry, error.fatal = False, True
-                    if not error.retry or len(failed) >= self.attempts:
+                    other = manner.after(error, messages, _names(tools)) if error.kind == "bad_request" else None
+                    if other is None and (not error.retry or len(failed) >= self.attempts):
                         raise
                     wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
                 else:
                     client.limiter.succeeded()
+                    self._manner = self._manner if manner is known else manner
                     completion.latency_s = time.perf_counter() - started
                     return completion
+            if other is not None:
+                manner, content = other, self.request_body(messages, tools, body, other)
+                continue
             failed[-1]["wait_s"] = round(wait_s, 3)
             await asyncio.sleep(wait_s)
 
-    async def _post(self, client: Client, content: bytes) -> bytes:
+    async def _refuses_all(self, error: EndpointError, tools: Tools, body: dict[str, Any]) -> bool:
+        # An endpoint that refused its first request may refuse a greeting, too.
+        if error.kind != "bad_request" or self._answered:
+            return False
+        try:
+            await self._post(self.request_body(HELLO, tools, body))
+        except EndpointError as other:
+            return other.kind == "bad_request"
+        self._answered = True
+        return False
+
+    async def _post(self, content: bytes) -> bytes:
         """Send a body and return the answer's; every exception becomes an `EndpointError`."""
         try:
             async with asyncio.timeout(self.timeout):
-                answer = await client.answer(content)
+                answer = await self._client().answer(content)
         except Exception as error:
             known = from_exception(error, self.where)
         else:
             return self._hidden(answer).encode("utf-8", "surrogateescape")
-        raise known  # out here it has no context: the client's errors contain the request with its key
+        # out here it has no context, and without its frames no locals: both contain the request with its key
+        raise known.with_traceback(None)
 
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""

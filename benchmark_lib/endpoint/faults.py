@@ -23,26 +23,8 @@ INNER = re.compile(
 )
 """Other places of the provider's status; it may also be a quote of the conversation."""
 DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
-
-
-class UnusableAnswer(Exception):
-    """An answer that is given up while it is read, with the kind and detail of its fault."""
-
-    def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.kind = kind
-
-
-class ErrorAnswer(Exception):
-    """An answer with an error status; `said` is the error in its JSON, all of it, or the text."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        super().__init__(status)
-        self.status, self.headers = status, headers
-        self.said: Any = body.decode("utf-8", "replace").strip()
-        with suppress(ValueError, RecursionError):
-            found = json.loads(self.said)
-            self.said = found if error_in(found) is None else error_in(found)
+CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+"""Faults of a secure connection that another attempt may not meet."""
 
 
 class EndpointError(Exception):
@@ -72,11 +54,6 @@ class EndpointError(Exception):
         self.told = self.detail
         self.attempts: list[dict[str, Any]] = []
 
-    @property
-    def message(self) -> str:
-        """The sentence for a person."""
-        return str(self)
-
 
 def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
     """Return a text on one line, without keys and control characters, cut to `most`."""
@@ -96,8 +73,7 @@ def fault(
     return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
 
 
-def kind_of_status(status: int | None, text: str) -> str:
-    """Classify an error answer by its HTTP status and words, as in ``data/endpoints.yaml``."""
+def _kind_of_status(status: int | None, text: str) -> str:
     for kind in kinds_in(text, status):
         if not (kind == "quota" and wait_in(text)):
             return kind
@@ -105,35 +81,34 @@ def kind_of_status(status: int | None, text: str) -> str:
     return book()["kinds_of_status"].get(status, rest)
 
 
-def kind_inside(codes: list[str], message: str, text: str) -> str | None:
-    """Classify a provider's error within a gateway's; only its code or first words stop a run."""
+def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
+    # The kind of a provider's error within a gateway's; only its code or first words stop a run.
     head = WRAPPED.match(message)
     sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
     if sure:
-        return kind_of_status(sure, text)
-    kind = kind_of_status(int(found[1]), text) if (found := INNER.search(text)) else None
+        return _kind_of_status(sure, text)
+    inner = INNER.search(text)
+    kind = _kind_of_status(int(inner[1]), text) if inner else None
     return None if kind in STOPS_THE_RUN else kind
 
 
-def without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
-    """Return an error without quotes of the request, nulls and excessive nesting."""
+def _without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
+    # An error may quote the request, and be nested without end.
     if isinstance(said, dict):
         kept = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
-        return {name: without_request(value, levels - 1) for name, value in kept.items() if levels}
-    return [without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
+        return {name: _without_request(value, levels - 1) for name, value in kept.items() if levels}
+    return [_without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
 
 
 def error_in(data: Any) -> Any:
     """Return the error in decoded JSON, from one of the usual places, or None."""
     if isinstance(data, list) and data and isinstance(data[0], dict):
         return error_in(data[0])
-    if not isinstance(data, dict):
-        return None
-    for name in book()["fields"]["hold"]:
-        found = data.get(name)
-        found = found[0] if isinstance(found, list) and found else found
-        if found and not (isinstance(found, dict) and found.get("status_code", 1) in (0, "0", 200)):
-            return found
+    for name in book()["fields"]["hold"] if isinstance(data, dict) else ():
+        error = data.get(name)
+        error = error[0] if isinstance(error, list) and error else error
+        if error and not (isinstance(error, dict) and error.get("status_code", 1) in (0, "0", 200)):
+            return error
     return None
 
 
@@ -144,57 +119,62 @@ def from_error_body(
 
     `otherwise` is the kind if no number or word in it decides.
     """
-    said = without_request(error if isinstance(error, dict) else {"message": error})
-    text = str(said if isinstance(error, dict) else said["message"])[:LONGEST_READ]
     fields = book()["fields"]
+    said = _without_request(error if isinstance(error, dict) else {"message": error})
+    text = str(said if isinstance(error, dict) else said["message"])[:LONGEST_READ]
+    message = next((said[name] for name in fields["say"] if said.get(name)), "")
     codes = [str(said[name]) for name in fields["name"] if isinstance(said.get(name), str | int)]
     if status is None:
         numbers = (int(c) if re.fullmatch("[45][0-9][0-9]", c) else book()["codes"].get(c) for c in codes)
         status = next((number for number in numbers if number is not None), None)
-    kind = kind_of_status(status, text)
+    kind = _kind_of_status(status, text)
     if (status or 0) >= 500:
-        message = next((str(said[name]) for name in fields["say"] if said.get(name)), "")
-        kind = kind_inside(codes, message, text) or kind
-    if otherwise and status is None and kind == "server" and not any(said.get(name) for name in fields["say"]):
-        kind, said = otherwise, {"message": "an answer without choices"}
+        kind = _kind_inside(codes, str(message), text) or kind
+    if otherwise and status is None and kind == "server" and not message:
+        kind, said, message = otherwise, {}, "an answer without choices"
+    upstream = said.get("metadata") if isinstance(said.get("metadata"), dict) else {}
     if kind in RETRIED and retry_after_s is None:
-        upstream = said.get("metadata")
-        headers = upstream.get("headers") if isinstance(upstream, dict) else None
+        headers = upstream.get("headers")
         retry_after_s = wait_in(text) or (asked_for(headers) if isinstance(headers, dict) else None)
-    fault_seen = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
-    failed = error.get("failed_generation") if isinstance(error, dict) else ""
-    fault_seen.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
-    return fault_seen
-
-
-def described(said: dict[str, Any], status: int | None) -> str:
-    """Return an error on one line that always keeps the provider's code and parameter."""
-    message, code = (next((said[n] for n in book()["fields"][part] if said.get(n)), "") for part in ("say", "name"))
-    upstream = said.get("metadata")
-    raw = upstream.get("raw") if isinstance(upstream, dict) else None
-    words = str(message or code or (said if said.keys() - {"message"} else "")) + f": {raw}" * bool(raw)
+    code = next((said[name] for name in fields["name"] if said.get(name)), "")
+    words = str(message or code or (said if said.keys() - {"message"} else ""))
+    words += f": {upstream['raw']}" if upstream.get("raw") else ""
+    # The provider's code and parameter are always kept, however long the words are.
     more = [
         f"{name} {one_line(value, DETAIL_LENGTH // 3)}"
         for name, value in (("code", code), ("param", said.get("param")))
         if isinstance(value, str | int) and str(value).strip() and str(value) not in {words, str(status)}
     ]
     tail = f" [{', '.join(more)}]" if more else ""
-    return one_line(words, DETAIL_LENGTH - len(tail)) + tail
+    detail = one_line(words, DETAIL_LENGTH - len(tail)) + tail
+    made = fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
+    failed = error.get("failed_generation") if isinstance(error, dict) else ""
+    made.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
+    return made
+
+
+def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str) -> EndpointError:
+    """Build the error for an answer with an error status."""
+    said: Any = body.decode("utf-8", "replace").strip()
+    with suppress(ValueError, RecursionError):
+        decoded = json.loads(said)
+        error = error_in(decoded)
+        said = decoded if error is None else error
+    return from_error_body(said, where, status, asked_for(headers, status))
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
     """Translate any exception of the client; an unknown one comes from the answer."""
     import aiohttp
 
-    if isinstance(error, ErrorAnswer):
-        return from_error_body(error.said, where, error.status, asked_for(error.headers, error.status))
-    chain = causes(error)
+    if isinstance(error, EndpointError):
+        return error
+    chain: list[BaseException] = [error]  # the error and the causes below it
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
     for cause in chain:
-        if isinstance(cause, UnusableAnswer):
-            return fault(cause.kind, where, cause)
-        if isinstance(
-            cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError)
-        ) and "content-encoding" in str(cause):
+        broken = isinstance(cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError))
+        if broken and "content-encoding" in str(cause):
             return fault("bad_body", where, "the body's encoding is broken")
         if isinstance(cause, aiohttp.ClientHttpProxyError):
             kind = "proxy" if cause.status in (403, 407) else "connection"
@@ -209,17 +189,3 @@ def from_exception(error: Exception, where: str) -> EndpointError:
         proxy = "the proxy: " * isinstance(error, aiohttp.ClientProxyConnectionError)
         return fault("connection", where, f"{proxy}{chain[-1] or type(chain[-1]).__name__}")
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
-
-
-CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
-"""Faults of a secure connection that another attempt may not meet."""
-
-
-def causes(error: BaseException) -> list[BaseException]:
-    """Return the error and the causes below it, outermost first."""
-    chain: list[BaseException] = []
-    step: BaseException | None = error
-    while step is not None and step not in chain:
-        chain.append(step)
-        step = step.__cause__
-    return chain

@@ -66,70 +66,63 @@ def cleaned(
     """Return the messages in the endpoint's form; copy only what has to change."""
     manner = manner or Manner()
     if manner.in_words:
-        messages = in_words(messages, tools or set())
-    return [clean_message(message, manner) for message in messages]
+        messages = _in_words(messages, tools or set())
+    return [_clean_message(message, manner) for message in messages]
 
 
-def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
-    """Return one message as it is sent; the same object if nothing changes."""
-    calls, made = message.get("tool_calls"), message
+def _clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
+    calls, clean = message.get("tool_calls"), message
     if message.get("role") == "assistant":
         back = manner.thoughts == "all" or calls
         names = [n for n in message if n in STANDARD | ALWAYS_BACK or (back and n not in manner.refused)]
-        made = {name: message[name] for name in names} | {n: "" for n in manner.wanted if n not in message}
+        clean = {name: message[name] for name in names} | {n: "" for n in manner.wanted if n not in message}
         if not back and isinstance(message.get("content"), str | list):
-            made["content"] = split_text({"content": message["content"]})[0]
+            clean["content"] = split_text({"content": message["content"]})[0]
     if calls:
-        made = made | {"tool_calls": [clean_call(call, manner.refused) for call in calls]}
-    if message.get("role") != "tool" and is_blank(made.get("content")):
-        made = made | {"content": NO_WORDS if not calls else "" if manner.no_null else None}
-    return message if made == message else made
+        clean = clean | {"tool_calls": [_clean_call(call, manner.refused) for call in calls]}
+    content = clean.get("content")
+    blank = not content.strip() if isinstance(content, str) else content in (None, [])
+    if message.get("role") != "tool" and blank:
+        clean = clean | {"content": NO_WORDS if not calls else "" if manner.no_null else None}
+    return message if clean == message else clean
 
 
-def is_blank(content: Any) -> bool:
-    """Return whether a content has no words."""
-    return content is None or content == [] or (isinstance(content, str) and not content.strip())
-
-
-def clean_call(given: dict[str, Any], refused: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return a call with a name and arguments that every endpoint accepts, without `refused`."""
+def _clean_call(given: dict[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+    # A name and arguments that every endpoint accepts.
     call = {field: value for field, value in given.items() if field not in refused}
     function = {field: value for field, value in given["function"].items() if field not in refused}
-    name, arguments = function.get("name") or NO_NAME, function.get("arguments")
+    name: str = function.get("name") or NO_NAME
+    arguments: Any = function.get("arguments")
     if not NAME.fullmatch(name):
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64].lstrip("-0123456789") or NO_NAME
-    mended = {"name": name, "arguments": arguments_text(arguments) if needs_cleaning(arguments) else arguments}
-    made = call | {"function": function | mended}
-    return given if made == given else made
-
-
-def needs_cleaning(arguments: Any) -> bool:
-    """Return whether arguments are anything but the text of a JSON object."""
     try:
-        return not isinstance(orjson.loads(arguments), dict)
+        fits = isinstance(orjson.loads(arguments), dict)
     except orjson.JSONDecodeError:
-        return True
+        fits = False
+    function |= {"name": name, "arguments": arguments if fits else arguments_text(arguments)}
+    clean = call | {"function": function}
+    return given if clean == given else clean
 
 
-def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
-    """Return messages in which calls of unknown tools, and their results, are text."""
+def _in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
+    # Calls of unknown tools, and their results, become text.
     rewritten: list[dict[str, Any]] = []
-    made_up: dict[str, str] = {}
-    waiting: list[str] = []
-    for message in messages:
-        if message.get("role") == "tool" and message.get("tool_call_id") in made_up:
-            waiting.append(f"[{made_up[message['tool_call_id']]}: {message['content']}]")
+    unknown: dict[str, str] = {}
+    results: list[str] = []
+    for message in [*messages, {}]:  # the last one only ends the results before it
+        if message.get("role") == "tool" and message.get("tool_call_id") in unknown:
+            results.append(f"[{unknown[message['tool_call_id']]}: {message['content']}]")
             continue
-        if message.get("role") != "tool" and waiting:
-            rewritten.append({"role": "user", "content": "\n".join(waiting)})
-            waiting = []
+        if message.get("role") != "tool" and results:
+            rewritten.append({"role": "user", "content": "\n".join(results)})
+            results = []
         calls = message.get("tool_calls") or []
         wrong = [call for call in calls if call["function"].get("name") not in tools]
         if wrong:
-            made_up |= {call["id"]: call["function"].get("name") or NO_NAME for call in wrong}
-            words = [f"[{made_up[c['id']]}({c['function'].get('arguments')})]" for c in wrong]
+            unknown |= {call["id"]: call["function"].get("name") or NO_NAME for call in wrong}
+            words = [f"[{unknown[c['id']]}({c['function'].get('arguments')})]" for c in wrong]
             text = "\n".join(filter(None, [split_text({"content": message.get("content")})[0], *words]))
             message = message | {"content": text, "tool_calls": [call for call in calls if call not in wrong]}
             message = {name: value for name, value in message.items() if name != "tool_calls" or value}
         rewritten.append(message)
-    return rewritten + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])
+    return rewritten[:-1]

@@ -39,19 +39,18 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
 
     `BadInput` names the first part that does not fit; `unknown` is its reason for an unknown field.
     """
-    reader, in_json = adapter(kind), isinstance(content, bytes)
+    reader, in_json = _adapter(kind), isinstance(content, bytes)
     try:
         return reader.validate_json(content, strict=True) if in_json else reader.validate_python(content)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        first = next((one for one in found if one["type"] in UNKNOWN), found[0])
-        place = place_of(first, orjson.loads(content) if in_json else content)
-        why = f"{place!r} {unknown}" if first["type"] in UNKNOWN else f"{place}: {reason_of(first)}".removeprefix(": ")
+        problems = error.errors(include_url=False, include_input=False)
+        first = next((problem for problem in problems if problem["type"] in UNKNOWN), problems[0])
+        place = _place(first, orjson.loads(content) if in_json else content)
+        why = f"{place!r} {unknown}" if first["type"] in UNKNOWN else f"{place}: {_reason(first)}".removeprefix(": ")
         raise BadInput(f"{where}: {why}") from None
 
 
-def reason_of(error: Any) -> str:
-    """Return why a part does not fit, in a validator's own words or in pydantic's."""
+def _reason(error: Any) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"].partition(" or an instance of ")[0]
@@ -59,8 +58,8 @@ def reason_of(error: Any) -> str:
     return SAID.get(kind, f"{message[0].lower()}{message[1:]}; change that value")
 
 
-def place_of(error: Any, content: Any) -> str:
-    """Return the place of an error in `content`, without pydantic's own names for it."""
+def _place(error: Any, content: Any) -> str:
+    # Without pydantic's own names for a place.
     parts = []
     for part in error["loc"]:
         if isinstance(content, list) and isinstance(part, int):
@@ -72,7 +71,7 @@ def place_of(error: Any, content: Any) -> str:
     return " ".join(", ".join(parts).split())[:100]
 
 
-adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
 
 
 def filled(entries: Any) -> Any:

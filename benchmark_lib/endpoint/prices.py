@@ -1,19 +1,17 @@
 """Price tokens by a dated file that a user may edit; an unknown price stays unknown."""
 
 import math
-from collections.abc import Sequence
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from ..errors import BadInput
 from ..project import DATA
 from ..records import Usage, content_hash
 from .plain_data import Noted, filled, fitting, read_as, read_mapping
@@ -57,29 +55,34 @@ class Tier(NamedTuple):
     """A cost tier: its name and upper bound in US dollars per 1,000 conversations."""
 
     name: str
-    up_to_usd: float
+    up_to_usd: Annotated[float, BeforeValidator(lambda usd: math.inf if usd is None else usd), Field(strict=True, ge=0)]
 
 
-class PriceText(BaseModel):
-    """The content of a price file."""
+def _rising(tiers: list[Tier]) -> list[Tier]:
+    bounds = [-1, *(tier.up_to_usd for tier in tiers)]
+    if not all(a < b for a, b in zip(bounds, bounds[1:])) or bounds[-1] != math.inf:
+        raise ValueError("the bounds must rise, and the last up_to_usd must be null; correct them")
+    return tiers
+
+
+class PriceFile(BaseModel):
+    """The content of a price file; tiers rise."""
 
     model_config = ConfigDict(extra="forbid")
 
     dated: Annotated[date, Field(strict=True)]
     currency: Literal["USD"] = "USD"
     per_tokens: Literal[1_000_000] = 1_000_000
-    tiers: list[dict[str, Any]]
+    tiers: Annotated[list[Tier], AfterValidator(_rising)]
     free: list[str] | None = None
     models: list[Price]
-
-
-class PriceFile(NamedTuple):
-    """A checked price file; free prices come first and tiers rise."""
-
-    dated: str
-    prices: Sequence[Price]
-    tiers: Sequence[Tier]
     hash: str
+
+    @cached_property
+    def prices(self) -> list[Price]:
+        """All prices, those of free models first."""
+        free = [Price(name, 0.0, 0.0, 0.0, str(self.dated), "free by statement") for name in self.free or ()]
+        return free + self.models
 
     def price(self, model: str, base_url: str | None = None) -> Price | None:
         """Return the first price that fits a model at an endpoint, or None.
@@ -119,24 +122,7 @@ def load_prices(path: str | Path | None = None) -> PriceFile:
 @lru_cache(maxsize=4)
 def _load(path: Path, _: int) -> PriceFile:
     content = read_mapping(path)
-    dated, models = str(content.get("dated")), filled(content.get("models"))
+    models, filled_in = filled(content.get("models")), {"as_of": str(content.get("dated"))}
     if isinstance(models, list):
-        models = [{"as_of": dated, "cached_input": m.get("input")} | m if isinstance(m, dict) else m for m in models]
-    content["models"] = models
-    listed = read_as(PriceText, content, str(path))
-    free = [Price(name, 0.0, 0.0, 0.0, dated, "free by statement") for name in listed.free or ()]
-    return PriceFile(dated, free + listed.models, read_tiers(listed.tiers, path), content_hash(path.read_bytes()))
-
-
-def read_tiers(entries: list[dict[str, Any]], path: Path) -> Sequence[Tier]:
-    """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
-    try:
-        tiers = [Tier(str(e["name"]), math.inf if e["up_to_usd"] is None else e["up_to_usd"]) for e in entries]
-        bounds = [-1, *(tier.up_to_usd for tier in tiers)]
-        rising = all(a < b for a, b in zip(bounds, bounds[1:])) and bounds[-1] == math.inf
-        rising = rising and not any(isinstance(bound, bool) or bound < 0 for bound in bounds[1:])
-    except (TypeError, KeyError):
-        rising = False
-    if not rising:
-        raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
-    return tiers
+        models = [filled_in | {"cached_input": m.get("input")} | m if isinstance(m, dict) else m for m in models]
+    return read_as(PriceFile, content | {"models": models, "hash": content_hash(path.read_bytes())}, str(path))

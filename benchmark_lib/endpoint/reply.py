@@ -4,10 +4,12 @@ Endpoints agree on the outline of a chat completion and on little else. `parse_r
 `EndpointError`, whatever the body; its docstring lists what it corrects.
 """
 
+import itertools
 import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +17,7 @@ import orjson
 
 from ..records import Usage
 from .faults import EndpointError, error_in, fault, from_error_body, one_line
-from .wording import apart, end_meant, is_whole
+from .wording import WHOLE, apart, end_meant
 
 STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "name"})
 """Fields of a message that are not sent back as they came; all others are a provider's own, such as its thoughts."""
@@ -64,25 +66,11 @@ class RequestedCall:
 class Completion:
     """One answer of a model.
 
-    Attributes
-    ----------
-    text : str
-        The text for the reader, without visible thinking; may be empty.
-    tool_calls : list of RequestedCall
-        The requested calls, in order.
-    finish_reason : str or None
-        The endpoint's word for a complete answer, such as ``stop``; else ``length``, ``content_filter`` or
-        ``malformed_call``, translated from the endpoint's word.
-    usage : Usage
-        Tokens of this call; `completion_tokens` include hidden reasoning. `missing` is 1 if the endpoint gave none.
-    reasoning : str
-        Visible thinking, separate from the text.
-    raw : dict
-        The body as it came; `parse_reply` makes the same completion from it.
-    latency_s : float
-        Seconds of the successful attempt, without waits and failed attempts.
-    attempts : list of dict
-        The failed attempts before it: ``kind``, ``status``, ``detail``, ``wait_s``.
+    `text` is for the reader, without visible thinking, which is `reasoning`. `finish_reason` is the endpoint's word for
+    a complete answer, such as ``stop``, or ``length``, ``content_filter`` or ``malformed_call``, translated from the
+    endpoint's word. `usage` counts the tokens of this call, hidden reasoning among its `completion_tokens`. `raw` is
+    the body as it came; `parse_reply` makes the same completion from it. `latency_s` are the seconds of the successful
+    attempt; `attempts` are the failed ones before it: ``kind``, ``status``, ``detail``, ``wait_s``.
     """
 
     text: str
@@ -99,9 +87,9 @@ class Completion:
 
         `history.cleaned` decides what of that an endpoint gets back.
         """
-        sent = raw_message(self.raw)
+        sent = _message_in(_choice_in(self.raw) or {}) or {}
         # A call on file makes the same message, even if today's reading finds other thoughts in it.
-        aside = joined(sent.get("content"))[1] or self.reasoning != split_text(sent | {"content": None})[1]
+        aside = _joined(sent.get("content"))[1] or self.reasoning != split_text(sent | {"content": None})[1]
         whole = sent.get("content") if aside and self.finish_reason != "malformed_call" else self.text
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
@@ -112,15 +100,12 @@ class Completion:
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
 
 
-def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the first choice's message of a body, or an empty one."""
+def _choice_in(raw: dict[str, Any]) -> dict[str, Any] | None:
     choices = raw.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return (message_in(first) if isinstance(first, dict) else None) or {}
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
 
-def message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the message of a choice, built from its bare text if needed, or None."""
+def _message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
     message, text = choice.get("message", choice.get("delta")), choice.get("text")
     return message if isinstance(message, dict) else {"content": text} if isinstance(text, str) else None
 
@@ -134,29 +119,22 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
     brackets = body.count(b"{") + body.count(b"[")
     if brackets > MOST_BRACKETS:
         raise fault("bad_body", where, f"more than {MOST_BRACKETS:,} lists and objects in one answer")
+    data = None
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        data = decode_leniently(body)
+        with suppress(ValueError, RecursionError):
+            loose = json.loads(body.decode("utf-8", "replace"))
+            data = orjson.loads(json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace"))
     if isinstance(data, list) and len(data) == 1:  # so Google wraps its errors
         data = data[0]
     if isinstance(data, dict) and can_be_kept(data, brackets):
         return data
+    begins = body[:60].decode("utf-8", "replace")
     if re.match(rb"\s*(?:data|event|id|retry)?:", body):
-        raise fault("stream_only", where, body[:60].decode("utf-8", "replace"))
-    if not body.strip():
-        raise fault("bad_body", where, "an empty body")
+        raise fault("stream_only", where, begins)
     what = "a web page" if body.lstrip()[:1] == b"<" else "no JSON object, or one cut short"
-    raise fault("bad_body", where, f"{what}: {body[:60].decode('utf-8', 'replace')}")
-
-
-def decode_leniently(body: bytes) -> Any:
-    """Decode JSON whose text is not valid Unicode; return None if it is no JSON."""
-    try:
-        loose = json.loads(body.decode("utf-8", "replace"))
-        return orjson.loads(json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
+    raise fault("bad_body", where, f"{what}: {begins}" if body.strip() else "an empty body")
 
 
 def can_be_kept(data: Any, brackets: int) -> bool:
@@ -186,54 +164,47 @@ def parse_reply(
 
     New ids follow from `messages`, so the same conversation gets the same ids.
     """
-    choices = raw.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    error = error_in(raw)
-    if error is not None and (raw.get("error") or not isinstance(choice, dict)):
+    choice, error = _choice_in(raw), error_in(raw)
+    if error is not None and (raw.get("error") or choice is None):
         raise from_error_body(error, where)
-    if not isinstance(choice, dict):
+    if choice is None:
         raise from_error_body(raw, where, otherwise="bad_body")
     if choice.get("error"):
         raise from_error_body(choice["error"], where)
-    message, word = message_in(choice), end_word(choice)
-    finish = end_of(word, where)
-    if message is None:
-        if not finish:
-            raise fault("bad_body", where, "a choice without a message")
-        message = {}
+    message, word = _message_in(choice), _end_word(choice)
+    finish = _end_of(word, where)
+    if message is None and not finish:
+        raise fault("bad_body", where, "a choice without a message")
+    message = message or {}
     text, reasoning = split_text(message)
     if finish == "malformed_call" and not message.get("tool_calls"):
         wanted = NAMED.search(text)
         broken = {"name": wanted[1] if wanted else "", "arguments": f"{BROKEN}{text or word}"}
         message, text = {"tool_calls": [{"function": broken}]}, ""
-    calls = requested_calls(message, len(messages), call_ids(messages))
+    calls = _requested_calls(message, len(messages), call_ids(messages))
     return Completion(text, calls, finish, read_usage(raw.get("usage")), reasoning, raw)
 
 
-def end_word(choice: dict[str, Any]) -> Any:
-    """Return the finish reason; the provider's own if a gateway hid it behind a plain one."""
+def _end_word(choice: dict[str, Any]) -> Any:
+    # The finish reason; the provider's own if a gateway hid it behind a plain one.
     word, more = choice.get("finish_reason"), choice.get("provider_specific_fields")
     native = choice.get("native_finish_reason") or (more.get("native_finish_reason") if isinstance(more, dict) else "")
-    hidden = isinstance(word, str) and isinstance(native, str) and is_whole(word) and not is_whole(native)
-    return native if hidden and end_meant(str(native)) else word
+    hidden = isinstance(word, str) and isinstance(native, str) and end_meant(word) == WHOLE
+    return native if hidden and end_meant(str(native)) not in (WHOLE, None) else word
 
 
-def end_of(word: Any, where: str) -> str | None:
-    """Return how an answer ended; `EndpointError` for an unknown word or a provider's fault."""
+def _end_of(word: Any, where: str) -> str | None:
     word = word.get("type") if isinstance(word, dict) else word
     word = word.strip().removeprefix("FinishReason.") if isinstance(word, str) else ""
-    if not word or is_whole(word):
-        return word or None
     kind = end_meant(word)
+    if not word or kind == WHOLE:
+        return word or None
     if kind == "server":
         raise fault("server", where, f"the answer ended with {word[:LONGEST_FINISH]!r}")
     if kind is None:
         shown = one_line(word, LONGEST_FINISH)
-        why = (
-            f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole; name another "
-            "model or server"
-        )
-        error = EndpointError("bad_body", why, detail=f"finish_reason {shown}")
+        why = f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole"
+        error = EndpointError("bad_body", f"{why}; name another model or server", detail=f"finish_reason {shown}")
         error.retry = False
         raise error
     return kind
@@ -241,54 +212,48 @@ def end_of(word: Any, where: str) -> str | None:
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
     """Return the text for the reader, and the thinking in the message."""
-    text, aside = joined(message.get("content"))
-    thoughts = [aside] if aside else []
-    for name in THOUGHTS:
-        said = joined(message.get(name))
-        if not thoughts and (said[0] or said[1]):
-            thoughts.append(said[0] or said[1])
+    text, aside = _joined(message.get("content"))
+    fields = (_joined(message.get(name)) for name in THOUGHTS)
+    aside = aside or next((said or thought for said, thought in fields if said or thought), "")
     text, within = apart(text)
-    if not text:
-        text = joined(message.get("refusal"))[0]
-    return text, "\n".join([*thoughts, *within])
+    return text or _joined(message.get("refusal"))[0], "\n".join(filter(None, [aside, *within]))
 
 
-def joined(content: Any) -> tuple[str, str]:
-    """Return the text and the thinking in a content field: a string or a list of parts."""
+def _joined(content: Any) -> tuple[str, str]:
+    # The text and the thinking in a content field: a string or a list of parts.
     if isinstance(content, str):
         return content, ""
-    parts = content if isinstance(content, list) else [content]
     text, aside = [], []
-    for part in parts:
+    for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
             text.append(part)
         elif isinstance(part, dict):
             thought = part.get("thinking") or part.get("reasoning") or part.get("summary")
             if thought:
-                aside.append(thought if isinstance(thought, str) else joined(thought)[0])
+                aside.append(thought if isinstance(thought, str) else _joined(thought)[0])
             said = part.get("text") or part.get("refusal")
             text.append(said if isinstance(said, str) else "")
     return "".join(text), "".join(aside)
 
 
-def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
-    """Return the first `MOST_CALLS` tool calls of a message, without malformed entries."""
-    found = message.get("tool_calls")
-    listed = found if isinstance(found, list) else [found]
-    entries = [entry for entry in listed if isinstance(entry, dict)]
+def _requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
+    listed = message.get("tool_calls")
+    entries = [entry for entry in (listed if isinstance(listed, list) else [listed]) if isinstance(entry, dict)]
     if not entries and isinstance(message.get("function_call"), dict):
         entries = [{"function": message["function_call"]}]
     calls = []
     for index, entry in enumerate(entries[:MOST_CALLS]):
         inner = entry.get("function") or entry.get("custom")
         function = inner if isinstance(inner, dict) else entry
-        name, given = function.get("name"), entry.get("id")
-        usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
-        number = str(given) if usable else fresh_id(position, index, taken)
+        name, number = function.get("name"), entry.get("id")
+        if not isinstance(number, str) or not 0 < len(number) <= LONGEST_ID or number in taken:
+            # nine letters and digits, a form that every provider accepts
+            fresh = (f"c{position % 10_000:04d}{at:04d}" for at in itertools.count(index))
+            number = next(candidate for candidate in fresh if candidate not in taken)
         taken.add(number)
-        name = name if isinstance(name, str) else ""
         within = own_fields(function) if function is not entry else {}
-        calls.append(RequestedCall(number, name, read_arguments(function.get("arguments")), own_fields(entry), within))
+        arguments = _read_arguments(function.get("arguments"))
+        calls.append(RequestedCall(number, name if isinstance(name, str) else "", arguments, own_fields(entry), within))
     return calls
 
 
@@ -297,15 +262,8 @@ def own_fields(part: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name not in STANDARD_CALL_FIELDS}
 
 
-def fresh_id(position: int, index: int, taken: set[str]) -> str:
-    """Return an unused id of nine letters and digits, a form that every provider accepts."""
-    while (number := f"c{position % 10_000:04d}{index:04d}") in taken:
-        index += 1
-    return number
-
-
-def read_arguments(given: Any) -> dict[str, Any] | str:
-    """Return arguments as a dict, or the raw text if they are no JSON object."""
+def _read_arguments(given: Any) -> dict[str, Any] | str:
+    # A dict, or the raw text if they are no JSON object.
     if given is None or given == "":
         return {}
     if isinstance(given, dict):
@@ -320,21 +278,21 @@ def read_arguments(given: Any) -> dict[str, Any] | str:
             return given
         if isinstance(decoded, dict):
             return decoded if can_be_kept(decoded, given.count("{") + given.count("[")) else given
-        if not isinstance(decoded, str):
-            return given
     return given
 
 
 def arguments_text(arguments: Any) -> str:
     """Return arguments as the text of a JSON object; broken ones are wrapped for the model."""
-    read = read_arguments(arguments)
-    return orjson.dumps(read if isinstance(read, dict) else {"not_valid_json": read}).decode()
+    arguments = _read_arguments(arguments)
+    return orjson.dumps(arguments if isinstance(arguments, dict) else {"not_valid_json": arguments}).decode()
 
 
-def count(value: Any) -> int | None:
-    """Return a token count, or None for anything but a plausible whole number."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else None
+def _count(counts: Any, name: str) -> int | None:
+    # Anything but a plausible whole number is unknown.
+    value = counts.get(name) if isinstance(counts, dict) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value) if value == int(value) else None
 
 
 def read_usage(usage: Any) -> Usage:
@@ -344,18 +302,17 @@ def read_usage(usage: Any) -> Usage:
     (xAI, Gemini), it is added. Missing completion tokens follow from the total.
     """
     counts = usage if isinstance(usage, dict) else {}
-    prompt, output, total = (count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    prompt, output, total = (_count(counts, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
     if output is None and counts.get("completion_tokens") is None and prompt is not None and total is not None:
         output = max(0, total - prompt)
     if not prompt or output is None:
         return Usage(calls=1, missing=1)
-    details, sources = counts.get("completion_tokens_details"), counts.get("prompt_tokens_details")
-    reasoning = (count(details.get("reasoning_tokens")) or 0) if isinstance(details, dict) else 0
+    reasoning = _count(counts.get("completion_tokens_details"), "reasoning_tokens") or 0
     beside = (total or 0) - prompt - output
     if beside > 0:
         output, reasoning = output + beside, max(reasoning, beside)
-    cached = count(sources.get("cached_tokens")) if isinstance(sources, dict) else 0
-    cached = cached or count(counts.get("prompt_cache_hit_tokens")) or count(counts.get("cache_read_input_tokens")) or 0
+    places = ((counts.get("prompt_tokens_details"), "cached_tokens"), (counts, "prompt_cache_hit_tokens"))
+    cached = next(filter(None, (_count(*at) for at in (*places, (counts, "cache_read_input_tokens")))), 0)
     return Usage(prompt, output, min(reasoning, output), min(cached, prompt), calls=1)
 
 

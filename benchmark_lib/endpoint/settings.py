@@ -41,8 +41,7 @@ LARGEST_BODY = 1_000_000
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-def header_name(name: str) -> str:
-    """Refuse a name that is not allowed for a header or that the request itself sets."""
+def _header_name(name: str) -> str:
     if not HEADER_NAME.fullmatch(name):
         raise ValueError(f"{name!r:.60} is not a header name; use letters, digits and dashes")
     if name.lower() in OWN_HEADERS:
@@ -50,14 +49,13 @@ def header_name(name: str) -> str:
     return name
 
 
-def sendable(value: str) -> str:
-    """Refuse a value that a header cannot carry."""
+def _header_value(value: str) -> str:
     if not (value.isascii() and value.isprintable()):
         raise ValueError("it contains a line break or other characters that a header cannot have; remove them")
     return value
 
 
-Headers = dict[Annotated[str, AfterValidator(header_name)], Annotated[str, AfterValidator(sendable)]]
+Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]]
 
 
 class Sampling(BaseModel):
@@ -118,7 +116,7 @@ class RoleSettings(BaseModel):
     def secrets(self) -> set[str]:
         """Return the values from the environment, in all forms in which an answer may repeat them."""
         variables = (*self.headers_env.values(), *self.query_env.values())
-        return {form for name in variables for form in secret_forms(os.environ.get(name, "").strip())}
+        return {form for name in variables for form in _forms(os.environ.get(name, "").strip())}
 
 
 def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
@@ -128,14 +126,14 @@ def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
         values[name] = os.environ.get(variable, "").strip()
         if not values[name]:
             raise BadInput(f"the settings take {what} {name} from {variable}, which is not set; set that variable")
-        for form in secret_forms(values[name]):
+        for form in _forms(values[name]):
             remember(form)
     return values
 
 
-def secret_forms(value: str) -> set[str]:
-    """Return a secret whole, without a word like ``Basic`` before it, and quoted."""
-    return {value, value.rpartition(" ")[2], quote_plus(value)}
+def _forms(secret: str) -> set[str]:
+    # A secret whole, without a word like ``Basic`` before it, and quoted.
+    return {secret, secret.rpartition(" ")[2], quote_plus(secret)}
 
 
 def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "the model settings") -> RoleSettings:
@@ -149,21 +147,19 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
     known = ", ".join(RoleSettings.model_fields)
     unknown = f"is not a setting; put fields of the request under 'body', the others are {known}"
     settings = read_as(RoleSettings, values or {}, where, unknown)
-    check_body(settings.body, where)
+    _check_body(settings.body, where)
     for field in ("headers", "query"):
-        for name in getattr(settings, field):
-            if SECRET_NAME.search(name):
-                raise BadInput(
-                    f"{where}: {field}.{name} looks like a key; put it in an environment variable and "
-                    f"name that under {field}_env"
-                )
+        if name := next(filter(SECRET_NAME.search, getattr(settings, field)), None):
+            raise BadInput(
+                f"{where}: {field}.{name} looks like a key; put it in an environment variable and "
+                f"name that under {field}_env"
+            )
     if settings.base_url is not None:
         check_base_url(settings.base_url, f"{where}: base_url")
     return settings
 
 
-def check_body(body: dict[str, Any], where: str) -> None:
-    """Refuse fields that the run sets itself, keys, and sampling settings that are no numbers."""
+def _check_body(body: dict[str, Any], where: str) -> None:
     try:
         text = orjson.dumps(body).decode()
     except TypeError as error:
@@ -189,8 +185,7 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
         raise BadInput(
             f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}"
         )
-    unknown = [str(key) for key in content if key not in ROLES]
-    if unknown:
+    if unknown := [str(key) for key in content if key not in ROLES]:
         raise BadInput(
             f"{where}: {unknown[0][:60]!r} is not a role; the top level has {', '.join(ROLES)}, "
             "and fields of the request go under their 'body'"

@@ -32,34 +32,30 @@ def read_object(text: str, strict: bool = False) -> dict[str, Any]:
 
     A `strict` reading also refuses a repeated key and an object nested too deeply to be kept.
     """
-    stripped = unfenced(text.strip())
+    stripped = text.strip()
+    opening, line_end, rest = stripped.partition("\n")
+    language = opening.removeprefix(FENCE).strip()
+    if line_end and opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalpha()):
+        stripped = rest.removesuffix(FENCE).strip()
     if not stripped:
         raise Unreadable("the reply is empty")
     try:
-        found = orjson.loads(stripped)
+        content = orjson.loads(stripped)
     except orjson.JSONDecodeError as error:
         raise Unreadable(f"the reply is not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise Unreadable("the reply is JSON, but not an object")
     if strict:
-        if not can_be_kept(found, stripped.count("{") + stripped.count("[")):
+        if not can_be_kept(content, stripped.count("{") + stripped.count("[")):
             raise Unreadable("the reply is nested too deeply")
         json.loads(stripped, object_pairs_hook=_each_key_once)
-    return found
+    return content
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
     twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
     if twice:
         raise Unreadable(f"the key {twice[0]!r} is there twice")
-
-
-def unfenced(text: str) -> str:
-    """Return the text within a code fence around the whole text; without a fence, the text."""
-    opening, line_end, rest = text.partition("\n")
-    language = opening.removeprefix(FENCE).strip()
-    fenced = line_end and opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalpha())
-    return rest.removesuffix(FENCE).strip() if fenced else text
 
 
 def without_words(text: str, messages: list[dict[str, Any]]) -> str:
@@ -92,25 +88,19 @@ async def ask_for(
     raises `Unreadable`; `last` marks the second reply. `Unreadable` is raised if the second reply cannot be read
     either, or if the provider's filter stopped a reply.
     """
-    answer = await complete(messages)
-    noted(answer)
-    try:
-        return _read(answer, read, last=False)
-    except Unreadable as error:
-        if not error.mendable:
-            raise
-        complaint = MEND.format(reason=error)
-    said = {"role": "assistant", "content": answer.text[:LONGEST_ECHO] or "(nothing)"}
-    answer = await complete([*messages, said, {"role": "user", "content": complaint}])
-    noted(answer)
-    return _read(answer, read, last=True)
-
-
-def _read(answer: Any, read: Callable[[str, bool], T], last: bool) -> T:
-    if answer.finish_reason == "content_filter":
-        raise Unreadable("the provider's content filter stopped the reply", mendable=False)
-    try:
-        return read(answer.text, last)
-    except Unreadable as error:
-        cut = "the reply was cut at the token limit: " if answer.finish_reason == "length" else ""
-        raise Unreadable(f"{cut}{error}") from None
+    last = False
+    while True:
+        answer = await complete(messages)
+        noted(answer)
+        try:
+            if answer.finish_reason == "content_filter":
+                raise Unreadable("the provider's content filter stopped the reply", mendable=False)
+            return read(answer.text, last)
+        except Unreadable as error:
+            cut = "the reply was cut at the token limit: " if answer.finish_reason == "length" else ""
+            problem = Unreadable(f"{cut}{error}", error.mendable)
+        if last or not problem.mendable:
+            raise problem
+        said = {"role": "assistant", "content": answer.text[:LONGEST_ECHO] or "(nothing)"}
+        messages = [*messages, said, {"role": "user", "content": MEND.format(reason=problem)}]
+        last = True

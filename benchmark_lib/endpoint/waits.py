@@ -40,13 +40,12 @@ reset=35``."""
 BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
 
 
-def meant(seconds: float | None) -> float | None:
-    """Return the wait if it is plausible, else None."""
+def _meant(seconds: float | None) -> float | None:
     return seconds if seconds is not None and 0 <= seconds <= LONGEST_MEANT_S else None
 
 
-def duration(text: str) -> float | None:
-    """Return the seconds of ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
+def _duration(text: str) -> float | None:
+    # The seconds of ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``.
     if re.fullmatch(CLOCK, text):
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
     with suppress(ValueError):
@@ -59,14 +58,14 @@ def duration(text: str) -> float | None:
     )
 
 
-def wait_in(text: str, now: datetime | None = None) -> float | None:
+def wait_in(text: str) -> float | None:
     """Return the wait in seconds that the words of an error ask for, or None."""
     if found := next((asked for asked in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(asked[0])), None):
-        return meant(until(found[1], now or datetime.now(UTC)))
+        return _meant(_until(found[1], datetime.now(UTC)))
     if found := CHINESE_JAPANESE.search(text):
-        return meant(float(found[1]) * (1.0 if found[2] == "秒" else 60.0))
+        return _meant(float(found[1]) * (1.0 if found[2] == "秒" else 60.0))
     bare = BARE.search(text)
-    return meant(float(bare[2]) * (0.001 if bare[1] else 1.0)) if bare else None
+    return _meant(float(bare[2]) * (0.001 if bare[1] else 1.0)) if bare else None
 
 
 def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | None = None) -> float | None:
@@ -79,34 +78,31 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
     now = now or datetime.now(UTC)
     for ending in ("retry-after-ms", "retry-after"):
         for name, value in by_name.items():
-            if name.endswith(ending) and (seconds := meant(until(value, now, name.endswith("-ms")))) is not None:
+            if name.endswith(ending) and (seconds := _meant(_until(value, now, name.endswith("-ms")))) is not None:
                 return seconds
+    if status != 429:
+        return None
     resets = []
-    for name, value in by_name.items() if status == 429 else ():
-        if "reset" not in name or "limit" not in name:
-            continue
-        seconds, left = meant(until(value, now)), duration(by_name.get(name.replace("reset", "remaining"), ""))
-        if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
-            resets.append(seconds)
-    if status == 429 and (limit := LIMIT.search(by_name.get("ratelimit", ""))):
+    for name, value in by_name.items():
+        if "reset" in name and "limit" in name and (seconds := _meant(_until(value, now))) is not None:
+            left = _duration(by_name.get(name.replace("reset", "remaining"), ""))
+            if left == 0 or (left is None and seconds <= LONGEST_GUESS_S):
+                resets.append(seconds)
+    if (limit := LIMIT.search(by_name.get("ratelimit", ""))) and _meant(float(limit[1])) is not None:
         resets.append(float(limit[1]))
-    return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
+    return max(resets, default=None)
 
 
-def until(value: str, now: datetime, in_ms: bool = False) -> float | None:
-    """Return the seconds until a duration, a date or a moment of Unix time in a text.
-
-    A bare number counts milliseconds with `in_ms`, and if seconds would be implausibly long.
-    """
-    seconds, bare = duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
+def _until(value: str, now: datetime, in_ms: bool = False) -> float | None:
+    # The seconds until a duration, a date or a moment of Unix time in a text.
+    # A bare number counts milliseconds with `in_ms`, and if seconds would be implausibly long.
+    seconds, bare = _duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
     if seconds is not None and seconds > 1e9:
         return seconds / (1000.0 if seconds > 1e12 else 1.0) - now.timestamp()
     if seconds is not None:
         return seconds / 1000.0 if bare and (in_ms or seconds > LONGEST_MEANT_S) else seconds
     for read in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
+        with suppress(TypeError, ValueError, OverflowError):
             moment = read(value.removesuffix(" UTC"))
             return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-        except (TypeError, ValueError, OverflowError):
-            continue
     return None

@@ -8,6 +8,7 @@ from typing import Any
 from ..project import DATA
 from ..textfiles import read_yaml
 
+WHOLE = "whole"
 _escaped = lru_cache(maxsize=4096)(re.escape)
 
 
@@ -31,15 +32,12 @@ def kinds_in(text: str, status: int | None) -> Iterable[str]:
             yield entry["kind"]
 
 
-def is_whole(word: str) -> bool:
-    """Return whether a finish reason says that the answer is complete."""
-    return pattern(book()["ends"]["whole"]).fullmatch(word) is not None
-
-
 def end_meant(word: str) -> str | None:
-    """Return our name for a finish reason of a cut or failed answer, None for an unknown one."""
-    ends = {name: words for name, words in book()["ends"].items() if name != "whole"}
-    return next((name for name, words in ends.items() if pattern(words).search(word)), None)
+    """Return our name for a finish reason; `WHOLE` if it is complete, None if it is unknown."""
+    ends = book()["ends"]
+    if pattern(ends[WHOLE]).fullmatch(word):
+        return WHOLE
+    return next((name for name, words in ends.items() if name != WHOLE and pattern(words).search(word)), None)
 
 
 def apart(text: str) -> tuple[str, list[str]]:

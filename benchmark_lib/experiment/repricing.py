@@ -104,7 +104,7 @@ def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -
 
 def _entry(listed: PriceFile, prices: dict[tuple[str, str], Price | None], calls: int) -> dict[str, Any]:
     known = {model: asdict(price) for (_, model), price in prices.items() if price is not None}
-    file = {"name": PRICES.name, "dated": listed.dated, "hash": listed.hash}
+    file = {"name": PRICES.name, "dated": str(listed.dated), "hash": listed.hash}
     return {"at": now(), "price_file": file, "calls": calls, "prices": known}
 
 

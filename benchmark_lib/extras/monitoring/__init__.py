@@ -10,11 +10,19 @@ from ...endpoint.plain_data import read_mapping
 from ...errors import BadInput
 from ...project import in_project
 from ...store.world import load_store
-from .drift import FALSE_ALARMS, Monitored, baseline_of, level_of, watched_log
-from .frame import read_frame
+from .drift import FALSE_ALARMS, Monitored, baseline_of, watched_log
 from .logs import ACTS, REFUNDS, LogReader
-from .made_up import CHANGES, made_up_year, week_of, write_year
-from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
+from .made_up import (
+    CHANGES,
+    elsewhere_table,
+    false_alarm_table,
+    first_alarms,
+    found_table,
+    made_up_year,
+    week_of,
+    write_year,
+)
+from .measures import read_frame
 
 __all__ = [
     "CHANGES",
@@ -46,6 +54,8 @@ def monitor(
 ) -> Monitored:
     """Read a desk's logs and compare every week with the baseline.
 
+    Raise `BadInput` for logs that cannot be read, have no times, or leave nothing to compare.
+
     Parameters
     ----------
     *logs : path
@@ -62,14 +72,11 @@ def monitor(
         Chance of any false alarm, over all measures, in a year of weekly looks.
     leave_out_bad : bool
         Whether to count and omit unreadable lines; otherwise the first is refused.
-
-    Raises
-    ------
-    BadInput
-        For logs that cannot be read, have no times, or leave nothing to compare.
     """
     if not logs:
         raise BadInput("no log is named: name at least one file of logged conversations")
+    if not 0 < false_alarms < 1:
+        raise BadInput(f"the chance of a false alarm is {false_alarms!r}: use a number between 0 and 1, such as 0.05")
     desk = load_store(store or USUAL_STORE)
     if desk.foreign:
         raise BadInput(f"--store {store}: this desk has no articles with which to read a log: omit it")
@@ -80,9 +87,7 @@ def monitor(
     reader = LogReader(logs, format, tools or {}, leave_out_bad)
     log = read_frame(reader, desk, has_store=store is not None)
     weeks = baseline_of(log, baseline)
-    rows = watched_log(log, weeks)
-    level_of(rows, false_alarms)
-    return Monitored(reader, desk, log, weeks, rows, false_alarms)
+    return Monitored(reader, desk, log, weeks, watched_log(log, weeks), false_alarms)
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:

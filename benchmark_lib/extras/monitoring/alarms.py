@@ -1,4 +1,8 @@
-"""Alarms for a rate that leaves its baseline, with a known chance of false ones."""
+"""Alarms for a rate that leaves its baseline, with a known chance of false ones.
+
+`counts` and `ns` are arrays of int, shape (weeks,): the positive conversations of each week in order, and all those to
+which the measure applies. A week without conversations has 0 of 0.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +29,9 @@ MORE, FEWER = 1, -1
 class RateAlarms:
     """Results of every weekly look at one rate.
 
-    Attributes
-    ----------
-    p : ndarray, shape (weeks, windows)
-        One-sided p-value of each window that ends with the week; 1 if there is nothing to compare.
-    limit : float
-        Largest p-value that raises the alarm.
-    weeks : tuple of int
-        Every week with an alarm.
-    window : int or None
-        Length in weeks of the window with the smallest p-value at the first alarm.
+    `p` has the one-sided p-value of each window that ends with the week, shape (weeks, windows); 1 if there is nothing
+    to compare. A p-value of at most `limit` raises an alarm. `weeks` are all weeks with an alarm, and `window` is the
+    length in weeks of the window with the smallest p-value at the first alarm.
     """
 
     p: np.ndarray
@@ -60,7 +57,7 @@ def rate_alarms(
     windows: tuple[int, ...] = WINDOWS,
     looks: int = LOOKS,
 ) -> RateAlarms:
-    """Compare the last weeks with the baseline at every weekly look.
+    """Compare the last weeks with the baseline (`base_count` of `base_n`) at every weekly look.
 
     Each look compares the last 1, 4 and 13 weeks with the baseline by Fisher's one-sided exact test (Fisher 1935). The
     test allows for a baseline that is itself an estimate. A p-value of at most ``level / (looks * windows)`` raises the
@@ -69,10 +66,6 @@ def rate_alarms(
 
     Parameters
     ----------
-    base_count, base_n : int
-        Positive conversations of the baseline, and their total number.
-    counts, ns : array_like of int, shape (weeks,)
-        The same for each watched week, in order; a week without conversations has 0 of 0.
     level : float
         Largest chance of a false alarm within `looks` looks.
     side : {1, -1}
@@ -85,7 +78,7 @@ def rate_alarms(
     from scipy.stats import hypergeom
 
     if not 0 < level < 1:
-        raise BadInput(f"the chance of a false alarm is {level!r}: use a number between 0 and 1")
+        raise BadInput(f"the chance of a false alarm is {level!r}: use a number between 0 and 1, such as 0.05")
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     limit = level / (looks * len(windows))
     p = np.ones((len(ns), len(windows)))
@@ -101,16 +94,7 @@ def rate_alarms(
 def dispersion_of(counts, ns) -> float:
     """Estimate the dispersion of weeks relative to chance.
 
-    It is Pearson's chi-square over its degrees of freedom.
-
-    Parameters
-    ----------
-    counts, ns : array_like of int, shape (weeks,)
-
-    Returns
-    -------
-    float
-        About 1 for chance alone; NaN with fewer than two weeks, or if all or none of the conversations count.
+    Pearson's chi-square over its degrees of freedom is about 1 for chance alone. NaN with fewer than two weeks, or if all or none of the conversations count.
     """
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     counts, ns = counts[ns > 0], ns[ns > 0]
@@ -125,35 +109,21 @@ def dispersion_allowed(counts, ns) -> float:
 
     If the chi-square test finds at level 0.2 that weeks vary more than chance, use the upper 95% bound of the
     dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but never less than 1.
-
-    Parameters
-    ----------
-    counts, ns : array_like of int, shape (weeks,)
     """
     from scipy.stats import chi2
 
-    found, free = dispersion_of(counts, ns), int((np.asarray(ns) > 0).sum()) - 1
-    if found != found:
+    dispersion, free = dispersion_of(counts, ns), int((np.asarray(ns) > 0).sum()) - 1
+    if dispersion != dispersion:
         return 1.0
-    if chi2.sf(found * free, free) < RESTLESS:
-        found = found * free / float(chi2.ppf(0.05, free))
-    return max(found, 1.0)
+    if chi2.sf(dispersion * free, free) < RESTLESS:
+        dispersion *= free / float(chi2.ppf(0.05, free))
+    return max(dispersion, 1.0)
 
 
 def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Estimate a rate minus the baseline's rate.
+    """Estimate a rate (`count` of `n` conversations) minus the baseline's rate.
 
     The interval is the hybrid score interval of Newcombe (1998, method 10).
-
-    Parameters
-    ----------
-    base_count, base_n, count, n : int
-        Counts and sizes of the baseline and of the compared conversations.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of conversations compared with the baseline.
     """
     common: dict[str, Any] = dict(
         n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence

@@ -16,9 +16,8 @@ from ...errors import BadInput
 from ...store import Store
 from ..claims import DETECTORS
 from .alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
-from .frame import LogFrame
 from .logs import LogReader
-from .measures import TEXTS, Measure, measures
+from .measures import TEXTS, LogFrame, Measure, measures
 
 BASELINE_WEEKS = 13
 """Default weeks of the baseline: the first quarter of a year, but at most half of a short log."""
@@ -68,33 +67,26 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class Watched:
-    """Weekly counts of one measure, those of the baseline's `base` weeks first.
-
-    Attributes
-    ----------
-    above : int
-        Threshold of a number: larger values count; 0 for yes and no.
-    weeks : sequence of str
-        Every Monday from the first of the baseline to the newest.
-    counts, ns : ndarray of int, shape (weeks,)
-        Positive conversations, and those to which the measure applies.
-    """
+    """Weekly counts of one measure, those of the baseline's `base` weeks first."""
 
     measure: Measure
     above: int
+    """Threshold of a number: larger values count; 0 for yes and no."""
     weeks: Sequence[str]
+    """Every Monday from the first of the baseline to the newest."""
     counts: np.ndarray
     ns: np.ndarray
+    """Positive conversations of each week, and those to which the measure applies."""
     base: int
 
     @property
     def title(self) -> str:
-        """Return the title of the measure, with the threshold of a number."""
+        """The title of the measure, with the threshold of a number."""
         return f"{self.measure.title} (over {self.above})" if self.measure.number else self.measure.title
 
     @property
     def dispersion(self) -> float:
-        """Return the divisor of the counts for the alarms."""
+        """The divisor of the counts for the alarms."""
         return dispersion_allowed(self.counts[: self.base], self.ns[: self.base])
 
     def pooled(self, first: int | None, last: int | None) -> tuple[int, int]:
@@ -103,9 +95,9 @@ class Watched:
 
     def alarms(self, level: float) -> dict[int, RateAlarms]:
         """Return the results of every weekly look, by side."""
-        later, spread = (self.counts[self.base :], self.ns[self.base :]), self.dispersion
-        pooled = self.pooled(None, self.base)
-        return {s: rate_alarms(*pooled, *later, level=level, side=s, dispersion=spread) for s in self.measure.sides}
+        counts = (*self.pooled(None, self.base), self.counts[self.base :], self.ns[self.base :])
+        dispersion = self.dispersion
+        return {s: rate_alarms(*counts, level=level, side=s, dispersion=dispersion) for s in self.measure.sides}
 
 
 def watched(
@@ -113,14 +105,8 @@ def watched(
 ) -> list[Watched]:
     """Count every measure that applies to a conversation.
 
-    Parameters
-    ----------
-    values : DataFrame
-        The value of each measure (column) for each row; NaN if it does not apply.
-    by_week : ndarray or sparse array of int, shape (weeks, rows)
-        How often each row occurs in each week.
-    base : int
-        Number of weeks of the baseline, the first of `weeks`.
+    `values` has a column for each measure; NaN if it does not apply. `by_week`, an array (sparse or not) of shape
+    (weeks, rows), says how often each row occurs in each week. The baseline is the first `base` of `weeks`.
     """
     weights = np.asarray(by_week[:base].sum(axis=0)).ravel()
     series = []
@@ -153,9 +139,7 @@ def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
-    """Return the chance of a false alarm per measure and side; refuse one outside 0 to 1."""
-    if not 0 < false_alarms < 1:
-        raise BadInput(f"the chance of a false alarm is {false_alarms!r}: use a number between 0 and 1, such as 0.05")
+    """Return the chance of a false alarm per measure and side."""
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
 
 
@@ -190,26 +174,16 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Monitored:
-    """Results from a desk's logs.
-
-    Attributes
-    ----------
-    logs : LogReader
-        The conversations, which can be read again.
-    baseline : list of str
-        Mondays of the weeks for comparison.
-    rows : list of Watched
-        Weekly counts of each measure.
-    false_alarms : float
-        Chance of any false alarm over all measures in a year of weekly looks.
-    """
+    """Results from a desk's logs, which can be read again."""
 
     logs: LogReader
     store: Store
     log: LogFrame
     baseline: list[str]
+    """Mondays of the weeks for comparison."""
     rows: list[Watched]
     false_alarms: float
+    """Chance of any false alarm over all measures in a year of weekly looks."""
 
     @cached_property
     def weeks(self) -> pd.DataFrame:
@@ -218,13 +192,13 @@ class Monitored:
         One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
         with low and high (Wilson, 95%).
         """
-        found = []
+        rows = []
         for one in self.rows:
             for at, (week, count, n) in enumerate(zip(one.weeks, one.counts, one.ns, strict=True)):
                 part = "baseline" if at < one.base else "watched"
                 about = {"measure": one.measure.name, "title": one.title, "week": week, "part": part}
-                found.append(about | rate_columns(int(count), int(n)))
-        return pd.DataFrame(found)
+                rows.append(about | rate_columns(int(count), int(n)))
+        return pd.DataFrame(rows)
 
     @cached_property
     def drift(self) -> pd.DataFrame:

@@ -38,7 +38,7 @@ ACTS = frozenset({READS, REFUNDS, OTHER})
 
 @dataclass(slots=True)
 class Logged:
-    """A conversation of a log."""
+    """A conversation of a log, with the desk's tool names."""
 
     name: str
     """Its id, or else its place."""
@@ -47,10 +47,9 @@ class Logged:
     at: datetime
     """Its beginning, in UTC."""
     record: Conversation
-    """Its messages and calls, with the desk's tool names."""
     named: bool = True
     handed_over: bool | None = None
-    """Whether the log says that a person took over; None if it does not say."""
+    """A person took over, as the log says; None if it does not say."""
     link: str | None = None
     """Its address in the desk's own system."""
 
@@ -60,28 +59,20 @@ class LogReader:
     """Iterable of the conversations of logs; of JSON lines, only one line is in memory.
 
     Iteration raises `BadInput` for an unreadable file, an invalid line or one without a time.
-
-    Attributes
-    ----------
-    paths : iterable of path
-        Files, or folders of tau2; ``.gz`` is decompressed.
-    format : str or None
-        A format of `FORMATS`; by default from the file's name, else JSON lines.
-    tools : dict of str to str
-        The act of each tool in the log: the name of a desk's tool, or one of `ACTS`.
-    leave_out_bad : bool
-        Whether to omit bad lines; `left_out` counts them, `first_left_out` says why the first is bad.
-    notes : list of str
-        Notes on whole files.
     """
 
     paths: Iterable[str | Path]
+    """Files, or folders of tau2; ``.gz`` is decompressed."""
     format: str | None = None
+    """A format of `FORMATS`; by default from the file's name, else JSON lines."""
     tools: Mapping[str, str] = field(default_factory=dict)
+    """The act of each tool in the log: the name of a desk's tool, or one of `ACTS`."""
     leave_out_bad: bool = False
     left_out: int = 0
     first_left_out: str = ""
+    """The number of bad lines left out, and why the first is bad."""
     notes: list[str] = field(default_factory=list)
+    """Notes on whole files."""
 
     def __iter__(self) -> Iterator[Logged]:
         """Yield the conversations of all files."""
@@ -165,12 +156,12 @@ def logged_from(line: bytes, place: str) -> Logged:
 
 
 def _first(names: Iterable[str], *parts: Any) -> Any:
-    """Return the first number or text in one of the fields, of a part or its metadata."""
+    # The first number or text in one of the fields, of a part or its metadata.
     for part in (p for p in parts if isinstance(p, dict)):
-        more = part.get("metadata")
-        found = (p.get(name) for name in names for p in (part, more) if isinstance(p, dict))
-        if values := [v for v in found if isinstance(v, str | int | float) and not isinstance(v, bool) and v != ""]:
-            return values[0]
+        places = [p for p in (part, part.get("metadata")) if isinstance(p, dict)]
+        for value in (place.get(name) for name in names for place in places):
+            if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+                return value
     return None
 
 
@@ -190,7 +181,7 @@ def as_time(value: Any) -> datetime | None:
 
 
 def _record(raw: dict[str, Any], name: str) -> Conversation:
-    """Return a line's messages and calls: chat messages, or an exported record."""
+    # Chat messages with calls inside them, or an exported record with calls of its own.
     chat = FlatChat()
     for message in raw["messages"]:
         if not isinstance(message, dict):
@@ -200,14 +191,16 @@ def _record(raw: dict[str, Any], name: str) -> Conversation:
         if not isinstance(call, dict) or not isinstance(call.get("name"), str):
             raise BadInput("a tool call has no name: add one")
         chat.call("", call["name"], call.get("arguments"))
-        made, turn = chat.calls[-1], call.get("turn")
-        made.turn = turn if isinstance(turn, int) else chat.turn
-        made.result, made.error = call.get("result"), "failed" if call.get("error") else None
+        logged, turn = chat.calls[-1], call.get("turn")
+        logged.turn = turn if isinstance(turn, int) else chat.turn
+        logged.result, logged.error = call.get("result"), "failed" if call.get("error") else None
     return Conversation(name, 1, str(raw.get("model") or ""), "imported", "unknown", chat.messages, chat.calls)
 
 
 def _read(chat: FlatChat, message: dict[str, Any]) -> None:
-    role, text = message.get("role") or message.get("side"), _text(message.get("content", message.get("text")))
+    role, content = message.get("role") or message.get("side"), message.get("content", message.get("text"))
+    parts = [p.get("text") if isinstance(p, dict) else p for p in (content if isinstance(content, list) else [content])]
+    text = "\n".join(part for part in parts if isinstance(part, str))
     if role == "tool":
         chat.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
     elif role in UNSPOKEN:
@@ -222,10 +215,3 @@ def _read(chat: FlatChat, message: dict[str, Any]) -> None:
             chat.call(str(call.get("id")) if about else "", about.get("name"), about.get("arguments"))
         if text or not calls:
             chat.say(ROLES[role], text)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        parts = (p.get("text") if isinstance(p, dict) else p for p in content)
-        return "\n".join(p for p in parts if isinstance(p, str))
-    return content if isinstance(content, str) else ""

@@ -1,4 +1,4 @@
-"""A made-up year at a support desk: synthetic logs with planted changes, to test the alarms.
+"""Made-up years of logs with planted changes, and how soon the alarms find them.
 
 A seeded generator draws from written texts: the detectors' locked planted conversations, and the shipped example of
 blind play. Nothing here is a log of a real desk.
@@ -8,9 +8,9 @@ import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import orjson
@@ -24,6 +24,7 @@ from ...runfile import RunFile
 from ...store.every_desk import HANDOVER
 from ...store.world import load_store
 from ..claims.planted import read_planted
+from .drift import BASELINE_WEEKS, FALSE_ALARMS, Watched, level_of, rate_columns, watched
 from .logs import Logged
 from .measures import LoggedFacts, measures, read_all
 
@@ -46,14 +47,14 @@ USUAL = {
     "text_action_mismatch": 0.01,
 }
 """The share of each kind in an ordinary week; the rest is honest."""
+CHART_SIGMAS = 3
+"""Standard deviations of the limits of a p-chart, the usual choice."""
+RULES = {"alarm": "this rule", "chart": "p-chart, 3 sigma"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """A planted change: from `week` on (counted from 0) a kind has another share.
-
-    It grows over `over` weeks.
-    """
+    """A planted change: from `week` on (from 0), a kind gets another share within `over` weeks."""
 
     kind: str
     week: int
@@ -75,32 +76,28 @@ def texts() -> pd.DataFrame:
     """Return the written conversations to draw from: kind, language, record; cached."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
-    found: list[tuple[str, str, Conversation]] = []
+    written: list[tuple[str, str, Conversation]] = []
     for planted in read_planted(PLANTED, cases, store):
         kind = next(iter(planted.findings.values()), _kind(planted.conversation))
         if kind in USUAL or kind == HONEST:
-            found.append((kind, planted.language, planted.conversation))
+            written.append((kind, planted.language, planted.conversation))
     for _, _, _, raw in RunFile(BLIND_PLAY).conversations():
         record = Conversation.from_json(raw)
-        found.append((_kind(record), cases[record.case_id].language, record))
-    honest = [(language, record) for kind, language, record in found if kind == HONEST]
+        written.append((_kind(record), cases[record.case_id].language, record))
+    honest = [(language, record) for kind, language, record in written if kind == HONEST]
     for number, (language, record) in enumerate(honest):
         other = next((r for spoken, r in honest[number + 1 :] if spoken != language), None)
-        if other is not None:
-            found.append(("other_language", "", _crossed(record, other)))
-    return pd.DataFrame(found, columns=["kind", "language", "record"])
+        if other is not None:  # its reply and calls follow a message in another language
+            asked = [m for m in record.messages if m.side == "customer"][:1]
+            answered = [m for m in other.messages if m.side == "agent"][:1]
+            calls = [c for c in other.tool_calls if c.turn <= 1]
+            crossed = Conversation(record.case_id, 1, "made up", "synthetic", "written", asked + answered, calls)
+            written.append(("other_language", "", crossed))
+    return pd.DataFrame(written, columns=["kind", "language", "record"])
 
 
 def _kind(record: Conversation) -> str:
     return HANDED if any(c.name == HANDOVER and not c.error for c in record.tool_calls) else HONEST
-
-
-def _crossed(record: Conversation, other: Conversation) -> Conversation:
-    """Return a conversation with the reply and calls of another one, in another language."""
-    mine = [m for m in record.messages if m.side == "customer"][:1]
-    theirs = [m for m in other.messages if m.side == "agent"][:1]
-    calls = [c for c in other.tool_calls if c.turn <= 1]
-    return Conversation(record.case_id, 1, "made up", "synthetic", "written", [*mine, *theirs], calls)
 
 
 def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) -> np.ndarray:
@@ -116,31 +113,23 @@ def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) ->
 def made_up_year(
     rng: np.random.Generator, *, changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS, per_week: int = PER_WEEK
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a made-up log, in order of time.
+    """Yield the lines of a made-up log of `weeks`, in order of time.
 
-    Parameters
-    ----------
-    weeks, per_week : int
-        Its length, and the mean number of conversations per week (Poisson).
-
-    Yields
-    ------
-    dict
-        ``id``, ``at``, ``synthetic``, ``messages`` and ``tool_calls``.
+    A line has ``id``, ``at``, ``synthetic``, ``messages`` and ``tool_calls``. `per_week` is the mean number of
+    conversations per week (Poisson).
     """
-    written, number = [as_line(record) for record in texts()["record"]], 0
+    written, number = [_as_line(record) for record in texts()["record"]], 0
     for week, shares in enumerate(shares_by_week(changes, weeks)):
         drawn = rng.choice(len(written), size=rng.poisson(per_week), p=shares)
         minutes = np.sort(rng.integers(0, 7 * 24 * 60, drawn.size))
         start = datetime.combine(FIRST_WEEK + timedelta(weeks=week), datetime.min.time(), UTC)
-        for at, one in zip(minutes, drawn, strict=True):
+        for at, text in zip(minutes, drawn, strict=True):
             number += 1
             when = (start + timedelta(minutes=int(at))).isoformat()
-            yield {"id": f"made-up-{number:06d}", "at": when, "synthetic": True, **written[one]}
+            yield {"id": f"made-up-{number:06d}", "at": when, "synthetic": True, **written[text]}
 
 
-def as_line(record: Conversation) -> dict[str, Any]:
-    """Return a record in the format of a log: messages with their sides, and tool calls."""
+def _as_line(record: Conversation) -> dict[str, Any]:
     kept = ("name", "arguments", "result", "error", "turn")
     calls = [{name: getattr(c, name) for name in kept} for c in record.tool_calls]
     return {"messages": [{"role": m.side, "content": m.text} for m in record.messages], "tool_calls": calls}
@@ -149,20 +138,16 @@ def as_line(record: Conversation) -> dict[str, Any]:
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:
     """Write a made-up log as JSON lines, compressed if the name ends in ``.gz``.
 
-    Parameters
-    ----------
-    replace : bool
-        Whether to replace an existing file; otherwise it must not exist.
-    **more
-        As for `made_up_year`.
+    An existing file is refused without `replace`. `more` is as for `made_up_year`.
     """
     path = Path(path)
     if not replace:
         require_absent(path)
-    opened = partial(gzip.open, compresslevel=5) if path.suffix == ".gz" else open
-    with writing(path), built_beside(path) as building, cast(BinaryIO, opened(building, "wb")) as file:
-        for line in made_up_year(rng, **more):
-            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    with writing(path), built_beside(path) as building:
+        packed = path.suffix == ".gz"
+        with cast(IO[bytes], gzip.open(building, "wb", 5) if packed else building.open("wb")) as file:
+            for line in made_up_year(rng, **more):
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     return path
 
 
@@ -177,3 +162,104 @@ def text_values() -> pd.DataFrame:
     chosen, store, at = measures(), load_store(), datetime(2025, 1, 6, tzinfo=UTC)
     rows = [read_all(LoggedFacts(Logged("", "", at, record), store), chosen)[0] for record in texts()["record"]]
     return pd.DataFrame(rows, columns=[m.name for m in chosen], dtype=float)
+
+
+def drawn_year(
+    rng: np.random.Generator,
+    *,
+    changes: tuple[Change, ...] = CHANGES,
+    per_week: int = PER_WEEK,
+    unrest: float = 0.0,
+) -> list[Watched]:
+    """Draw the counts of one made-up year, equal to those read from its log.
+
+    `unrest` is the extra variation of each kind's share between weeks: the standard deviation of its logarithm.
+    """
+    shares = shares_by_week(changes)
+    if unrest:
+        honest = (texts()["kind"] == HONEST).to_numpy()
+        shares = shares * np.exp(rng.normal(-(unrest**2) / 2, unrest, shares.shape[:1])[:, None] * ~honest)
+        shares /= shares.sum(axis=1, keepdims=True)
+    drawn = np.array([rng.multinomial(rng.poisson(per_week), week) for week in shares])
+    weeks = [(FIRST_WEEK + timedelta(weeks=n)).isoformat() for n in range(len(drawn))]
+    return watched(measures(), text_values(), drawn, weeks, BASELINE_WEEKS)
+
+
+def _chart_alarm(one: Watched) -> int | None:
+    # The first week outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides.
+    base, n = one.pooled(None, one.base)
+    if not n:
+        return None
+    share, ns = base / n, one.ns[one.base :]
+    above = one.counts[one.base :] / np.maximum(ns, 1) - share
+    reach = CHART_SIGMAS * np.sqrt(share * (1 - share) / np.maximum(ns, 1))
+    out = np.any([side * above > reach for side in one.measure.sides], axis=0) & (ns > 0)
+    return int(out.argmax()) if out.any() else None
+
+
+def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
+    """Return the first alarm of each measure in many years of `drawn_year`, which takes `more`.
+
+    One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first alarm of
+    this rule and of a p-chart; NaN without one).
+    """
+    rows = []
+    for year, generator in enumerate(rng.spawn(years)):
+        counts = drawn_year(generator, **more)
+        level = level_of(counts, FALSE_ALARMS)
+        for one in counts:
+            alarm = min((a.weeks[0] for a in one.alarms(level).values() if a.weeks), default=np.nan)
+            chart = _chart_alarm(one)
+            first = (one.base + alarm, np.nan if chart is None else one.base + chart)
+            rows.append((year, one.measure.name, one.measure.title, *first))
+    return pd.DataFrame(rows, columns=["year", "measure", "title", "alarm", "chart"])
+
+
+def false_alarm_table(alarms: pd.DataFrame) -> pd.DataFrame:
+    """Count the years without change that had an alarm.
+
+    One row per rule: rule, with_alarm, years, share with low and high (Wilson, 95%), alarms_per_year (measures with an
+    alarm).
+    """
+    rows = []
+    for rule, words in RULES.items():
+        by_year = alarms.groupby("year")[rule].count()
+        rate = rate_columns(int((by_year > 0).sum()), len(by_year))
+        rows.append({"rule": words, **rate, "alarms_per_year": by_year.mean()})
+    return pd.DataFrame(rows).rename(columns={"n": "years", "count": "with_alarm"})
+
+
+def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> pd.DataFrame:
+    """Return how often each planted change was found, and how soon.
+
+    One row per change: title, before, after, change_week, found (years whose first alarm came after it), years, share
+    with low and high (Wilson), grows_over, too_soon (years with an alarm before it), weeks_median and weeks_90. The
+    last two are weeks from the change to the end of the alarm's week, over all years; infinite if too few years found
+    it.
+    """
+    rows = []
+    for change in changes:
+        own_alarms = alarms[alarms["measure"] == change.kind]
+        week = own_alarms["alarm"]
+        soon = int((week < change.week).sum())
+        waits = (week[~(week < change.week)] - change.week + 1).fillna(np.inf)
+        half, most = np.quantile(waits, (0.5, 0.9), method="inverted_cdf") if len(waits) else (np.nan, np.nan)
+        title = own_alarms["title"].iloc[0] if len(own_alarms) else change.kind
+        planted = {"before": USUAL[change.kind], "after": change.share, "change_week": change.week}
+        rate = rate_columns(int((week >= change.week).sum()), len(own_alarms))
+        waited = {"grows_over": change.over, "too_soon": soon, "weeks_median": half, "weeks_90": most}
+        rows.append({"title": title, **planted, **rate, **waited})
+    return pd.DataFrame(rows).rename(columns={"n": "years", "count": "found"})
+
+
+def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> pd.DataFrame:
+    """Return alarms of measures without a planted change.
+
+    One row per measure: title, years, with_alarm, before_any (alarms before the first planted change, which are false).
+    Later ones may be true: texts of a planted kind are also shorter, or have fewer calls.
+    """
+    first = min((change.week for change in changes), default=WEEKS)
+    rest = alarms[~alarms["measure"].isin([change.kind for change in changes])]
+    marked = rest.assign(gone=rest["alarm"].notna(), early=rest["alarm"] < first)
+    counts = {"years": ("year", "size"), "with_alarm": ("gone", "sum"), "before_any": ("early", "sum")}
+    return marked.groupby("title", sort=False).agg(**counts).reset_index()

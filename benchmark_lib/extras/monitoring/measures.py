@@ -1,13 +1,19 @@
-"""Measures of a logged conversation without a case: detectors, scorers and what each needs."""
+"""Measures of a logged conversation without a case, and the frame of a log's values."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ...cases import Case
+from ...errors import BadInput
 from ...language.detection import OTHER_LANGUAGE, written_in
 from ...language.sentences import fold
 from ...scoring.customer_audit import pattern
@@ -28,18 +34,20 @@ LONGEST_TEXT = 2_000
 """Characters of the customer's text from which its language is detected."""
 ONLY_IF_PROMISED = frozenset({"escalation_honesty"})
 """Detectors whose rate covers only conversations with something to judge."""
+ABOUT = ["week", "name", "place", "link", "named", "calls", "handover"]
+"""Columns of a log's frame before those of the measures."""
+MOST_WEEKS = 1_000
+"""Maximum number of weeks of a log; a time stamp of 1970 among those of this year is a mistake."""
+MOST_TOOLS, LONGEST_NAME = 1_000, 200
+"""Maximum number of unknown tools, and of characters of a conversation's name, to store."""
+BATCH = 2_000
+"""Rows that become a compact frame together."""
 UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
 """Exceptions of a measure if the result of a tool has another form than at our desks."""
 
 
 class LoggedFacts:
-    """Facts of a logged conversation for measures; expensive ones are computed on first use.
-
-    Parameters
-    ----------
-    store : Store
-        The desk whose words and tools are used.
-    """
+    """Facts of a logged conversation, read with a desk's words and tools when first used."""
 
     def __init__(self, logged: Logged, store: Store):
         self.logged, self.record, self.store = logged, truncate_for_scoring(logged.record), store
@@ -86,26 +94,17 @@ class LoggedFacts:
 
 @dataclass(frozen=True)
 class Measure:
-    """A weekly measure.
-
-    Attributes
-    ----------
-    name, title, definition : str
-        Its key, and its words in tables and pages.
-    needs : str
-        One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
-    number : bool
-        Whether it is a number; then the share above the baseline's 90th percentile is watched.
-    both_sides : bool
-        Whether a fall is watched as well as a rise.
-    """
+    """A weekly measure."""
 
     name: str
     needs: str
+    """One of `WORDS`, `CALLS`, `HANDED`, `STORE`."""
     title: str
     definition: str
     number: bool = False
+    """Of a number, the share above the baseline's 90th percentile is watched."""
     both_sides: bool = False
+    """A fall is watched as well as a rise."""
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -124,12 +123,11 @@ class Measure:
 
 def measures() -> tuple[Measure, ...]:
     """Return every measure, detectors first."""
-    found = []
+    listed = []
     for name, words in TEXTS["measures"].items():
         own = DETECTORS.get(name)
-        given = {"title": own.title, "definition": own.definition} if own else {}
-        found.append(Measure(name, **(given | words)))
-    return tuple(found)
+        listed.append(Measure(name, **(({"title": own.title, "definition": own.definition} if own else {}) | words)))
+    return tuple(listed)
 
 
 def _asks_for_person(facts: LoggedFacts) -> bool:
@@ -137,31 +135,23 @@ def _asks_for_person(facts: LoggedFacts) -> bool:
     return any(m.side == "customer" and wanted.search(fold(m.text)) for m in facts.record.messages)
 
 
-def _denied(test: Callable[[LoggedFacts], bool | None], facts: LoggedFacts) -> bool | None:
-    found = test(facts)
-    return None if found is None else not found
+def _person_not_given(facts: LoggedFacts) -> bool | None:
+    given = None if facts.handed_over is None else person_given(facts.record, facts.handed_over)
+    return None if given is None else not given
 
 
-def _person_given(facts: LoggedFacts) -> bool | None:
-    return None if facts.handed_over is None else person_given(facts.record, facts.handed_over)
-
-
-def _same_language(facts: LoggedFacts) -> bool | None:
+def _other_language(facts: LoggedFacts) -> bool | None:
     texts = (m.text for m in facts.record.replies())
-    return None if facts.language is None else answers_in_language(texts, facts.language)
-
-
-def _replied(facts: LoggedFacts) -> bool:
-    replies = facts.record.replies()
-    return bool(replies) and all(m.text.strip() for m in replies)
+    same = None if facts.language is None else answers_in_language(texts, facts.language)
+    return None if same is None else not same
 
 
 READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
     "handed_over": lambda facts: facts.handed_over,
     "asks_for_person": _asks_for_person,
-    "person_not_given": partial(_denied, _person_given),
-    "other_language": partial(_denied, _same_language),
-    "no_reply": partial(_denied, _replied),
+    "person_not_given": _person_not_given,
+    "other_language": _other_language,
+    "no_reply": lambda facts: "" in ([m.text.strip() for m in facts.record.replies()] or [""]),
     "failed_call": lambda facts: any(c.error for c in facts.record.tool_calls) if facts.record.tool_calls else None,
     "agent_messages": lambda facts: len(facts.record.replies()),
     "agent_words": lambda facts: sum(len(m.text.split()) for m in facts.record.replies()),
@@ -170,19 +160,19 @@ READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
 """Measures that are not detectors."""
 
 
-def findings_of(facts: LoggedFacts, chosen: Iterable[Measure]) -> list[dict[str, Any]]:
+def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list[dict[str, Any]]:
     """Return what detectors find in a conversation; skip those that cannot read it."""
-    found = []
+    facts, listed = LoggedFacts(logged, store), []
     for measure in chosen:
         with suppress(*UNREADABLE):
             rows = facts.findings(measure) if measure.name in DETECTORS else None
-            found += [f.as_dict() for f in rows or () if f.state != KEPT]
-    return found
+            listed += [f.as_dict() for f in rows or () if f.state != KEPT]
+    return listed
 
 
 def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[dict[str, int], list[str]]:
     """Return the values of the measures that apply, and the names of those that cannot read it."""
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     unread = []
     for measure in chosen:
         try:
@@ -191,5 +181,82 @@ def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[dict[str, i
             unread.append(measure.name)
             continue
         if value is not None:
-            found[measure.name] = int(value)
-    return found, unread
+            values[measure.name] = int(value)
+    return values, unread
+
+
+@dataclass
+class LogFrame:
+    """The conversations of a log."""
+
+    chosen: tuple[Measure, ...]
+    rows: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """One row per conversation: week (its Monday, in UTC), name, place (file and line), link, named (has an id), calls
+    (has tool calls), handover (its state is known), and each measure; NaN if it does not apply."""
+    unknown_tools: Counter[str] = field(default_factory=Counter)
+    """Conversations with an unknown tool, by its name."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """Conversations with results that a measure could not read, by measure."""
+    twice: int = 0
+    """Conversations omitted because of a repeated id."""
+
+    @property
+    def weeks(self) -> list[str]:
+        """Return every Monday from the first week with a conversation to the last."""
+        return list(pd.date_range(self.rows["week"].min(), self.rows["week"].max(), freq="7D").strftime("%Y-%m-%d"))
+
+    @property
+    def silent_weeks(self) -> list[str]:
+        """Return the weeks without any tool call, if other weeks have calls."""
+        called = self.rows.groupby("week")["calls"].any()
+        return list(called.index[~called]) if called.any() else []
+
+    def why_absent(self, measure: Measure) -> str:
+        """Return the key of the reason why a measure has no number."""
+        if measure not in self.chosen:
+            return STORE
+        needs = CALLS if measure.needs == STORE else measure.needs
+        if needs in (CALLS, HANDED) and not self.rows["calls" if needs == CALLS else "handover"].any():
+            return needs
+        return "unknown" if self.unknown_tools and needs in (CALLS, HANDED) else "nothing"
+
+
+def read_frame(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> LogFrame:
+    """Read logged conversations into a frame, with the words and tools of `store`.
+
+    With `has_store` the log is of this very desk, so that its articles apply. Raise `BadInput` if there is no
+    conversation, or the times span more than `MOST_WEEKS`.
+    """
+    log = LogFrame(tuple(m for m in measures() if has_store or m.needs != STORE))
+    types = dict.fromkeys((m.name for m in log.chosen), "float32")
+    rows = _rows(log, logs, store)
+    parts = [pd.DataFrame(b, columns=[*ABOUT, *types]).astype(types) for b in iter(lambda: [*islice(rows, BATCH)], [])]
+    if not parts:
+        raise BadInput("the log contains no conversation: name a file with at least one")
+    log.rows = pd.concat(parts, ignore_index=True)
+    if len(weeks := log.weeks) > MOST_WEEKS:
+        places = log.rows.groupby("week")["place"].first()
+        ends = " to ".join(f"{week} ({places[week]})" for week in (weeks[0], weeks[-1]))
+        raise BadInput(f"the times in the log span {ends}: correct the time that is wrong, or remove its line")
+    for needs, known in ({CALLS, STORE}, "calls"), ({HANDED}, "handover"):
+        unlogged = ~log.rows.groupby("week")[known].transform("any")
+        log.rows.loc[unlogged, [m.name for m in log.chosen if m.needs in needs]] = float("nan")
+    return log
+
+
+def _rows(log: LogFrame, logs: Iterable[Logged], store: Store) -> Iterator[tuple[Any, ...]]:
+    seen = set()
+    for logged in logs:
+        if logged.named and hash(logged.name) in seen:  # a hash takes less memory than a name
+            log.twice += 1
+            continue
+        seen.add(hash(logged.name))
+        facts = LoggedFacts(logged, store)
+        found, unread = read_all(facts, log.chosen)
+        log.unread.update(unread)
+        if len(log.unknown_tools) < MOST_TOOLS:
+            log.unknown_tools.update({name[:LONGEST_NAME] for name in facts.unknown})
+        monday, called = logged.at.date() - timedelta(days=logged.at.weekday()), bool(logged.record.tool_calls)
+        about = (monday.isoformat(), logged.name[:LONGEST_NAME], logged.place, logged.link or "", logged.named)
+        values = (found.get(m.name, float("nan")) for m in log.chosen)
+        yield (*about, called, called or logged.handed_over is not None, *values)

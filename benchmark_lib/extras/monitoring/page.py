@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -25,7 +25,7 @@ from ...scoring.scales import SHARE
 from ...scoring.written import DASH, rounded, span, visible
 from .drift import sunday
 from .figures import weekly_rate
-from .measures import TEXTS, LoggedFacts, findings_of
+from .measures import TEXTS, findings_of
 
 if TYPE_CHECKING:
     from . import Monitored
@@ -38,31 +38,27 @@ LINE = 100
 def terminal_lines(seen: Monitored) -> list[str]:
     """Return the table of drift with its alarms."""
     rows, weeks = seen.drift.to_dict("records"), seen.log.weeks
-    heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
-    marks = ["NOW" if r["on"] else "over" if r["alarm"] else "" for r in rows]
-    rates = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r)] for r in rows]
-    body = [[*cells, mark] for cells, mark in zip(rates, marks, strict=True)]
+    body = [["", "baseline", "newest week", "last 4 weeks - base", "alarm"]]
+    for row in rows:
+        mark = "NOW" if row["on"] else "over" if row["alarm"] else ""
+        body.append([row["title"][:TITLE_WIDTH], rate(row, "base"), rate(row, "last"), change(row), mark])
     gone = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in rows if r["alarm"])
+    when = f"{weeks[0]} to {weeks[-1]} ({counted(len(weeks), 'week')}, by Monday, UTC)"
     return [
-        (
-            f"{len(seen.log.rows):,} conversations, {weeks[0]} to {weeks[-1]} "
-            f"({counted(len(weeks), 'week')}, by Monday, UTC)"
-        ),
-        f"baseline: {baseline(seen)}",
+        f"{len(seen.log.rows):,} conversations, {when}",
+        f"baseline: {_baseline(seen)}",
         "",
-        *columns([heads, *body], right=(1, 2, 3)),
+        *columns(body, right=(1, 2, 3)),
         "",
-        *textwrap.wrap(f"{how_many(seen)}{': ' if gone else ''}{gone}.", LINE),
+        *textwrap.wrap(f"{_how_many(seen)}{': ' if gone else ''}{gone}.", LINE),
     ]
 
 
-def baseline(seen: Monitored) -> str:
-    """Return the first and the last day of the baseline, ``2025-01-06 to 2025-04-06``."""
+def _baseline(seen: Monitored) -> str:
     return f"{seen.baseline[0]} to {sunday(seen.baseline[-1])}"
 
 
-def how_many(seen: Monitored) -> str:
-    """Describe how many measures raised an alarm."""
+def _how_many(seen: Monitored) -> str:
     gone = int((seen.drift["alarm"] != "").sum())
     return str(TEXTS["alarms"]).format(gone=gone or "None", measures=len(seen.drift))
 
@@ -111,7 +107,7 @@ def alarm_word(row: dict[str, Any]) -> str:
     return f"{row['alarm']}, {row['alarm_side']}; {'still on' if row['on'] else 'over'}" if row["alarm"] else ""
 
 
-IN_TEMPLATES = {made.__name__: made for made in (rate, interval, change, alarm_word, is_clear)}
+IN_TEMPLATES = {word.__name__: word for word in (rate, interval, change, alarm_word, is_clear)}
 
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
@@ -141,12 +137,7 @@ def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
 def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Draw the measures with an alarm or a planted change; without any, the first three.
 
-    Parameters
-    ----------
-    planted : mapping of str to str, optional
-        The Monday of a planted change, by measure.
-
-    Returns the axes by name, for `figures.save_all`.
+    `planted` has the Monday of each planted change by measure. Return the axes by name, for `figures.save_all`.
     """
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
@@ -163,10 +154,10 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for r in table.to_dict("records"):
         slow = f", over {r['grows_over']} weeks" if r["grows_over"] > 1 else ""
-        found = f"{r['found']} of {r['years']} ({span(100 * r['low'], 100 * r['high'])}%)"
+        years = f"{r['found']} of {r['years']} ({span(100 * r['low'], 100 * r['high'])}%)"
         waits = [f"{r[name]:.0f}" if r[name] < 99 else "not found" for name in ("weeks_median", "weeks_90")]
         shares = (f"{100 * r['before']:g}", f"{100 * r['after']:g}{slow}")
-        rows.append((r["title"], *shares, found, str(r["too_soon"]), *waits))
+        rows.append((r["title"], *shares, years, str(r["too_soon"]), *waits))
     return pd.DataFrame(rows, columns=heads)
 
 
@@ -202,16 +193,15 @@ def check_template(template: str | None) -> None:
 def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, transcripts: int = 0) -> Path:
     """Write the pages and tables; return the path of the index.
 
-    Parameters
-    ----------
-    link : str, optional
-        Template of a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``.
-    transcripts : int
-        Conversations per alarm to copy into pages, with all their words; the logs are read again for them.
+    `link` is a template of a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``. Of
+    each alarm, the newest conversations up to its first week (at most `transcripts`) are copied, with all their words.
     """
     check_template(link)
-    wanted = places_wanted(seen, transcripts)
-    pages = {place: f"conversation-{number}.html" for number, place in enumerate(wanted, 1)}
+    places: dict[str, None] = {}
+    for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
+        listed = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
+        places |= dict.fromkeys(listed.iloc[::-1]["place"].head(transcripts))
+    pages = {place: f"conversation-{number}.html" for number, place in enumerate(places, 1)}
     behind = seen.behind.assign(
         link=[safe_link(r.link, r.conversation, link) for r in seen.behind.itertuples()],
         page=[pages.get(place, "") for place in seen.behind["place"]],
@@ -226,11 +216,15 @@ def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, trans
             parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawing": _drawn(weeks, row)}
             page = render("monitor_measure.html.j2", row=row, **parts, **IN_TEMPLATES)
             (folder / f"{row['measure']}.html").write_text(page, encoding="utf-8")
-        for place, page in transcript_pages(seen, pages):
-            (folder / pages[place]).write_text(page, encoding="utf-8")
+        for logged in seen.logs if pages else ():
+            if logged.place in pages:
+                view = conversation_view(logged.record, {"findings": findings_of(logged, seen.store, seen.log.chosen)})
+                about = {"name": logged.name, "place": logged.place, "at": logged.at.isoformat(" ", "minutes")}
+                page = render("monitor_conversation.html.j2", v=view, **about)
+                (folder / pages[logged.place]).write_text(page, encoding="utf-8")
         if pages:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
-        about = {"sentence": how_many(seen), "unalarmed": unalarmed(seen), "baseline": baseline(seen)}
+        about = {"sentence": _how_many(seen), "unalarmed": unalarmed(seen), "baseline": _baseline(seen)}
         page = render("monitor.html.j2", seen=seen, rows=seen.drift.to_dict("records"), **about, **IN_TEMPLATES)
         index = folder / "index.html"
         index.write_text(page, encoding="utf-8")
@@ -243,22 +237,3 @@ def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
     ax = weekly_rate(table=weeks, alarm=row["alarm"])
     plt.close(figure_of(ax))
     return Markup(as_svg(ax, "weeks", lambda _: {})) if ax.axison else ""
-
-
-def places_wanted(seen: Monitored, most: int) -> list[str]:
-    """Return the places of each alarm's newest conversations, up to its first week."""
-    found: dict[str, None] = {}
-    for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
-        mine = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
-        found |= dict.fromkeys(mine.iloc[::-1]["place"].head(most))
-    return list(found)
-
-
-def transcript_pages(seen: Monitored, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield pages of conversations by place, with escaped texts and marked findings."""
-    for logged in seen.logs if wanted else ():
-        if logged.place in wanted:
-            found = findings_of(LoggedFacts(logged, seen.store), seen.log.chosen)
-            about = {"name": logged.name, "place": logged.place, "at": logged.at.isoformat(" ", "minutes")}
-            view = conversation_view(logged.record, {"findings": found})
-            yield logged.place, render("monitor_conversation.html.j2", v=view, **about)
