@@ -18,9 +18,15 @@ import numpy as np
 import orjson
 
 from benchmark_lib.extras.monitoring import monitor
-from benchmark_lib.extras.monitoring.made_up import CHANGES, made_up_year
+from benchmark_lib.extras.monitoring.made_up import (
+    CHANGES,
+    elsewhere_table,
+    false_alarm_table,
+    first_alarms,
+    found_table,
+    made_up_year,
+)
 from benchmark_lib.extras.monitoring.page import false_shown, found_shown
-from benchmark_lib.extras.monitoring.made_up import elsewhere_table, false_alarm_table, first_alarms, found_table
 
 QUIET = ((50, 0.0), (200, 0.0), (1000, 0.0), (200, 0.3))
 """Years without a change: conversations a week, and how much the shares of all kinds vary from week to week besides chance."""
