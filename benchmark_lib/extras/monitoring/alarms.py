@@ -94,7 +94,8 @@ def rate_alarms(
 def dispersion_of(counts, ns) -> float:
     """Estimate the dispersion of weeks relative to chance.
 
-    Pearson's chi-square over its degrees of freedom is about 1 for chance alone. NaN with fewer than two weeks, or if all or none of the conversations count.
+    Pearson's chi-square over its degrees of freedom is about 1 for chance alone. NaN with fewer than two weeks, or
+    if all or none of the conversations count.
     """
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     counts, ns = counts[ns > 0], ns[ns > 0]
