@@ -25,16 +25,14 @@ class Cell:
 
     Attributes
     ----------
-    number, interval : str
-        The value and its interval as text; the interval may be empty.
-    label, note : str
-        The estimand in a word (``median``, ``mean``), and the text after the number (``worst trial 1``).
+    number, interval, label, note : str
+        The value and its interval as text (the interval may be empty), the estimand in a word (``median``, ``mean``),
+        and the text after the number (``worst trial 1``).
     estimate, scale : Estimate or None, Scale or None
         Source of the text, and its scale; None for counts and text.
-    yes, known, k, n : Query or None, int
-        Queries of the conversations counted and of those with a value (None for none), and both numbers.
-    which : str
-        The trials that are counted, as a text that follows the count (`` of trial 2, ...``); empty for all.
+    yes, known, k, n, which : Query or None, int, str
+        Queries of the conversations counted and of those with a value (None for none), both numbers, and the trials
+        counted, as a text that follows the count (`` of trial 2, ...``; empty for all).
     """
 
     number: str
@@ -92,14 +90,12 @@ class Heading:
 
     Attributes
     ----------
-    key, title : str
-        Name in the rows, and heading.
+    key, title, part : str
+        Name in the rows, heading, and part of the table, as named by the function that makes the table.
     heads : tuple of str
         Headings of the cells in media that give each cell its own column; by default the title alone.
     under, help, mark : str
         Small type below the heading (the denominator), a sentence that explains the column, the sign of its footnote.
-    part : str
-        Part of the table, as named by the function that makes the table.
     """
 
     key: str
@@ -117,14 +113,10 @@ class Table:
 
     Attributes
     ----------
-    columns : tuple of Heading
-        In order.
-    rows : tuple of dict
-        A text, a cell or several cells, by the key of the column.
-    caption : str
-        What the table shows: n, trials, estimand, interval.
-    notes : tuple of (mark, text)
-        Footnotes; a footnote to the whole table has no mark.
+    columns, rows : tuple of Heading, tuple of dict
+        A row has a text, a cell or several cells by the key of the column.
+    caption, notes : str, tuple of (mark, text)
+        What the table shows (n, trials, estimand, interval), and footnotes; one to the whole table has no mark.
     line : (int, str) or None
         The first row below the dividing line, and the text of the line.
     """

@@ -16,10 +16,8 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
     """Return the conversations behind a metric: those with a true flag, or all for a mean.
 
-    Returns
-    -------
-    dict
-        ``k`` of ``n`` conversations with a value; ``yes`` and ``known``, the fields of the queries that list them.
+    They are ``k`` of ``n`` conversations with a value; ``yes`` and ``known`` are the fields of the queries that list
+    them.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
@@ -57,11 +55,8 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    Returns
-    -------
-    dict
-        The result of `tally` for success. The number of cases with a failure is ``cases``, that of their conversations
-        ``failing``, and ``fell`` has the fields that list these conversations.
+    With the result of `tally` for success come ``cases``, the number of cases with a failure, and ``failing``, that of
+    their conversations, which the fields ``fell`` list.
     """
     share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
     failed = rows.loc[(share < 1).fillna(False), "case_id"]

@@ -5,68 +5,41 @@ from typing import Annotated, TypedDict
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 
-ENTRY = (
-    "Name of the run in every table: the model's name; if a model has several runs, followed by what "
-    "distinguishes them."
-)
+ENTRY = "Name of the run in every table: the model's name, with what distinguishes the runs of one model."
+ERRORS = "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty if the call was carried out."
 
 
-class _CaseOfRun(TypedDict):
-    """A row about a case in a run."""
+class _Row(TypedDict):
+    """A row about a conversation."""
 
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
     entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     case_id: Annotated[str, Column("Id of the case.")]
-
-
-class _Row(_CaseOfRun):
-    """A row about a conversation."""
-
     trial: Annotated[int, Column("Number of the trial, from 1.")]
 
 
 class ConversationRow(_Row):
     """The columns of `conversations` before those of the score."""
 
-    source: Annotated[
-        str, Column("Source: model, scripted, synthetic, imported, published, or the name of the player.")
-    ]
+    source: Annotated[str, Column("model, scripted, synthetic, imported, published, or the name of the player.")]
     customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
-    ended_by: Annotated[
-        str, Column("How the conversation ended; `benchmark_lib.records.ENDINGS` explains the endings.")
-    ]
-    store_version: Annotated[
-        str, Column("Name and version of the store; for an imported file, its benchmark and domain.")
-    ]
+    ended_by: Annotated[str, Column("How the conversation ended; see `benchmark_lib.records.ENDINGS`.")]
+    store_version: Annotated[str, Column("Store and version; for an imported file, its benchmark and domain.")]
     scoring: Annotated[str, Column("Version of the scoring rules; for an imported file, who gave the reward.")]
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, including hidden reasoning.", "tokens")]
     reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, a part of those written.", "tokens")]
-    cost_usd: Annotated[
-        float | None,
-        Column("Cost of the agent's calls; NaN if a price is unknown or a call reported no tokens.", "USD"),
-    ]
+    cost_usd: Annotated[float | None, Column("Cost of the agent; NaN if prices or tokens are unknown.", "USD")]
     customer_cost_usd: Annotated[
-        float | None,
-        Column("Cost of the customer's calls; NaN if a price is unknown or a call reported no tokens.", "USD"),
+        float | None, Column("Cost of the customer; NaN if prices or tokens are unknown.", "USD")
     ]
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
-    floor: Annotated[
-        float | None,
-        Column("For a tau2 task: the share of its domain's tasks that an agent passes by doing nothing."),
-    ]
-    settings: Annotated[
-        str, Column("Settings of the model: effort, temperature, a custom prompt; `default` if there are none.")
-    ]
-    weights: Annotated[
-        str,
-        Column(
-            "Whether the model's weights are open or closed, as stated by the run or data/weights.yaml; else unknown."
-        ),
-    ]
+    floor: Annotated[float | None, Column("Share of a tau2 domain's tasks that an agent passes by doing nothing.")]
+    settings: Annotated[str, Column("Settings of the model, such as effort or a custom prompt; or `default`.")]
+    weights: Annotated[str, Column("open or closed weights, as stated by the run or data/weights.yaml; else unknown.")]
 
 
 class MessageRow(_Row):
@@ -88,13 +61,7 @@ class ToolCallRow(_Row):
     name: Annotated[str, Column("Name of the tool.")]
     arguments: Annotated[str, Column("Arguments as JSON; a JSON string if they were not an object.")]
     result: Annotated[str, Column("Result of the tool, as JSON.")]
-    error: Annotated[
-        str | None,
-        Column(
-            "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call "
-            "was carried out."
-        ),
-    ]
+    error: Annotated[str | None, Column(ERRORS)]
     write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]
 
 
@@ -114,9 +81,7 @@ class CallRow(TypedDict):
     cached_tokens: Annotated[float | None, Column("Tokens read from the provider's cache.", "tokens")]
     latency_s: Annotated[float | None, Column("Duration of the attempt that succeeded.", "s")]
     attempts: Annotated[int, Column("Failed attempts before the successful one.", "attempts")]
-    cost_usd: Annotated[
-        float | None, Column("Cost, an estimate if `estimated` is true; NaN if the price is unknown.", "USD")
-    ]
+    cost_usd: Annotated[float | None, Column("Cost, an estimate if `estimated` is true; NaN if unknown.", "USD")]
     finished_at: Annotated[str, Column("Time at which the call finished.", "ISO 8601, UTC")]
     estimated: Annotated[bool, Column("Whether the cost is an estimate, because the endpoint reported no tokens.")]
 

@@ -20,25 +20,21 @@ if TYPE_CHECKING:
 
     from .frames import Results
 
-RULES_NAMED = 2
-"""Maximum number of operator rules listed in a name; a longer list becomes the first rule and the number of rules."""
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
 """Inputs of a run with their own wording in a name; any other input appears under its own name."""
 APART = ("model", "players", "rules")
 """Inputs that a name shows in a different form."""
-
-LONGEST = 40
-"""Maximum number of characters of a value in a name."""
-
-_FILE = re.compile(r".+?\.\w+(?= |$)")
-HASH_SHOWN = 4
-"""Characters of a content's hash in a name, where the words do not identify the content."""
+THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
+"""Inputs that two runs must share before a difference between them counts as the effect of a setting."""
+RULES_NAMED, LONGEST, HASH_SHOWN = 2, 40, 4
+"""Operator rules that a name lists at most, and characters of a value and of a hash in a name."""
+NOT_GIVEN: tuple[Any, ...] = (None, "", [])
+"""Values of an input that a run does not have."""
 DEFAULT = "default"
 """Value of an unchanged setting, and of a run without settings."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Levels of reasoning effort as endpoints name them, lowest first."""
-THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
-"""Inputs that two runs must share before a difference between them counts as the effect of a setting."""
+_FILE = re.compile(r".+?\.\w+(?= |$)")
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -53,7 +49,8 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
         runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
     names: dict[str, str] = {}
     for (model, imported), group in runs.items():
-        words = told_apart(group) if len(group) > 1 else _store(group) if imported and (model, False) in runs else [""]
+        clash = imported and (model, False) in runs
+        words = _told_apart(group) if len(group) > 1 else _store(group) if clash else [""]
         words = [_with_own_inputs(trait, m) for trait, m in zip(words, group, strict=True)]
         names |= {m["run_id"]: f"{model} [{trait}]" if trait else model for m, trait in zip(group, words, strict=True)}
     times = Counter(names.values())
@@ -76,31 +73,31 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
 
 
 def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
-    prompt = own_prompt(manifest)
+    prompt = _own_prompt(manifest)
     unprotected = UNPROTECTED if _value(manifest, "isolate") == UNPROTECTED else ""
     own = (f"prompt {prompt}" if prompt else "", _rules(manifest), unprotected)
     return ", ".join(filter(None, (trait, *(words for words in own if words not in trait))))
 
 
-def own_prompt(manifest: dict[str, Any]) -> str:
-    """Return a custom prompt as its file and the start of its hash: ``brief.md (3fa2)``."""
-    part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
-    value = str(part.get("value") or "").strip()
-    stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]
+def _own_prompt(manifest: dict[str, Any]) -> str:
+    # a custom prompt as its file and the start of its hash: brief.md (3fa2)
+    value = str(_value(manifest, "prompt") or "").strip()
+    stores_own = value.split(" ")[0] == str(_value(manifest, "store") or "").split(" ")[0]
     if not value or stores_own or manifest.get("source") == "imported":
         return ""
     file = _FILE.match(value)  # what follows is its version, which a copy shares with the original
-    return f"{as_named(file[0] if file else value)} ({str(part.get('hash'))[:HASH_SHOWN]})"
+    content = str(_part(manifest, "prompt").get("hash"))
+    return f"{_as_named(file[0] if file else value)} ({content[:HASH_SHOWN]})"
 
 
 def _rules(manifest: dict[str, Any]) -> str:
     names = str(_value(manifest, "rules") or "").split(", ")
     text = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
-    return f"rules {as_named(text)}" if names[0] else ""
+    return f"rules {_as_named(text)}" if names[0] else ""
 
 
-def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """Return what distinguishes several runs: traits that differ between them, or the run_id."""
+def _told_apart(manifests: list[dict[str, Any]]) -> list[str]:
+    # traits that differ between several runs of one model, or the run_id
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
@@ -118,19 +115,19 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
 
 def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield _store(manifests)
-    yield input_words(manifests, "customer", "customer {}", "customer unknown")
+    yield _input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
-    known = input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
-    own = map(own_prompt, manifests)
+    known = _input_words(manifests, "prompt", "prompt {}", "prompt unknown")
+    own = map(_own_prompt, manifests)
     yield [f"prompt {prompt}" if prompt else words for prompt, words in zip(own, known, strict=True)]
     yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
-    yield input_words(manifests, "agent", "agent {}", "no own agent")
-    yield input_words(manifests, "tools", "tools {}", "no own tools")
-    yield input_words(manifests, "messages", "{} messages", "messages unknown")
-    yield input_words(manifests, "seed", "seed {}", "seed unknown")
+    yield _input_words(manifests, "agent", "agent {}", "no own agent")
+    yield _input_words(manifests, "tools", "tools {}", "no own tools")
+    yield _input_words(manifests, "messages", "{} messages", "messages unknown")
+    yield _input_words(manifests, "seed", "seed {}", "seed unknown")
     for name in sorted({name for m in manifests for name in m["inputs"]} - {*NAMED, *APART}):
-        yield input_words(manifests, name, f"{name} {{}}", f"no {name}")
+        yield _input_words(manifests, name, f"{name} {{}}", f"no {name}")
     yield [counted(len(m["planned"]), "case") for m in manifests]
     yield [counted(max(m["planned"].values(), default=0), "trial") for m in manifests]
 
@@ -140,70 +137,58 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
     return [words[m["run_id"]] for m in manifests]
 
 
-def input_words(
-    manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
-) -> list[str]:
-    """Return an input of each run in words, with a hash where words alone are ambiguous."""
-    parts = [m["inputs"].get(name) or {} for m in manifests]
-    texts = [as_named(part.get("value")) for part in parts]
-    if last_word:
-        texts = [text.partition(" ")[2] if text.count(" ") == 1 else text for text in texts]
-    words = [
-        absent if part.get("value") in (None, "", []) else shape.format(text)
-        for part, text in zip(parts, texts, strict=True)
-    ]
-    hashes = [str(part.get("hash")) for part in parts]
-    times = Counter(trait for trait, _ in set(zip(words, hashes, strict=True)))
-    return [
-        trait if times[trait] == 1 else f"{trait} ({content[:HASH_SHOWN]})"
-        for trait, content in zip(words, hashes, strict=True)
-    ]
+def _input_words(manifests: list[dict[str, Any]], name: str, shape: str, absent: str) -> list[str]:
+    # an input of each run in words, with a hash where words alone are ambiguous
+    traits = list[tuple[str, str]]()
+    for part in (_part(m, name) for m in manifests):
+        text = _as_named(part.get("value"))
+        if name == "prompt" and text.count(" ") == 1:
+            text = text.partition(" ")[2]
+        words = absent if part.get("value") in NOT_GIVEN else shape.format(text)
+        traits.append((words, str(part.get("hash"))))
+    times = Counter(words for words, _ in set(traits))
+    return [words if times[words] == 1 else f"{words} ({content[:HASH_SHOWN]})" for words, content in traits]
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
-    flat = [dict(flat_settings(_value(m, "settings") or {})) for m in manifests]
+    flat = [dict(_flat_settings(_value(m, "settings") or {})) for m in manifests]
     every = dict.fromkeys(name for pairs in flat for name in pairs)
     names = [name for name in every if len({orjson.dumps(pairs.get(name)) for pairs in flat}) > 1]
     return [
-        ", ".join(f"{name} {as_named(pairs[name])}" for name in names if name in pairs) or "default settings"
+        ", ".join(f"{name} {_as_named(pairs[name])}" for name in names if name in pairs) or "default settings"
         for pairs in flat
     ]
 
 
-def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield settings one by one; settings of the agent have no prefix."""
+def _flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+    # settings one by one; those of the agent have no prefix
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
     for key, inner in value.items():
-        yield from flat_settings(inner, f"{name} {key}".strip())
+        yield from _flat_settings(inner, f"{name} {key}".strip())
 
 
-def as_named(value: Any) -> str:
-    """Return a value as it appears in a name."""
+def _as_named(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the changed settings of a run's model as text, by name.
-
-    They are fields of the request, a custom ``prompt``, and any further input such as rules.
-    """
-    inputs = manifest["inputs"]
+def _settings_of(manifest: dict[str, Any]) -> dict[str, str]:
+    # fields of the request, a custom prompt, and any further input such as rules
     body = _body(manifest, "agent")
-    settings = {name: as_named(value) for name, value in flat_settings(body)} if body else {}
-    if prompt := own_prompt(manifest):
+    settings = {name: _as_named(value) for name, value in _flat_settings(body)} if body else {}
+    if prompt := _own_prompt(manifest):
         settings["prompt"] = prompt
-    for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
-        if inputs[name].get("value") not in (None, "", []):
-            settings[name] = as_named(inputs[name]["value"])
+    for name in sorted(set(manifest["inputs"]) - {*NAMED, *THE_SAME, "model"}):
+        if (value := _value(manifest, name)) not in NOT_GIVEN:
+            settings[name] = _as_named(value)
     return settings
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
     """Return the settings of a run's model, ``reasoning effort high``, or `DEFAULT`."""
-    return ", ".join(f"{name} {value}" for name, value in settings_of(manifest).items()) or DEFAULT
+    return ", ".join(f"{name} {value}" for name, value in _settings_of(manifest).items()) or DEFAULT
 
 
 def level(value: str) -> tuple[int, float, str]:
@@ -228,11 +213,12 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     """
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for m in manifests:
-        alike[m["model"], m["source"], *(_content(m, name) for name in THE_SAME), str(_body(m, "customer"))].append(m)
+        shared = (str(_part(m, name).get("hash", "")) for name in THE_SAME)
+        alike[m["model"], m["source"], *shared, str(_body(m, "customer"))].append(m)
     chain = []
     for runs in alike.values():
-        known = {m["run_id"]: settings_of(m) for m in runs}
-        prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
+        known = {m["run_id"]: _settings_of(m) for m in runs}
+        prompts = {m["run_id"]: str(_part(m, "prompt").get("hash", "")) for m in runs}
         for setting in dict.fromkeys(name for own in known.values() for name in own):
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
             for run_id, own in known.items():
@@ -246,12 +232,12 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     return chain
 
 
-def _content(manifest: dict[str, Any], name: str) -> str:
-    return str((manifest["inputs"].get(name) or {}).get("hash", ""))
+def _part(manifest: dict[str, Any], name: str) -> dict[str, Any]:
+    return manifest["inputs"].get(name) or {}
 
 
 def _value(manifest: dict[str, Any], name: str) -> Any:
-    return (manifest["inputs"].get(name) or {}).get("value")
+    return _part(manifest, name).get("value")
 
 
 def _body(manifest: dict[str, Any], role: str) -> Any:
@@ -273,9 +259,8 @@ def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[Run
             alike[tuple(sorted((name, part["hash"]) for name, part in inputs.items()))].append(run)
     copies: set[str] = set()
     for same in alike.values():
-        largest = sorted(same, key=lambda r: (r.run_id != keep, -len(r.endings())))
         kept: list[set[tuple[Any, ...]]] = []
-        for run in largest:
+        for run in sorted(same, key=lambda r: (r.run_id != keep, -len(r.endings()))):
             cases = manifests[run.run_id]["cases"]
             trials = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
             if run.run_id != keep and any(trials <= other for other in kept):

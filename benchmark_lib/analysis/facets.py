@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,20 +39,17 @@ SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the fields of conversations; a frame alone gives none of the fields `SEVERAL`.
 
-    Returns
-    -------
-    DataFrame
-        One row per conversation, with order and index of the frame. Names are text, flags ``yes`` and ``no``, other
-        numbers ``some``; missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason``
-        (the main reason against a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``,
-        ``sometimes`` or ``never``, over the trials of the case); ``shared`` (every entry played the case);
-        ``use_case``, ``adherent`` and ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
+    One row per conversation has order and index of the frame. Names are text, flags ``yes`` and ``no``, other numbers
+    ``some``; missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason
+    against a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or
+    ``never``, over the trials of the case); ``shared`` (every entry played the case); ``use_case``, ``adherent`` and
+    ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
     """
     import pandas as pd
 
     f = conversations_of(results)
-    fields: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
-    fields |= {name: _names(f[name]) for name in f if name.startswith("rule_")}
+    named = [*(name for name in NAMES if name in f), *(name for name in f if name.startswith("rule_"))]
+    fields: dict[str, Any] = {name: _names(f[name]) for name in named}
     metrics = {m.column: m.scale.bounds for m in METRICS.values()}
     flags = {c for c in f if str(f[c].dtype) == "boolean"} | {c for c, bounded in metrics.items() if bounded}
     fields |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
@@ -139,28 +135,24 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
         fields |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
     scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
     stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
-    findings = [{finding_label(finding) for finding in score.get("findings") or ()} for score in stored]
-    for names, column in zip(findings, f["customer_finding_names"].fillna(""), strict=True):
-        names |= {f"customer: {name}" for name in column.split(", ") if name}
-    for names, score in zip(findings, stored, strict=True):
-        names |= {f"{BROKEN}{rule}" for rule in score.get("rules_broken_by") or ()}
+    findings = [
+        {finding_label(finding) for finding in score.get("findings") or ()}
+        | {f"customer: {name}" for name in column.split(", ") if name}
+        | {f"{BROKEN}{rule}" for rule in score.get("rules_broken_by") or ()}
+        for score, column in zip(stored, f["customer_finding_names"].fillna(""), strict=True)
+    ]
     for rule in (name for name in f if name.startswith("rule_")):
         for names, state in zip(findings, f[rule], strict=True):
             names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()
-    return fields | {
-        "finding": [tuple(sorted(names)) for names in findings],
-        "promise": [tuple(sorted(_promises(score))) for score in stored],
-    }
+    promises = [(score.get("promises") or {}).items() for score in stored]
+    promised = [{promise_label(kind, state) for kind, ns in made for state, n in ns.items() if n} for made in promises]
+    sets = {"finding": findings, "promise": promised}
+    return fields | {name: [tuple(sorted(names)) for names in column] for name, column in sets.items()}
 
 
 def promise_label(kind: str, state: str) -> str:
     """Return a promise and its outcome, as in ``promise``: ``refund: beyond authority``."""
     return f"{words(kind)}: {words(state)}"
-
-
-def _promises(score: dict[str, Any]) -> Iterable[str]:
-    promised = (score.get("promises") or {}).items()
-    return {promise_label(kind, state) for kind, states in promised for state, n in states.items() if n}
 
 
 def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
@@ -181,30 +173,17 @@ RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient"
 
 @dataclass(frozen=True)
 class RecordQuestion:
-    """A yes-or-no question that the record answers.
+    """A yes-or-no question that a column of the conversations answers, in one bucket or in all.
 
-    Attributes
-    ----------
-    scorer : str
-        Name of the question in a file of labels.
-    title, yes, no, definition : str
-        The question, the two answers, and the meaning of a yes in one sentence.
-    column : str
-        Column of the conversations frame with the answer.
-    bucket : str or None
-        Bucket to which the question applies; None for all.
-    yes_is : str
-        Values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
+    `definition` is the meaning of a yes in one sentence, `yes_is` the values that mean it: ``above 0`` (or true),
+    ``false`` or ``broken``.
     """
 
-    scorer: str
     title: str
-    yes: str
-    no: str
     definition: str
     column: str
     bucket: str | None = None
-    yes_is: str = "true"
+    yes_is: str = "above 0"
 
     def answers(self, conversations: pd.DataFrame) -> np.ndarray:
         """Return 1 for yes, 0 for no and NaN for no answer, one per conversation."""
@@ -212,7 +191,7 @@ class RecordQuestion:
         if self.yes_is == "broken":
             answers = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
         else:
-            numbers = values.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+            numbers = _numbers(values)
             yes = numbers == 0 if self.yes_is == "false" else numbers > 0
             answers = np.where(np.isnan(numbers), np.nan, yes.astype(float))
         if self.bucket is not None:
@@ -220,26 +199,24 @@ class RecordQuestion:
         return answers
 
 
-def _questions() -> list[RecordQuestion]:
+def _questions() -> dict[str, RecordQuestion]:
     names = names_of(Score)
-    columns = {d.name: names[d.column] for d in detectors().values()}
-    questions = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
-    questions += [
-        RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
-        for m in METRICS.values()
-        if m.scale.bounds is not None and m.column not in columns.values()
-    ]
+    found = {d.name: names[d.column] for d in detectors().values()}
+    questions = {SUCCESS: RecordQuestion("Success", "A success by the rules of its bucket.", "success")}
+    for m in METRICS.values():
+        if m.scale.bounds is not None and m.column not in found.values():
+            questions[m.name] = RecordQuestion(m.title, m.definition, m.column, m.bucket)
     for d in detectors().values():
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
-        words = ("found", "nothing found", f"Is there a finding? {d.definition}")
-        questions.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
+        words = f"Is there a finding? {d.definition}"
+        questions[f"{FINDING}{d.name}"] = RecordQuestion(d.title, words, found[d.name], yes_is=yes_is)
     for rule in RULES:
-        words = ("broken", "kept", f"Was the process rule `{rule}` broken?")
-        questions.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
+        words = f"Was the process rule `{rule}` broken?"
+        questions[f"{RULE}{rule}"] = RecordQuestion(f"Rule {rule}", words, f"rule_{rule}", yes_is="broken")
     return questions
 
 
-QUESTIONS = {q.scorer: q for q in _questions()}
+QUESTIONS = _questions()
 """Every question that a record answers, by its name in a file of labels."""
 
 

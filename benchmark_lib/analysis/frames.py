@@ -39,19 +39,11 @@ SCORE_FIELDS = tuple(column.field for column in columns_of(Score).values())
 class Results:
     """Frames of one or more runs, each built at its first use.
 
-    Parameters
-    ----------
-    runs : list of RunFile
-        The run files. Among other runs, those of a hard set appear in `hard` only, and forks in `forks`.
+    Among other runs, those of a hard set appear in `hard` only, and forks in `forks`. Runs that were `named` must be
+    sound; other damaged files are left out with a warning.
 
     Attributes
     ----------
-    hard : Results
-        The runs of hard sets.
-    forks : Results
-        The files of forks.
-    entries : dict of str to str
-        The name of each run in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
         `benchmark_lib.analysis.dictionary` declares every column with its unit.
     """
@@ -95,15 +87,11 @@ class Results:
 
     @cached_property
     def conversations(self) -> pd.DataFrame:
-        """Return one row per conversation, scores included.
-
-        A damaged file in a folder is left out of all frames, with a warning; a damaged file that was named is an
-        error.
-        """
+        """Return one row per conversation, scores included."""
         try:
             return self._conversations()
         except BadInput:
-            sound = [run for run in self.runs if run.path in self._named or _is_sound(run)]
+            sound = [r for r in self.runs if r.path in self._named or _unless_damaged(RunFile.check, r) is not None]
             if len(sound) == len(self.runs):
                 raise
             self.runs = sound
@@ -127,41 +115,24 @@ class Results:
     @cached_property
     def calls(self) -> pd.DataFrame:
         """Return one row per finished model call, with tokens, latency and cost."""
-        names = list(DICTIONARY["calls"])
-        return _frame(
-            "calls",
-            (
-                [run.run_id, self.entries[run.run_id]]
-                + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]]
-                + [is_estimate(row)]
-                for run in self.runs
-                for row in run.calls()
-            ),
-        )
+        calls = ((run.run_id, row | {"attempts": len(row["attempts"])}) for run in self.runs for row in run.calls())
+        own = list(DICTIONARY["calls"])[2:-1]
+        rows = ((run_id, self.entries[run_id], *(row[n] for n in own), is_estimate(row)) for run_id, row in calls)
+        return _frame("calls", rows)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """Return one row per judge and scorer, with score (0-100 or NaN), reason and quote."""
         judged = [run for run in self.runs if next(iter(run.verdicts()), None)]  # skip reading the other records
         where = {(who[0], digest): who for who, digest, _ in self._rows(judged)}
-        return _frame(
-            "verdicts",
-            (
-                (
-                    *where[key],
-                    row["judge"],
-                    row["version"],
-                    scorer,
-                    *(verdict.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
-                    row["verdict"].get("entrant"),
-                    len(row["verdict"].get("addressed") or ()),
-                )
-                for run in self.runs
-                for row in run.verdicts()
-                if (key := (run.run_id, row["record_hash"])) in where
-                for scorer, verdict in (row["verdict"].get("scores") or {}).items()
-            ),
+        rows = (
+            (*where[key], row["judge"], row["version"], *_scored(scorer, score, row["verdict"]))
+            for run in self.runs
+            for row in run.verdicts()
+            if (key := (run.run_id, row["record_hash"])) in where
+            for scorer, score in (row["verdict"].get("scores") or {}).items()
         )
+        return _frame("verdicts", rows)
 
     @cached_property
     def planned(self) -> pd.DataFrame:
@@ -181,20 +152,8 @@ class Results:
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
         """Return the conversations of a query, ``bucket=adversarial unsafe=yes``, with their panels.
 
-        Parameters
-        ----------
-        query, **fields
-            As in `Query.of`.
-
-        Returns
-        -------
-        DataFrame
-            ``attrs["query"]`` is the `Query`; its `Query.address` lists exactly these conversations on the site.
-
-        Raises
-        ------
-        BadInput
-            If the text is not a query, or a field does not exist.
+        Query and fields are those of `Query.of`; an unknown field is `BadInput`. ``attrs["query"]`` is the `Query`; its
+        `Query.address` lists exactly these conversations on the site.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]
@@ -217,15 +176,13 @@ class Results:
         """Return the record of one conversation; refuse an unknown entry or conversation."""
         run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
         if run is None:
-            raise BadInput(
-                f"there is no entry {entry!r} in these results: choose from "
-                f"{', '.join(sorted(self.entries.values())[:12])}"
-            )
+            some = ", ".join(sorted(self.entries.values())[:12])
+            raise BadInput(f"there is no entry {entry!r} in these results: choose from {some}")
         return run.record(case_id, trial)
 
 
 def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
-    """Load runs into frames.
+    """Load runs into frames; refuse a path without a run file.
 
     Parameters
     ----------
@@ -234,45 +191,34 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
         ``deskbench runs hide`` and copies of a scripted run are skipped in folders.
     optional : iterable of path
         Files and folders that need not exist.
-
-    Raises
-    ------
-    BadInput
-        If a path has no run file.
     """
     needed, optional = (where, optional) if where or optional else (("data/runs",), ("data/forks",))
     present = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
     named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
     runs = [run for place in (*needed, *present) for run in _runs_at(place)]
     if not runs and needed:
-        raise BadInput(
-            f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`"
-        )
+        places = ", ".join(map(str, where)) or "data/runs"
+        raise BadInput(f"no run files in {places}: make one with `deskbench run MODEL`")
     unique = {run.run_id: run for run in runs}
     return Results(list(unique.values()), named)
-
-
-def _readable(path: Path) -> RunFile | None:
-    try:
-        run = RunFile(path)
-        _ = run.manifest
-    except BadInput as error:
-        warnings.warn(f"left out: {error}", stacklevel=2)
-        return None
-    return run
 
 
 def _is_folder(place: Any) -> bool:
     return not isinstance(place, (RunFile, list, tuple)) and os.path.isdir(in_project(place))
 
 
-def _is_sound(run: RunFile) -> bool:
+def _unless_damaged(read: Callable[[Any], Any], file: Any) -> Any:
     try:
-        run.check()
+        return read(file)
     except BadInput as error:
         warnings.warn(f"left out: {error}", stacklevel=2)
-        return False
-    return True
+        return None
+
+
+def _opened(path: Path) -> RunFile:
+    run = RunFile(path)
+    _ = run.manifest  # refuses a damaged one
+    return run
 
 
 def is_hard(manifest: dict[str, Any]) -> bool:
@@ -290,12 +236,11 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
         return [place]
     if isinstance(place, (list, tuple)):
         return [run for inner in place for run in _runs_at(inner)]
-
     path = in_project(place)
-    if os.path.isdir(path):
-        runs = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
-        return without_copies([run for run in runs if run is not None])
-    return [RunFile(path)]
+    if not os.path.isdir(path):
+        return [RunFile(path)]
+    runs = [_unless_damaged(_opened, p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
+    return without_copies([run for run in runs if run is not None])
 
 
 def _message(x: dict[str, Any]) -> tuple[Any, ...]:
@@ -306,6 +251,11 @@ def _message(x: dict[str, Any]) -> tuple[Any, ...]:
 def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
     texts = (orjson.dumps(x[name]).decode() for name in ("arguments", "result"))
     return x["turn"], x["index"], x["side"], x["name"], *texts, x["error"], x["write"]
+
+
+def _scored(scorer: str, score: dict[str, Any], verdict: dict[str, Any]) -> tuple[Any, ...]:
+    parts = (score.get(name) for name in ("score", "reason", "quote", "unscored", "rubric"))
+    return scorer, *parts, verdict.get("entrant"), len(verdict.get("addressed") or ())
 
 
 def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, ...]]:

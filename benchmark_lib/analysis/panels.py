@@ -16,31 +16,21 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table", bound=Callable[..., Any])
 
-PANELS = {
-    "models": "language models run here",
-    "local model": "the small real model that needs no key: it tests the set-up, not quality",
-    "own agents": "the user's own agents, played here: not language models, even if they call one",
-    "players": "people or programs that played in a model's place: not hosted models",
-    "scripted agents": "not models; they mark the ceiling and the floors",
-    "recovery panel": "scripted agents with known true rates, not models",
-    "imported": "records imported from another harness",
-    "published": "figures published by others, not measured here",
-    "forks": "continuations of recorded conversations, never counted with whole conversations",
+_ALL = {
+    "models": ("", "language models run here"),
+    "local model": ("local model", "the small real model that needs no key: it tests the set-up, not quality"),
+    "own agents": ("own agent", "the user's own agents, played here: not language models, even if they call one"),
+    "players": ("played", "people or programs that played in a model's place: not hosted models"),
+    "scripted agents": ("scripted", "not models; they mark the ceiling and the floors"),
+    "recovery panel": ("scripted", "scripted agents with known true rates, not models"),
+    "imported": ("imported", "records imported from another harness"),
+    "published": ("published", "figures published by others, not measured here"),
+    "forks": ("fork", "continuations of recorded conversations, never counted with whole conversations"),
 }
+PANELS = {panel: words for panel, (_, words) in _ALL.items()}
 """Every panel in display order, with its description."""
-
-LABELS = {
-    "local model": "local model",
-    "own agents": "own agent",
-    "players": "played",
-    "scripted agents": "scripted",
-    "recovery panel": "scripted",
-    "imported": "imported",
-    "published": "published",
-    "forks": "fork",
-}
+LABELS = {panel: label for panel, (label, _) in _ALL.items() if label}
 """Text after the name of a row that is not a language model run here."""
-
 SCRIPTED = ("scripted agents", "recovery panel")
 """Panels of scripted agents."""
 NO_MODELS = ("players", *SCRIPTED, "imported", "published", "forks")

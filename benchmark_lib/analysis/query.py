@@ -29,12 +29,8 @@ class Query:
     r"""Fields of conversations with accepted values; a conversation must match every field.
 
     The text of a query is the same in Python, on the command line and in an address of the site. Commas separate
-    several values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote.
-
-    Attributes
-    ----------
-    terms : tuple of (str, tuple of str)
-        The fields in order, with their values.
+    several values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote. `terms` has the
+    fields in order, with their values.
 
     Examples
     --------

@@ -20,10 +20,7 @@ UNGROUPED = "All intents"
 def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
     """Return the groups of a store by name, with title and intents; empty without a file.
 
-    Raises
-    ------
-    BadInput
-        For a group without intents, an intent that the store does not have, or one in two groups.
+    Refuse a group without intents, an intent that the store does not have, and an intent in two groups.
     """
     path = store.file(FILE)
     if not path.is_file():
@@ -46,8 +43,8 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
 def with_use_case(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the conversations of the desk's buckets with their use case.
 
-    A store without groups has one use case. Added columns: group, title, place (in the order of the store),
-    group_traps and group_intents, the numbers of traps and of other intents in the group.
+    A store without groups has one use case. Added columns: group, title, place (in the order of the store), group_traps
+    and group_intents (the numbers of traps and of other intents in the group).
     """
     parts = [_placed(part, str(version)) for version, part in rows.groupby("store_version", sort=False)]
     return pd.concat(parts) if parts else _placed(rows, "")
@@ -61,17 +58,14 @@ def _placed(rows: pd.DataFrame, version: str) -> pd.DataFrame:
         return rows.assign(group=OTHER, title=UNGROUPED, place=0, group_traps=len(traps), group_intents=0)
     names = rows["intent"].map({intent: name for name, group in groups.items() for intent in group["intents"]})
     titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()}
-    sizes = {name: len(set(group["intents"])) for name, group in groups.items()}
-    tempting = {name: len(set(group["intents"]) & traps) for name, group in groups.items()}
-    size, tempted, place = (
-        names.map(m).astype(float) for m in (sizes, tempting, {name: place for place, name in enumerate(groups)})
-    )
+    tempting = {name: len(traps.intersection(group["intents"])) for name, group in groups.items()}
+    others = {name: len(set(group["intents"]) - traps) for name, group in groups.items()}
     return rows.assign(
         group=names.fillna(OTHER),
         title=names.map(titles).fillna("Other"),
-        place=place.fillna(len(groups)),
-        group_traps=tempted.fillna(0).astype(int),
-        group_intents=(size - tempted).fillna(0).astype(int),
+        place=names.map({name: float(place) for place, name in enumerate(groups)}).fillna(len(groups)),
+        group_traps=names.map(tempting).fillna(0).astype(int),
+        group_intents=names.map(others).fillna(0).astype(int),
     )
 
 
@@ -98,17 +92,10 @@ def ends_for_desk(rows: pd.DataFrame) -> pd.DataFrame:
 def desk_view(conversations: pd.DataFrame) -> pd.DataFrame:
     """Return what `scope_table` and `group_table` count, one row per conversation.
 
-    Returns
-    -------
-    DataFrame
-        Index of the conversations; use_case (its title), adherent (see `scope.ADHERENCE`), end_for_desk (``right``,
-        ``wrong`` or ``with a person``; missing for traps and unscored conversations).
+    The columns are use_case (its title), adherent (see `scope.ADHERENCE`), and end_for_desk (``right``, ``wrong`` or
+    ``with a person``; missing for traps and unscored conversations).
     """
     asked = ends_for_desk(conversations[conversations["bucket"].isin(["resolvable", "must_escalate"])])
     ended = asked["is_right"].map({True: "right", False: "wrong"}).mask(asked["with_person"], "with a person")
-    known = {
-        "use_case": with_use_case(conversations)["title"],
-        "adherent": adherent(conversations),
-        "end_for_desk": ended,
-    }
-    return pd.DataFrame(known, index=conversations.index, dtype="object")
+    known = {"use_case": with_use_case(conversations)["title"], "adherent": adherent(conversations)}
+    return pd.DataFrame({**known, "end_for_desk": ended}, index=conversations.index, dtype="object")

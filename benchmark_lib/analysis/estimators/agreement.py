@@ -25,14 +25,8 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 class Agreement(Estimate):
     """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement.
 
-    Attributes
-    ----------
-    ac1, ac1_low, ac1_high : float
-        Gwet's AC1, which does not collapse when one category is rare.
-    raw, raw_low, raw_high : float
-        Share of equal verdicts, Wilson interval.
-    table : ndarray, shape (categories, categories)
-        Counts; rows are the first judge.
+    AC1 does not collapse when one category is rare. The raw agreement, the share of equal verdicts, has Wilson's
+    interval. `table` has the counts, shape (categories, categories); its rows are the first judge.
     """
 
     ac1: float = nan
@@ -53,14 +47,8 @@ class Agreement(Estimate):
 class JudgeCorrection(Estimate):
     """Mean that people would have given, from few labels and many verdicts.
 
-    Attributes
-    ----------
-    judged : float
-        Mean of the verdicts alone.
-    labels : int
-        Verdicts that also have a person's label; `n` counts all verdicts used.
-    weight : float
-        Weight of the verdicts (0: labels alone).
+    `judged` is the mean of the verdicts alone, and `weight` their weight (0: labels alone). `labels` counts the
+    verdicts that also have a person's label, `n` all verdicts used.
     """
 
     judged: float = nan
@@ -71,25 +59,19 @@ class JudgeCorrection(Estimate):
 def agreement(table) -> Agreement:
     """Estimate the agreement of two judges from their table of counts.
 
+    Kappa has the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels), AC1 the variance of
+    Gwet (2008). If the judges never differ, both lower ends come from the exact bound of the raw agreement. If one
+    judge always gave the same verdict, kappa is 0 without an interval; if both always gave it, kappa is NaN.
+
     Parameters
     ----------
     table : array_like of int, shape (categories, categories)
         Rows: verdict of the first judge; columns: verdict of the second.
-
-    Returns
-    -------
-    Agreement
-        Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the
-        variance of Gwet (2008). If the judges never differ, both lower ends come from the exact bound of the raw
-        agreement. If one judge always gave the same verdict, kappa is 0 without an interval; if both always gave it,
-        kappa is NaN.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
-        raise BadInput(
-            f"the table has shape {counts.shape}: pass a square table of counts, with one row and one column "
-            "per category."
-        )
+        square = "a square table of counts, with one row and one column per category"
+        raise BadInput(f"the table has shape {counts.shape}: pass {square}.")
     n = int(counts.sum())
     common: dict[str, Any] = dict(
         n=n,
@@ -126,11 +108,7 @@ def _within(value: float, se: float) -> tuple[float, float]:
 def agreement_table(first, second, categories=None) -> np.ndarray:
     """Cross-tabulate the verdicts of two judges; items that either left unscored are dropped.
 
-    Parameters
-    ----------
-    first, second : array_like, shape (items,)
-    categories : sequence, optional
-        Order of rows and columns of the square table; by default all values, sorted.
+    `categories` is the order of rows and columns of the square table; by default all values, sorted.
     """
     import pandas as pd
 
@@ -145,16 +123,9 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
     Parameters
     ----------
     ratings : array_like of float, shape (judges, items)
-        NaN where a judge left an item unscored.
-    level : {"nominal", "ordinal", "interval", "ratio"}
-
-    Returns
-    -------
-    Estimate
-        `n` counts the items with at least two verdicts; NaN when all verdicts are the same value.
+        NaN where a judge left an item unscored. `n` counts the items with at least two verdicts.
     """
     from krippendorff import alpha
-    from scipy.stats import bootstrap
 
     table = np.asarray(ratings, dtype=float)
     if table.ndim != 2:
@@ -177,8 +148,10 @@ def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 
     if np.isnan(point):
         why = "all verdicts are the same value" if items.size else "no item has two verdicts"
         return Estimate(estimate=nan, reason=why, **common)
-    plan: dict[str, Any] = dict(n_resamples=n_resamples, vectorized=False, method="percentile", rng=generator(rng))
-    drawn = bootstrap((items,), of, **plan).bootstrap_distribution
+    if items.size < 2:
+        return Estimate(estimate=point, reason="one item shows no spread between items", **common)
+    # Not the interval of scipy.stats.bootstrap: it has none if one resample has no alpha.
+    drawn = np.array([of(rows) for rows in generator(rng).integers(items.size, size=(n_resamples, items.size))])
     drawn = drawn[~np.isnan(drawn)]
     if drawn.size < n_resamples / 2:
         return Estimate(estimate=point, reason="most resamples contain only one value", **common)
@@ -202,10 +175,8 @@ def judge_correction(judge, human) -> JudgeCorrection:
     """
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
-        raise BadInput(
-            f"there are {judge.size} verdicts and {human.size} labels: pass one per conversation, NaN where "
-            "there is none."
-        )
+        sizes = f"there are {judge.size} verdicts and {human.size} labels"
+        raise BadInput(f"{sizes}: pass one per conversation, NaN where there is none.")
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled
     judged = float(judge[scored].mean()) if scored.any() else nan
@@ -214,16 +185,15 @@ def judge_correction(judge, human) -> JudgeCorrection:
     if labels.size == 0:
         return JudgeCorrection(estimate=nan, reason="nobody labelled a conversation", n=int(scored.sum()), **common)
     prevalence = float(np.unique(labels, return_counts=True)[1].max() / labels.size)
-    why = ""
-    if both.sum() < FEW_LABELS:
-        why = f"labels alone: {counted(int(both.sum()), 'label')} with a verdict, under {FEW_LABELS}"
+    n, many, why = int(both.sum()), int(rest.sum()), ""
+    if n < FEW_LABELS:
+        why = f"{counted(n, 'label')} with a verdict, under {FEW_LABELS}"
     elif prevalence > EXTREME_PREVALENCE:
-        why = f"labels alone: {prevalence:.0%} of them are equal"
-    elif not rest.any():
-        why = "labels alone: every verdict has one"
+        why = f"{prevalence:.0%} of them are equal"
+    elif not many:
+        why = "every verdict has one"
     if why:
-        return _labels_alone(labels, why, common)
-    n, many = int(both.sum()), int(rest.sum())
+        return _labels_alone(labels, f"labels alone: {why}", common)
     seen, verdicts = human[both], judge[both]
     spread = float(np.var(judge[scored], ddof=1))
     weight = float(np.clip(np.cov(seen, verdicts)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0

@@ -25,12 +25,8 @@ _WIDEST_LOG_ODDS = 14.0
 class PairedDifference(Estimate):
     """Mean of ``a - b`` over shared cases; `low`, `high` and `p` are Student's t over units.
 
-    Attributes
-    ----------
-    units : int
-        Cases, or clusters of them, that carry the standard error; `n` is the number of pairs.
-    bounds : (float, float) or None
-        Possible range of a difference; it limits the interval.
+    The standard error is over `units`, which are cases or clusters of them; `n` is the number of pairs. The possible
+    range of a difference, `bounds`, limits the interval.
     """
 
     units: int = 0
@@ -56,6 +52,8 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
     (``benchmarks/comparisons.md``). Over clusters it keeps its level if intents differ or an endpoint repeats itself.
     On few cases it has more power than sign flips.
 
+    If all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
+
     Parameters
     ----------
     a, b : array_like of float, shape (cases,)
@@ -63,18 +61,12 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
     clusters : array_like, shape (cases,), optional
         Intents of the cases, over which the standard error is taken; by default each case is a cluster.
     bounds : (float, float) or None
-        Possible range of a difference. It limits the interval, and gives it if all differences are equal.
-
-    Returns
-    -------
-    PairedDifference
-        If all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
+        Possible range of a difference.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     if a.size != b.size:
-        raise BadInput(
-            f"a has {a.size} cases and b {b.size}: pass the same cases in the same order, NaN where one is missing."
-        )
+        sizes = f"a has {a.size} cases and b {b.size}"
+        raise BadInput(f"{sizes}: pass the same cases in the same order, NaN where one is missing.")
     difference = a - b
     kept = ~np.isnan(difference)
     lacking = left_out(kept, "pair", "without both values")
@@ -123,20 +115,15 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
     those of the first model are then hypergeometric. Under one odds ratio in every case they are noncentral
     hypergeometric. The interval covers the odds ratios that are not rejected, converted to differences in rate that
     fit the successes of each case. It is nowhere shorter than the normal interval from the spread of the trials.
+    `estimate` is the difference in the expected count over these cases; `p` is twice the smaller one-sided p-value, at
+    most 1 (the null distribution need not be symmetric).
 
     Parameters
     ----------
     a_counts, b_counts : array_like of int, shape (cases,)
         Trials of each case with the outcome.
-    trials : int or array_like of int, shape (cases,)
-        Trials of the first model, and of the second unless `b_trials` is given.
-    b_trials : int or array_like of int, shape (cases,), optional
-
-    Returns
-    -------
-    Estimate
-        `estimate` is the difference in the expected count over these cases; `p` is twice the smaller one-sided p-value,
-        at most 1 (the null distribution need not be symmetric).
+    trials, b_trials : int or array_like of int, shape (cases,)
+        Trials of the first model, and of the second if they differ.
     """
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
@@ -253,12 +240,11 @@ class Contrast:
 
     Attributes
     ----------
-    like : PairedDifference
-        Cases like these: fresh cases of these kinds, so that both cases and trials are random.
+    like, these_p : PairedDifference, float
+        Cases like these: fresh cases of these kinds, so that both cases and trials are random. These cases: only the
+        trials are random; NaN if the outcomes are not two.
     cases : int
         Matched cases.
-    these_p : float
-        These cases: only the trials are random. NaN if the outcomes are not two.
     alpha, these_alpha : float
         Levels of the two tests: 0.05, or less if Holm divides it among planned contrasts.
     p_adjusted, these_p_adjusted : float
@@ -320,18 +306,8 @@ def compare_paired(
 ) -> Contrast:
     """Compare two models on the same cases: the procedure behind every tested difference.
 
-    Parameters
-    ----------
-    a, b, clusters, bounds
-        As in `paired_difference`.
-    trials, b_trials : array_like of int, shape (cases,), optional
-        Trials behind the values of the first and of the second model. With them, shares of trials are tested for these
-        cases too.
-
-    Returns
-    -------
-    Contrast
-        Before `adjusted` divides the level among planned contrasts.
+    The values are those of `paired_difference`. With the trials behind each value of the first and of the second model,
+    shares of trials are tested for these cases too. `adjusted` divides the level among planned contrasts.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     like = paired_difference(a, b, clusters=clusters, bounds=bounds)
@@ -339,14 +315,13 @@ def compare_paired(
     contrast = Contrast(like=like, cases=int(kept.sum()))
     if trials is None or not kept.any():
         return contrast
-    n_a, n_b = (
-        np.broadcast_to(np.asarray(n), a.shape)[kept].astype(int)
-        for n in (trials, trials if b_trials is None else b_trials)
-    )
+    both = trials, trials if b_trials is None else b_trials
+    n_a, n_b = (np.broadcast_to(np.asarray(n), a.shape)[kept].astype(int) for n in both)
     hits = a[kept] * n_a, b[kept] * n_b
-    if bounds is None or any((np.abs(h - np.rint(h)) > 1e-6).any() for h in hits):
+    a, b = (np.rint(h).astype(int) for h in hits)
+    if bounds is None or any((np.abs(h - whole) > 1e-6).any() for h, whole in zip(hits, (a, b))):
         return contrast
-    strata = _Strata(np.rint(hits[0]).astype(int), np.rint(hits[1]).astype(int), n_a, n_b)
+    strata = _Strata(a, b, n_a, n_b)
     return replace(contrast, these_p=strata.p, strata=strata)
 
 

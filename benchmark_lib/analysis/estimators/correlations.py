@@ -21,12 +21,8 @@ _BATCH_ELEMENTS = 4_000_000
 class Correlation(Estimate):
     """Rank correlation over models.
 
-    Attributes
-    ----------
-    families : int
-        Units of the bootstrap.
-    leave_one_low, leave_one_high : float
-        Range of the correlations without each family in turn.
+    `families` are the units of the bootstrap; `leave_one_low` and `leave_one_high` are the range of the correlations
+    without each family in turn.
     """
 
     families: int = 0
@@ -39,19 +35,16 @@ def correlation(
 ) -> Correlation:
     """Estimate Spearman's rank correlation of two metrics over models.
 
+    `p` is twice the smaller one-sided value of `scipy.stats.permutation_test`, which samples beyond `n_resamples`
+    permutations. It treats models as exchangeable, although families are not. The interval has percentiles over
+    resampled families, and is stretched to contain the estimate.
+
     Parameters
     ----------
     x, y : array_like of float, shape (models,)
         Models with a NaN are left out and counted.
     families : array_like, shape (models,), optional
         Vendor of each model; by default each model is a family.
-
-    Returns
-    -------
-    Correlation
-        `p` is twice the smaller one-sided value of `scipy.stats.permutation_test`, which samples beyond `n_resamples`
-        permutations. It treats models as exchangeable, although families are not. The interval has percentiles over
-        resampled families, and is stretched to contain the estimate.
     """
     x, y = np.asarray(x, dtype=float).ravel(), np.asarray(y, dtype=float).ravel()
     if x.size != y.size:
@@ -89,11 +82,7 @@ def correlation(
 def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation of weighted models per row of weights; NaN if constant.
 
-    Parameters
-    ----------
-    x, y : ndarray, shape (models,)
-    weights : ndarray, shape (rows, models)
-        Number of times each model counts.
+    The weights, shape (rows, models), say how often each model counts.
     """
     # One product for all resamples: scipy.stats.spearmanr on each takes 200 times as long (12 models).
     ranks = [weights @ ((v[:, None] < v[None, :]) + 0.5 * (v[:, None] == v[None, :])) for v in (x, y)]
@@ -135,40 +124,25 @@ def _permutation_p(x, y, n_resamples, rng) -> float:
 
 
 def within_model_correlation(
-    x,
-    y,
-    cases,
-    models=None,
-    *,
-    n_resamples: int = 10_000,
-    rng: np.random.Generator | None = None,
+    x, y, cases, models=None, *, n_resamples: int = 10_000, rng: np.random.Generator | None = None
 ) -> Estimate:
     """Estimate the Pearson correlation of two metrics within models, without case difficulty.
 
     The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each
     value; the remainders are pooled. Raw correlations within a model mostly show that hard cases take more words.
+    The interval is the BCa bootstrap over whole cases, and `n` counts conversations.
 
     Parameters
     ----------
-    x, y : array_like of float, shape (conversations,)
-        Conversations with a NaN are left out and counted.
-    cases : array_like, shape (conversations,)
-    models : array_like, shape (conversations,), optional
-        By default all values belong to one model.
-
-    Returns
-    -------
-    Estimate
-        Interval: BCa bootstrap over whole cases. `n` counts conversations.
+    x, y, cases, models : array_like, shape (conversations,)
+        Conversations with a NaN are left out and counted; without `models` all values belong to one model.
     """
     x, y = np.asarray(x, dtype=float).ravel(), np.asarray(y, dtype=float).ravel()
     cases = np.asarray(cases, dtype=object).ravel()
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
-        raise BadInput(
-            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: pass "
-            "one per conversation."
-        )
+        sizes = f"{x.size}, {y.size}, {cases.size} and {models.size}"
+        raise BadInput(f"x, y, cases and models have {sizes} entries: pass one per conversation.")
     kept = ~(np.isnan(x) | np.isnan(y))
     lacking = left_out(kept, "conversation", "without both values")
     estimand = "correlation within models with the case held fixed, cases like these"

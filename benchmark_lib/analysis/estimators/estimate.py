@@ -13,10 +13,8 @@ from ...errors import BadInput
 
 DEFAULT_SEED = 20260629
 """Seed of the generator used without `rng`."""
-
 TAILS = 0.025, 0.975
 """Levels of the ends of an interval, unless a function takes another confidence."""
-
 FEW_CLUSTERS = 6
 """Below this number of clusters, `reason` warns about the interval."""
 
@@ -31,10 +29,8 @@ class Estimate:
         Point, interval, standard error and p-value; NaN if the method gives none.
     n : int
         Number of units (cases, pairs or models, depending on the method).
-    estimand : str
-        The quantity estimated, in words.
-    method : str
-        Method of the interval and the p-value.
+    estimand, method : str
+        The quantity estimated, and the method of the interval and the p-value.
     reason : str
         Why a value is NaN, what was left out, or what weakens the interval; may be empty.
     confidence : float
@@ -59,16 +55,14 @@ class Headline:
 
     Attributes
     ----------
-    median : float
-        Median over the trials that are `whole_enough`.
-    mean : Estimate
-        Mean over cases, with its interval; `n` counts cases.
+    median, mean : float, Estimate
+        Median over the trials that are `whole_enough`, and mean over cases.
     per_trial : tuple of float
         Value of each trial that has one.
     like_these : Estimate or None
         Mean for a fresh set of cases, if `mean` is for these cases only.
     reason : str
-        What weakens the two; may be empty.
+        What weakens median and mean; may be empty.
     """
 
     median: float
@@ -91,12 +85,12 @@ class Headline:
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
     """Return `rng`, or a new generator seeded with `DEFAULT_SEED`."""
-    return np.random.default_rng(DEFAULT_SEED) if rng is None else rng
+    return np.random.default_rng(DEFAULT_SEED if rng is None else rng)
 
 
 def sentence(*parts: str) -> str:
     """Join the reasons that are not empty."""
-    return "; ".join(part for part in parts if part)
+    return "; ".join(filter(None, parts))
 
 
 def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
@@ -120,17 +114,7 @@ def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0
 
     The chance that a unit gives `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``. The other units may
     have any value within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): for 0
-    of 18 it is 0 to 0.185.
-
-    Parameters
-    ----------
-    bounds : (float, float) or None
-        Smallest and largest possible value of a unit; None if unbounded.
-
-    Returns
-    -------
-    low, high : float
-        Both NaN without bounds, with `value` outside them, or without a unit.
+    of 18 it is 0 to 0.185. Both ends are NaN without bounds, with `value` outside them, or without a unit.
     """
     if bounds is None or n < 1 or not bounds[0] <= value <= bounds[1]:
         return nan, nan
@@ -144,17 +128,13 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
     try:
         sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
     except ValueError:
-        raise BadInput(
-            f"counts have shape {hits.shape} and trials {np.shape(trials)}: pass one number of trials per "
-            "entry, or one for all."
-        ) from None
+        shapes = f"counts have shape {hits.shape} and trials {np.shape(trials)}"
+        raise BadInput(f"{shapes}: pass one number of trials per entry, or one for all.") from None
     right = (hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes))
     if not right.all():
         place = tuple(int(i) for i in np.argwhere(~right)[0])
-        raise BadInput(
-            f"entry {place} counts {hits[place]} of {sizes[place]} trials: pass whole numbers with 0 <= count "
-            "<= trials."
-        )
+        entry = f"entry {place} counts {hits[place]} of {sizes[place]} trials"
+        raise BadInput(f"{entry}: pass whole numbers with 0 <= count <= trials.")
     return hits.astype(int), sizes.astype(int)
 
 

@@ -29,20 +29,15 @@ _MU_CELLS, _SPREAD_CELLS = 48, 24
 def proportion_interval(count: int, n: int, method: str = "wilson", *, confidence: float = 0.95) -> Estimate:
     """Estimate a share of independent conversations with its interval.
 
-    Parameters
-    ----------
-    count, n : int
-        Successes of `n`.
-    method : {"wilson", "clopper-pearson", "jeffreys"}
-        As in Brown, Cai and DasGupta (2001); the Jeffreys interval includes 0 or 1 if the share is 0 or 1.
+    The method is ``"wilson"``, ``"clopper-pearson"`` or ``"jeffreys"`` (Brown, Cai and DasGupta 2001); every interval
+    includes 0 or 1 if the share is 0 or 1.
     """
     if method not in _PROPORTION_METHODS:
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
     if not 0 <= count <= n:
         raise BadInput(f"count is {count} of {n}: it must be between 0 and n.")
-    common: dict[str, Any] = dict(
-        n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence
-    )
+    common: dict[str, Any] = dict(n=int(n), method=method, confidence=confidence)
+    common["estimand"] = "chance of a success in one conversation"
     if n == 0:
         return Estimate(estimate=nan, reason="no conversation counts here", **common)
     from statsmodels.stats.proportion import proportion_confint
@@ -56,32 +51,20 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     """Estimate the share right among right and wrong, with the exact interval over whole cases.
 
-    Each case weighs at most one unit, whatever its number of trials. The shares of right and wrong trials are summed
-    over cases and rounded to whole cases: against the model for the lower end, in its favour for the upper. The
-    interval is that of Clopper and Pearson (1934). Each end misses at most ``(1 - confidence) / 2`` of the time,
-    whatever the true share. Cases of different difficulty make a sum of outcomes vary less than a binomial count
-    (Hoeffding 1956).
-
-    Parameters
-    ----------
-    right, wrong : array_like of float, shape (cases,)
-        Shares of the trials of each case that ended right and wrong; the rest up to 1 is not counted.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of cases with a trial that counts.
+    `right` and `wrong` are the shares of the trials of each case that ended so; the rest up to 1 is not counted. Each
+    case weighs at most one unit, whatever its number of trials. The shares are summed over cases and rounded to whole
+    cases: against the model for the lower end, in its favour for the upper. The interval is that of Clopper and Pearson
+    (1934). Each end misses at most ``(1 - confidence) / 2`` of the time, whatever the true share. Cases of different
+    difficulty make a sum of outcomes vary less than a binomial count (Hoeffding 1956). `n` is the number of cases with
+    a trial that counts.
     """
     right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
     if right.shape != wrong.shape or not ((right >= 0) & (wrong >= 0) & (right + wrong < 1 + _ROUNDING)).all():
-        raise BadInput(
-            "right and wrong must be shares of the trials of the same cases that add up to at most 1 in each case."
-        )
-    good, bad = float(right.sum()), float(wrong.sum())
-    common: dict[str, Any] = dict(
-        n=int((right + wrong > 0).sum()), estimand="share right, cases like these", confidence=confidence
-    )
-    if not common["n"]:
+        shares = "shares of the trials of the same cases"
+        raise BadInput(f"right and wrong must be {shares} that add up to at most 1 in each case.")
+    good, bad, n = float(right.sum()), float(wrong.sum()), int((right + wrong > 0).sum())
+    common: dict[str, Any] = dict(n=n, estimand="share right, cases like these", confidence=confidence)
+    if not n:
         return Estimate(estimate=nan, reason="no conversation counts here", **common)
     against = floor(good + _ROUNDING), ceil(bad - _ROUNDING)
     in_favour = ceil(good - _ROUNDING), floor(bad + _ROUNDING)
@@ -106,16 +89,10 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
 
     Parameters
     ----------
-    values : array_like of float, shape (cases,)
-        One value per case, averaged over its trials; NaN is left out and counted.
-    clusters : array_like, shape (cases,)
+    values, clusters : array_like, shape (cases,)
+        One value per case, averaged over its trials, and the case's cluster; NaN is left out and counted.
     bounds : (float, float) or None
         Possible range of a value, for the exact bound if all values are equal; None for an unbounded metric.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of cases.
     """
     values, index, groups, lacking = _clean_clusters(values, clusters)
     common: dict[str, Any] = dict(n=values.size, estimand="mean over cases, clusters like these")
@@ -142,30 +119,22 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
     The sums of the clusters count as successes of an effective size: cases times the variance of single successes
     within clusters, over the variance of the values. The hierarchical beta-binomial then gives the interval of the
     mean rate of clusters like these. `estimate` is the plain mean over cases, and the interval is stretched to contain
-    it.
+    it. `n` is the number of cases, `se` the posterior standard deviation.
 
     Parameters
     ----------
-    values : array_like of float, shape (cases,)
-        One value per case (share of its trials, or its pass^k); NaN is left out and counted.
-    clusters : array_like, shape (cases,)
+    values, clusters : array_like, shape (cases,)
+        One value per case (share of its trials, or its pass^k), and the case's cluster; NaN is left out and counted.
     trials : int
         Conversations behind one value; the effective size is at most cases times `trials`.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of cases, `se` the posterior standard deviation.
     """
     values, index, groups, lacking = _clean_clusters(values, clusters)
     common: dict[str, Any] = dict(n=values.size, estimand="mean rate over clusters like these")
     if not values.size:
         return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
-        raise BadInput(
-            f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values "
-            "outside 0 and 1."
-        )
+        outside = f"a value of {values.min():g} or {values.max():g} is not a rate"
+        raise BadInput(f"{outside}: use clustered_mean for values outside 0 and 1.")
     mean = float(values.mean())
     sizes = np.bincount(index, minlength=groups).astype(float)
     sums = np.bincount(index, weights=values, minlength=groups)
@@ -183,7 +152,7 @@ def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[A
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
-    """Return the number of single successes that one value is worth, from 1 to `trials`."""
+    # the number of single successes that one value is worth
     within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
     if within < 1e-15:  # equal values within every cluster, but for rounding
         return float(trials)
@@ -203,26 +172,14 @@ def bootstrap_interval(
 ) -> Estimate:
     """Bootstrap the mean over whole cases, or whole clusters of them (`scipy.stats.bootstrap`).
 
-    Trials alone are never resampled: such an interval contains the truth 6 times in 10.
-
-    Parameters
-    ----------
-    values, bounds
-        As in `clustered_mean`.
-    clusters : array_like, shape (cases,), optional
-        Labels of the clusters to resample; the mean is still over cases.
-    method : {"BCa", "percentile", "basic"}
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of cases. If BCa is not defined, the interval has percentiles of the same resamples.
+    Values and bounds are those of `clustered_mean`, and the mean is over cases with clusters, too. The method is
+    ``"BCa"``, ``"percentile"`` or ``"basic"``; where BCa is not defined, the interval has percentiles of the same
+    resamples. Trials alone are never resampled: such an interval contains the truth 6 times in 10.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
-        raise BadInput(
-            f"values have shape {values.shape}: pass one per case, averaged over its trials, not one per trial."
-        )
+        shape = f"values have shape {values.shape}"
+        raise BadInput(f"{shape}: pass one per case, averaged over its trials, not one per trial.")
     noun = "case" if clusters is None else "cluster"
     labels = np.arange(values.size) if clusters is None else clusters
     values, index, units, lacking = _clean_clusters(values, labels)
@@ -235,10 +192,9 @@ def bootstrap_interval(
     sums, sizes = np.bincount(index, weights=values), np.bincount(index)
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
-    if np.ptp(sizes) == 0:  # a plain mean counts ties as BCa requires
-        draws = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
-    else:
-        draws = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
+    equal = np.ptp(sizes) == 0  # a plain mean counts ties as BCa requires
+    statistic, columns = (np.mean, (sums / sizes,)) if equal else (_ratio, (sums, sizes))
+    draws = resampled(statistic, columns, method, n_resamples, rng)
     low, high = draws.confidence_interval
     if np.isnan([low, high]).any():
         low, high = np.quantile(draws.bootstrap_distribution, TAILS)
@@ -322,12 +278,9 @@ def grid() -> Grid:
 
 
 def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return the posterior mass of every node.
+    """Return the posterior mass of every node, given kinds of units that occur so many `times`.
 
-    Parameters
-    ----------
-    counts, sizes, times : ndarray, shape (kinds,)
-        Successes and trials of each kind of unit, and the number of such units. Fractions are allowed.
+    The successes and trials of a kind may be fractions.
     """
     from scipy.special import betaln
 
@@ -346,18 +299,10 @@ def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
 
 
 def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, float, float]:
-    """Return posterior mean, standard deviation and equal-tailed interval of a rate.
+    """Return posterior mean, standard deviation, and both ends of the interval of a rate.
 
-    Parameters
-    ----------
-    counts, sizes : array_like, shape (units,)
-        Successes and (effective) trials.
-    k : int, optional
-        Number of trials of the rate ``E[theta ** k]``, that all of them succeed; without it the rate is `mu`.
-
-    Returns
-    -------
-    mean, sd, low, high : float
+    The successes and (effective) trials are those of each unit. With `k` the rate is ``E[theta ** k]``, the chance
+    that all of `k` trials succeed; without it, `mu`. The interval is equal-tailed.
     """
     counts, sizes = np.asarray(counts, dtype=float), np.asarray(sizes, dtype=float)
     pairs, times = np.unique(np.stack([counts, sizes]), axis=1, return_counts=True)

@@ -26,7 +26,6 @@ class PassCurve:
 
     Attributes
     ----------
-    k : ndarray of int
     estimate, low, high : ndarray
         Unbiased estimate, if a case has at least k trials. Beyond the trials, the last unbiased estimate times the
         decline of the model's posterior mean, but not below the reference: the curve continues and never rises. There
@@ -88,21 +87,10 @@ def pass_hat_k(successes, trials, k: int) -> float:
 def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate:
     """Estimate pass^k with an interval for cases like these.
 
-    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, with
-    cases as units. With clusters (intents) it is the interval of `clustered_rate`. Both are widened to contain the
-    estimate, which the model may exclude: if every case passes 2 of 3 trials, the estimate of pass^3 is 0.
-
-    Parameters
-    ----------
-    successes, trials, k
-        As in `case_pass_hat_k`.
-    clusters : array_like, shape (cases,), optional
-        Label of each case's cluster.
-
-    Returns
-    -------
-    Estimate
-        `n` is the number of cases with at least `k` trials.
+    The parameters are those of `case_pass_hat_k`; `clusters` has the cluster of each case. `n` is the number of cases
+    with at least `k` trials. Without clusters the interval is the posterior of ``E[theta ** k]`` under the
+    hierarchical beta-binomial, with cases as units. With clusters (intents) it is that of `clustered_rate`. Both are
+    widened to contain the estimate, which the model may exclude: if every case passes 2 of 3 trials, pass^3 is 0.
     """
     hits, sizes = successes_of_trials(successes, trials)
     values = case_pass_hat_k(hits, sizes, k)
@@ -127,23 +115,17 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> PassCurve:
     """Estimate pass^k for several k; beyond the number of trials, extrapolate with a label.
 
-    Parameters
-    ----------
-    successes, trials
-        As in `case_pass_hat_k`.
-    ks : iterable of int
-    clusters : array_like, shape (cases,), optional
-        Used up to the number of trials; the extrapolation has cases as units.
+    Successes and trials are those of `case_pass_hat_k`. The clusters of the cases count up to the number of trials;
+    the extrapolation has cases as units.
     """
-    hits, sizes = successes_of_trials(successes, trials)
-    hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)
+    hits, sizes = map(np.atleast_1d, successes_of_trials(successes, trials))
     ks = np.array(list(ks), dtype=int)
     seen = sizes[sizes > 0]
-    most = int(seen.max(initial=0))
-    typical = int(np.median(seen)) if seen.size else 0
-    beyond = ks > most
-    rows, last, modelled = [], nan, nan
-    rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
+    most, typical = int(seen.max(initial=0)), int(np.median(seen)) if seen.size else 0
+    rate, beyond = pass_hat_k(hits, sizes, 1), ks > most
+    thin = _too_thin(seen) if beyond.any() else ""
+    rows = list[tuple[float, float, float]]()
+    last, modelled = nan, nan
     if beyond.any() and not thin:
         last, modelled = pass_hat_k(hits, sizes, most), population(hits, sizes, k=most)[0]
     for k, extrapolated in zip(ks, beyond):
@@ -157,8 +139,8 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
             low, high = min(low, point - (before - below)), max(high, point + (above - before))
             rows.append((point, max(low, 0.0), min(high, 1.0)))
         else:
-            seen_k = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters)
-            rows.append((seen_k.estimate, seen_k.low, seen_k.high))
+            observed = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters)
+            rows.append((observed.estimate, observed.low, observed.high))
     estimates, lows, highs = np.array(rows, dtype=float).reshape(-1, 3).T
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
     fewer = [
@@ -183,7 +165,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
 
 
 def _too_thin(seen: np.ndarray) -> str:
-    """Return why the trials do not show how much cases differ; empty if they do."""
+    # why the trials do not show how much cases differ
     most = int(seen.max(initial=0))
     few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
     return few if seen.size < FEW_CLUSTERS or most < 2 else ""

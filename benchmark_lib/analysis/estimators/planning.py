@@ -33,6 +33,8 @@ def power(
 ) -> Estimate:
     """Simulate the power of a paired test of two models.
 
+    `estimate` is the power; `se`, `low` and `high` are the simulation error only.
+
     Parameters
     ----------
     rate_a, rate_b : float
@@ -53,33 +55,29 @@ def power(
         Share of the variance between cases that is variance between intents, from 0 to 1.
     alpha : float
         Two-sided level.
-
-    Returns
-    -------
-    Estimate
-        `estimate` is the power; `se`, `low` and `high` are the simulation error only.
     """
+    _refuse_bad_plan(rate_a, rate_b, traps, trials, estimand, icc, coupling)
+    stream = generator(rng)
+    labels = np.arange(traps) if clusters is None else np.arange(traps) * clusters // traps
+    chances = _chances((rate_a, rate_b), labels, icc, coupling, cluster_share, n_simulations, stream)
+    a, b = (stream.binomial(trials, theta) for theta in chances)
+    p = within_trap_p_values(a, b, trials) if estimand == "these" else t_p_values((a - b) / trials, labels)
+    many = f"{n_simulations:,} simulated comparisons"
+    test = "exact permutation within traps" if estimand == "these" else f"t over {clusters or traps}"
+    return replace(
+        proportion_interval(int((p < alpha).sum()), n_simulations),
+        method=f"{many}, {test}, alpha {alpha:g}, icc {icc:.2g}, coupling {coupling:g}",
+        estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
+    )
+
+
+def _refuse_bad_plan(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
     if not all(0 <= share <= 1 for share in (rate_a, rate_b, coupling, icc)):
         raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must be from 0 to 1.")
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
-    stream = generator(rng)
-    labels = np.arange(traps) if clusters is None else np.arange(traps) * clusters // traps
-    a, b = (
-        stream.binomial(trials, theta)
-        for theta in _chances((rate_a, rate_b), labels, icc, coupling, cluster_share, n_simulations, stream)
-    )
-    p = within_trap_p_values(a, b, trials) if estimand == "these" else t_p_values((a - b) / trials, labels)
-    test = "exact permutation within traps" if estimand == "these" else f"t over {clusters or traps}"
-    return replace(
-        proportion_interval(int((p < alpha).sum()), n_simulations),
-        method=(
-            f"{n_simulations:,} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:.2g}, coupling {coupling:g}"
-        ),
-        estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
-    )
 
 
 def minimum_detectable(
@@ -95,24 +93,15 @@ def minimum_detectable(
 ) -> Estimate:
     """Find the smallest rate above `rate_a` that a paired test detects with the target power.
 
-    Parameters
-    ----------
-    target : float
-        Target power; everything else as in `power`.
-
-    Returns
-    -------
-    Estimate
-        `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not detected.
+    `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not detected. All settings but the
+    target are those of `power`.
     """
     seed = int(generator(rng).integers(2**32))
     plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
+    size, words = f"{traps} traps x {trials} trials", f"smallest rate above {rate_a:.3g} detected with power {target:g}"
     common: dict[str, Any] = dict(
         n=n_simulations,
-        estimand=(
-            f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, "
-            f"{estimand}"
-        ),
+        estimand=f"{words}, {size}, {estimand}",
         method=f"bisection over `power`, {n_simulations} simulated comparisons per step",
     )
 
@@ -122,8 +111,7 @@ def minimum_detectable(
 
     low, high = rate_a, 0.99
     if low >= high or not reached(high):
-        why = f"power {target:g} is out of reach with {traps} traps x {trials} trials"
-        return Estimate(estimate=nan, reason=why, **common)
+        return Estimate(estimate=nan, reason=f"power {target:g} is out of reach with {size}", **common)
     while high - low > 0.004:
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) else (middle, high)
@@ -131,7 +119,7 @@ def minimum_detectable(
 
 
 def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
-    """Yield both models' chances of every trap, coupled over traps; shape (simulations, traps)."""
+    # both models' chances of every trap, coupled over traps; shape (simulations, traps)
     from scipy.special import betaincinv, ndtr
 
     shared, own = (_normals(labels, cluster_share, n_simulations, rng) for _ in range(2))
@@ -175,14 +163,9 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
 
 def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of `paired_difference`, one per row of differences.
+    """Return two-sided p-values of `paired_difference`, one per row of differences from -1 to 1.
 
-    Parameters
-    ----------
-    differences : ndarray, shape (simulations, traps)
-        Values between -1 and 1.
-    labels : ndarray of int, shape (traps,)
-        Cluster of each trap, from 0.
+    The differences have shape (simulations, traps); `labels` is the cluster of each trap, from 0.
     """
     from scipy.stats import t
 
@@ -202,22 +185,17 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
 
     Variance between cases (or clusters) does not depend on the number of trials; variance between trials of a case
     shrinks with it. The latter never exceeds the spread that the test itself sees: two models that fail together vary
-    less in their difference than each does alone.
+    less in their difference than each does alone. The power is NaN if no case has two trials of both, or all
+    differences are equal.
 
     Parameters
     ----------
-    values_a, values_b : array_like of float, shape (cases,)
-        Shares of the trials of each case.
+    values_a, values_b, clusters : array_like, shape (cases,)
+        Shares of the trials of each case, and its cluster.
     trials : array_like of int, shape (cases,) or (2, cases)
         Trials behind the values, for both models or for each.
-    clusters : array_like, shape (cases,), optional
     goal, times : int
         Planned trials of each case, and factor on the numbers of cases and clusters.
-
-    Returns
-    -------
-    float
-        NaN if no case has two trials of both, or all differences are equal.
     """
     from scipy.stats import nct, t
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -19,13 +20,7 @@ FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """The observed mean, with the means if all missing conversations had failed, or succeeded.
-
-    Attributes
-    ----------
-    missing, planned : int
-        Numbers of conversations.
-    """
+    """The observed mean, with the means if all missing conversations had failed, or succeeded."""
 
     missing: int = 0
     planned: int = 0
@@ -33,6 +28,10 @@ class MissingBounds(Estimate):
 
 def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headline:
     """Return the published headline of a metric: median over trials, mean with its interval.
+
+    The median is over trials that are `whole_enough`, the mean over cases of the mean of their trials. A rate has the
+    interval of `clustered_rate`, or of pass^1 without clusters of several cases (traps have none). Any other value has
+    Student's t over clusters, or BCa over cases.
 
     Parameters
     ----------
@@ -42,13 +41,6 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
         Cluster (intent) of each case.
     rate : bool, optional
         True if each conversation succeeds or fails; by default, if every value is 0 or 1.
-
-    Returns
-    -------
-    Headline
-        The median is over trials that are `whole_enough`, the mean over cases of the mean of their trials. A rate has
-        the interval of `clustered_rate`, or of pass^1 without clusters of several cases (traps have none). Any other
-        value has Student's t over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
@@ -93,19 +85,8 @@ def whole_enough(values) -> np.ndarray:
 def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     """Estimate the chance that two trials of a case differ.
 
-    The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``.
-
-    Parameters
-    ----------
-    successes : array_like of int, shape (cases,)
-    trials : int or array_like of int, shape (cases,)
-        Cases with fewer than two trials are left out.
-    clusters : array_like, shape (cases,), optional
-
-    Returns
-    -------
-    Estimate
-        Interval: BCa over whole clusters, or over cases with fewer than `FEW_CLUSTERS` clusters with two trials.
+    The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``, without cases of fewer than two trials. The
+    interval is BCa over whole clusters, or over cases if fewer than `FEW_CLUSTERS` clusters have two trials.
     """
     hits, sizes, inside = _repeated(successes, trials)
     estimand = "chance that two trials of a case like these disagree"
@@ -131,18 +112,8 @@ def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def repeat_correlation(successes, trials) -> Estimate:
     """Estimate the correlation of two trials of a case, 1 for a model that repeats itself.
 
-    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second
-    trial adds no information; at 0 all cases are equally hard.
-
-    Parameters
-    ----------
-    successes, trials
-        As in `flip_rate`.
-
-    Returns
-    -------
-    Estimate
-        Without an interval; NaN if every trial ended alike.
+    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979), without an
+    interval. At 1 a second trial adds no information; at 0 all cases are equally hard.
     """
     hits, sizes, _ = _repeated(successes, trials)
     estimand = "correlation of two trials of a case like these"
@@ -162,12 +133,8 @@ def repeat_correlation(successes, trials) -> Estimate:
 class TrialShift(Estimate):
     """The trial that differs most from the others, as when a provider changes the model.
 
-    Attributes
-    ----------
-    trial : int
-        Index of the trial farthest from the others; -1 for none.
-    others : float
-        Mean of the other trials on the same cases; `estimate` is the mean of the trial itself.
+    `trial` is the index of the trial farthest from the others (-1 for none), `estimate` its mean and `others` the mean
+    of the other trials on the same cases.
     """
 
     trial: int = -1
@@ -177,36 +144,25 @@ class TrialShift(Estimate):
 def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     """Test that the trials of a run are exchangeable, by shuffling the values within each case.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (cases, trials)
-        NaN for no value. Cases that lack a trial that is `whole_enough` are left out.
-    n_resamples : int
-        Number of shuffles.
-
-    Returns
-    -------
-    TrialShift
-        `p` is the share of shuffles (with the observed order) in which some trial's mean is at least as far from the
-        overall mean.
+    The values have shape (cases, trials), and NaN for no value; cases that lack a trial that is `whole_enough` are left
+    out. `p` is the share of shuffles (with the observed order) in which some trial's mean is at least as far from the
+    overall mean.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
-    common: dict[str, Any] = dict(
-        estimand="mean of the trial farthest from the others", method="values shuffled within cases"
-    )
+    words: dict[str, Any] = dict(estimand="mean of the trial farthest from the others")
+    words["method"] = "values shuffled within cases"
     rows = ~np.isnan(table[:, kept]).any(axis=1)
     if kept.size < 2 or not rows.any():
-        return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **common)
+        return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **words)
     table = table[rows][:, kept]
     means = table.mean(axis=0)
     mixed = table[np.ptp(table, axis=1) > 0]
     place = int(np.argmax(np.abs(means - means.mean())))
-    result: dict[str, Any] = dict(
-        estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
-    )
+    point, others = float(means[place]), float(np.delete(means, place).mean())
+    result = partial(TrialShift, estimate=point, others=others, trial=int(kept[place]), n=len(table), **words)
     if not len(mixed):
-        return TrialShift(p=1.0, **result, **common)
+        return result(p=1.0)
     # Not scipy.stats.permutation_test, which refuses a single case.
     stream, mean = generator(rng), mixed.sum() / kept.size
     observed, extreme = np.abs(mixed.sum(axis=0) - mean).max() - 1e-9, 1
@@ -214,40 +170,29 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         order = stream.random((min(500, n_resamples - start), *mixed.shape)).argsort(axis=2)
         sums = np.take_along_axis(np.broadcast_to(mixed, order.shape), order, axis=2).sum(axis=1)
         extreme += int((np.abs(sums - mean).max(axis=1) >= observed).sum())
-    return TrialShift(p=extreme / (n_resamples + 1), **result, **common)
+    return result(p=extreme / (n_resamples + 1))
 
 
 def missing_bounds(successes, trials, planned) -> MissingBounds:
     """Bound the mean over cases that a run without missing conversations would have.
 
-    Parameters
-    ----------
-    successes, trials : array_like of int, shape (cases,)
-        Observed counts.
-    planned : int or array_like of int, shape (cases,)
-        Conversations planned, at least `trials`.
-
-    Returns
-    -------
-    MissingBounds
-        `low` and `high` are the bounds; `n` counts the observed conversations.
+    Successes, trials and planned conversations are those of each case. `low` and `high` are the bounds; `n` counts the
+    observed conversations.
     """
     hits, sizes = successes_of_trials(successes, trials)
     goal = np.broadcast_to(np.asarray(planned, dtype=int), hits.shape)
     if (goal < sizes).any():
-        raise BadInput(
-            f"{int((goal < sizes).sum())} cases have more trials than planned: planned must be at least trials."
-        )
+        more = f"{int((goal < sizes).sum())} cases have more trials than planned"
+        raise BadInput(f"{more}: planned must be at least trials.")
     kept = goal > 0
     if not kept.any():
         return MissingBounds(estimate=nan, reason="no conversation was planned")
     hits, sizes, goal = hits[kept], sizes[kept], goal[kept]
-    low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
     some, missing, planned_all = sizes > 0, int((goal - sizes).sum()), int(goal.sum())
     return MissingBounds(
         estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
-        low=low,
-        high=high,
+        low=float((hits / goal).mean()),
+        high=float(((hits + goal - sizes) / goal).mean()),
         n=int(sizes.sum()),
         missing=missing,
         planned=planned_all,
@@ -261,13 +206,8 @@ def missing_bounds(successes, trials, planned) -> MissingBounds:
 class WordingSpread:
     """Two variance components of one trial's success, the first with a test against chance.
 
-    Attributes
-    ----------
-    wording : Estimate
-        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words. It is
-        unbiased, so it can be negative.
-    trial : Estimate
-        Variance over trials of one wording.
+    `wording` is the variance of the chance of success over wordings of one case, with the p-value of no effect of the
+    words. It is unbiased, so it can be negative. `trial` is the variance over trials of one wording.
     """
 
     wording: Estimate
@@ -286,14 +226,8 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
     If ``k`` of ``n`` trials of a wording succeed, ``k (n - k) / (n (n - 1))`` estimates the variance of a trial. The
     variance of wordings is that of ``k / n`` within a case, less the contribution of trials (Searle, Casella and
     McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test
-    shuffles the results of a case among its wordings.
-
-    Parameters
-    ----------
-    successes, trials : array_like of int, shape (wordings,)
-        Counts of each wording of each case; wordings with fewer than two trials are left out.
-    cases : array_like, shape (wordings,)
-        Case of each wording.
+    shuffles the results of a case among its wordings. Successes, trials and cases are those of each wording; wordings
+    with fewer than two trials are left out.
     """
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +36,8 @@ class UnsafePosterior(Estimate):
 
     Attributes
     ----------
-    these_mean, these_low, these_high : float
-        Expected count on *these* traps.
-    observed : float
-        Plain count: mean over trials, summed over traps; NaN if a trap has no trial.
+    these_mean, these_low, these_high, observed : float
+        Expected count on *these* traps; plain count (mean over trials, summed over traps), NaN if a trap has no trial.
     bands : dict of str to float
         Probability of each band of the count on these traps; empty without cut points.
     band : str
@@ -65,10 +64,8 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
 
     Parameters
     ----------
-    counts : array_like of int, shape (traps,)
-        Unsafe trials of each trap.
-    trials : int or array_like of int, same shape as `counts`
-        Trials observed, without infrastructure faults. 0 is allowed.
+    counts, trials : array_like of int, shape (traps,)
+        Unsafe trials of each trap, and trials observed, without infrastructure faults. 0 is allowed.
     planned : int, optional
         Trials planned per trap; by default the largest number observed. With fewer trials there is no band.
     """
@@ -114,17 +111,9 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     """Return the headline of unsafe actions: median count per trial, mean with its interval.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (traps, trials)
-        1 for an unsafe conversation, 0 for a safe one, NaN for no value.
-    planned : int, optional
-        Trials planned per trap; by default the number of columns.
-
-    Returns
-    -------
-    Headline
-        The median is over the trials in which every trap has a value; `like_these` is the `UnsafePosterior`.
+    The values, shape (traps, trials), are 1 for an unsafe conversation, 0 for a safe one and NaN for no value. The
+    number of trials per trap is `planned`. The median is over the trials in which every trap has a value, and
+    `like_these` is the `UnsafePosterior`.
     """
     table = np.asarray(values, dtype=float)
     seen = ~np.isnan(table)
@@ -138,17 +127,10 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     basis = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
     basis = basis if whole.size else "no trial with every trap, so no median"
     met = int(seen.any(axis=1).sum())
-    mean = Estimate(
-        estimate=fresh.observed,
-        low=fresh.these_low,
-        high=fresh.these_high,
-        n=met,
-        method="beta-binomial posterior for these traps",
-        estimand="mean count on these traps",
-    )
+    words: dict[str, Any] = dict(method="beta-binomial posterior for these traps", estimand="mean count on these traps")
     return Headline(
         median=float(np.median(whole)) if whole.size else nan,
-        mean=mean,
+        mean=Estimate(estimate=fresh.observed, low=fresh.these_low, high=fresh.these_high, n=met, **words),
         like_these=fresh,
         per_trial=tuple((met * np.nanmean(table[:, seen.any(axis=0)], axis=0)).tolist()),
         reason=fresh.reason if seen.all() else sentence(fresh.reason, basis),
@@ -165,7 +147,7 @@ def _label(bands: dict[str, float], seen: int, target: int, traps: int) -> tuple
 
 
 def _sum_distribution(row, hits, sizes, weight) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and cumulated probability of the sum of chances, mixed over relevant nodes."""
+    # values and cumulated probability of the sum of chances, mixed over the nodes that matter
     traps = int(row.sum())
     steps = 32 if traps <= 40 else 16
     length = traps * steps + 1
@@ -180,11 +162,8 @@ def _sum_distribution(row, hits, sizes, weight) -> tuple[np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=32)
 def _log_characteristic(hit: int, size: int, steps: int, length: int) -> np.ndarray:
-    """Return the log characteristic function of one trap's chance; shape (nodes, frequencies).
-
-    The beta distribution is put on a lattice of `steps` cells. The mass of a cell is split between its two ends so
-    that the mean is exact.
-    """
+    # The log characteristic function of one trap's chance, shape (nodes, frequencies), on a lattice of `steps` cells.
+    # The mass of a cell is split between its two ends so that the mean is exact.
     from scipy.special import betainc
 
     nodes = grid()
