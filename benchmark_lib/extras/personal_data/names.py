@@ -184,7 +184,7 @@ class NameFinder:
             if joint != " " and not (joint in ("-", "'", "’") and text[position : position + 1].isupper()):
                 break
         good = whole or (words and end - at >= 4)
-        return (at, end) if good and not self._covered(text, at, end) else None
+        return (at, end) if good and not self.covered(text, at, end) else None
 
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
         low = folded(word)
@@ -207,7 +207,8 @@ class NameFinder:
             or (lower == "likely" and not before and not VERBAL.search(low))
         )
 
-    def _covered(self, text: str, start: int, end: int) -> bool:
+    def covered(self, text: str, start: int, end: int) -> bool:
+        """Return whether a place is a kept phrase or part of one."""
         first = max(start - LONGEST, 0)
         low, start, end = folded(text[first : end + LONGEST]), start - first, end - first
         for phrase in self.kept:
@@ -227,13 +228,6 @@ class NameFinder:
                 done = found[1] if found else 0
                 if found and not self._product(text, *found):
                     yield found
-
-    def possible(self, text: str) -> Iterator[Place]:
-        """Yield the places of whole names that may as well be a brand's."""
-        for match in PAIR.finditer(text):
-            known = folded(match[1]) in first_names() and not is_word(match[1]) and match[0].istitle()
-            if known and (found := self.run(text, match.start())) and " " in text[slice(*found)]:
-                yield found
 
     def _product(self, text: str, start: int, end: int, follows: bool = False) -> bool:
         """Return whether the words around a name show that it is a brand's or a product's.

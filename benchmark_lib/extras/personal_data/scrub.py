@@ -11,12 +11,13 @@ import hmac
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from ...language.detection import written_in
+from .doubts import doubts
 from .names import NameFinder
 from .personal import DEEPEST, KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
 from .said import Said, said
@@ -63,12 +64,21 @@ class Scrubber:
         Words that are no personal data, such as brands, and values that are.
     net : {"presidio", "plain"}, optional
         The recogniser of names that are left; by default presidio if it is installed.
+    usual : set of str
+        Folded words that raise no doubt, such as `common_words` of many chats.
     """
 
-    def __init__(self, kept: Iterable[str] = (), personal: Iterable[str] = (), net: str | None = None):
+    def __init__(
+        self,
+        kept: Iterable[str] = (),
+        personal: Iterable[str] = (),
+        net: str | None = None,
+        usual: Set[str] = frozenset(),
+    ):
         self.kept = {*KNOWN["kept"], *map(folded, kept)}
         self.personal = [Personal("number" if re.search(r"[\d@]", text) else "name", text) for text in personal]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
+        self.usual = usual
         self._secret = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
@@ -77,7 +87,7 @@ class Scrubber:
 
     def with_words(self, kept: Iterable[str], personal: Iterable[str]) -> Scrubber:
         """Return a scrubber with the same stand-ins and further decisions of a person."""
-        other = Scrubber(kept, personal, self.net)
+        other = Scrubber(kept, personal, self.net, self.usual)
         other._secret = self._secret
         return other
 
@@ -268,7 +278,7 @@ class Scrubber:
         return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
 
     def _left(self, text: str, made: list[tuple[int, int]], where: str, found: Scrubbed) -> list[Left]:
-        spans = [*NameFinder(frozenset(found.kept)).possible(text)]
+        spans = [*doubts(text, NameFinder(frozenset(found.kept | self.kept)), self.usual)]
         named = [(r.start, r.end) for r in self._engine(found.english)(text) if text[r.start : r.end].istitle()]
         spans += [(a, b) for a, b in named if " " in text[a:b] or text[:a].rstrip()[-1:] not in ("", *".!?")]
         left: list[Left] = []

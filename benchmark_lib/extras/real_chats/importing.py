@@ -17,6 +17,7 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...project import in_project, safe_name
 from ...textfiles import read_text
+from ..personal_data.doubts import common_words
 from ..personal_data.scrub import Left, Scrubber
 from .chat import RealChat
 from .decisions import decisions
@@ -166,7 +167,8 @@ def _scrubbed(
     ask: Any,
 ) -> list[RealChat]:
     kept, personal = words
-    scrubber, written = Scrubber(kept, personal), list[RealChat]()
+    words_used = common_words([line.text for line in chat.lines] for chat in read.values())
+    scrubber, written = Scrubber(kept, personal, usual=words_used), list[RealChat]()
     done.net = scrubber.net
     for place, chat in read.items():
         if known.gaps(chat):

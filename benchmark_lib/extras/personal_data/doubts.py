@@ -1,0 +1,103 @@
+"""Find what may be personal among the words that were not replaced; a person decides about each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
+from functools import cache
+
+from .names import ALSO, STOP, NameFinder, Place, begins_sentence, first_names, is_german, is_term, is_word, towns
+from .personal import KNOWN, NAME, folded
+from .said import MONEY
+
+BEHIND, CALLED, BOX, USUAL = (
+    re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers")
+)
+NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]*\d)\w+(?:[._/-]\w+)*")
+HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
+
+
+def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
+    """Return folded words that occur in at least three chats and in one of 20, and are no known names.
+
+    They are a shop's own: its brands, places and forms of address.
+    """
+    counts, number = Counter[str](), 0
+    for number, texts in enumerate(chats, 1):
+        counts.update({folded(word) for text in texts for word in re.findall(NAME, text)})
+    least = max(3, number / 20)
+    return frozenset(word for word, count in counts.items() if count >= least) - first_names() - ALSO
+
+
+def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Iterator[Place]:
+    """Yield the places of words and numbers that may be personal; `usual` holds words that are not."""
+    low = folded(text)
+    german = is_german(low)
+    words, named = list(re.finditer(NAME, text)), list[Place]()
+    for word in words:
+        start, end = word.span()
+        if len(word[0]) < 3 or folded(word[0]) in usual or names.covered(text, start, end):
+            continue
+        if _may_name(text, low, word, len(words) < 3, german):
+            if named and text[named[-1][1] : start] == " ":
+                start = named.pop()[0]
+            named.append((start, end))
+    yield from (place for place in named if not names.covered(text, *place))
+    for number in NUMBER.finditer(text):
+        if _may_identify(text, low, number) and not names.covered(text, *number.span()):
+            yield number.span()
+    yield from (box.span() for box in BOX.finditer(low))
+    for house in () if german else HOUSE.finditer(text):
+        street = folded(house[1])
+        if not (street in _known_words() or street in KNOWN["doubtful"] or is_term(street)):
+            yield house.span()
+
+
+def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: bool) -> bool:
+    shown, lower = word[0], folded(word[0])
+    if lower in STOP or lower in _known_words() or "'" in shown or "’" in shown:
+        return False
+    capital = shown[0].isupper() and not shown.isupper()
+    begins = begins_sentence(text, word.start())
+    first = begins or low[: word.start()].rstrip().endswith(",")
+    listed, usual, town = lower in first_names(), is_word(lower) or is_term(lower), lower in towns()
+    known, last = listed or lower in ALSO, re.match(r"\W*$|[,;)]", low[word.end() :])
+    called = CALLED.search(low, max(0, word.start() - 30), word.start())
+    if BEHIND.match(low, word.end()) and first and (capital or known):
+        return not (german and is_term(lower))
+    if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
+        return True
+    if listed and capital and not is_word(lower) and (last or not begins):
+        return True
+    if usual or town or (german and (begins or not capital)):
+        return False
+    return bool(called and last and (capital or called[1])) or (capital and not begins and not german)
+
+
+def _may_identify(text: str, low: str, number: re.Match[str]) -> bool:
+    shown = number[0]
+    alone = text.strip(" .!?") == shown and len(shown) >= 3
+    if MONEY.match(low, number.end()) or re.search(
+        r"(?:[€$£#]|balance is|saldo(?: ist| es)?|solde est) ?$", low[: number.start()]
+    ):
+        return False
+    if USUAL.fullmatch(folded(shown)):
+        return alone and shown.isdigit()
+    signs, digits = sum(map(str.isalnum, shown)), sum(map(str.isdigit, shown))
+    return alone or (digits >= 2 and signs >= 4)
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """Return words of countries, languages, currencies, months and days, except given names."""
+    from babel import Locale
+
+    words = set[str]()
+    for code in ("en", "de", "fr", "es"):
+        locale = Locale(code)
+        named = [*locale.territories.values(), *locale.languages.values(), *locale.currencies.values()]
+        dates = [*locale.months.values(), *locale.days.values()]
+        named += [name for kind in dates for width in kind.values() for name in width.values()]
+        words |= {folded(word) for name in named for word in re.findall(NAME, name)}
+    return frozenset(words - first_names() - ALSO) | {*KNOWN["doubts"]["words"]}
