@@ -46,7 +46,7 @@ BUDGETS = {
     "extras/monitoring": 1_660,
     "extras/sitting": 1_470,
     "extras/own_desk": 3_370,
-    "extras/personal_data": 1_280,
+    "extras/personal_data": 1_390,
     "extras/real_chats": 2_090,
     "extras/tau2": 1_050,
 }
