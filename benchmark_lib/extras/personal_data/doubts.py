@@ -23,10 +23,8 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
 
     They are a shop's own: its brands, places and forms of address.
     """
-    counts, number = Counter[str](), 0
-    for number, texts in enumerate(chats, 1):
-        counts.update({folded(word) for text in texts for word in re.findall(NAME, text)})
-    least = max(3, number / 20)
+    words = [{folded(word) for text in texts for word in re.findall(NAME, text)} for texts in chats]
+    counts, least = Counter(word for chat in words for word in chat), max(3, len(words) / 20)
     return frozenset(word for word, count in counts.items() if count >= least) - first_names() - ALSO
 
 
