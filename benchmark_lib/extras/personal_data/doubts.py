@@ -1,4 +1,4 @@
-"""Find what may be personal among the words that were not replaced; a person decides about each."""
+"""Find words that may be personal and were not replaced; a person decides about each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
 
 def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
-    """Return folded words that occur in at least three chats and in one of 20, and are no known names.
+    """Return folded words that occur in several chats and are no known names, such as brands.
 
-    They are a shop's own: its brands, places and forms of address.
+    Several are three, or 5% of the chats if that is more.
     """
     words = [{folded(word) for text in texts for word in re.findall(NAME, text)} for texts in chats]
     counts, least = Counter(word for chat in words for word in chat), max(3, len(words) / 20)
@@ -29,7 +29,7 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
 
 
 def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Iterator[Place]:
-    """Yield the places of words and numbers that may be personal; `usual` holds words that are not."""
+    """Yield the places of words and numbers that may be personal, except `usual` words."""
     low = folded(text)
     german = is_german(low)
     words, named = list(re.finditer(NAME, text)), list[Place]()
