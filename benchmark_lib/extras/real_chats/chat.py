@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from ...errors import BadInput
+from ...project import slug
+from ...textfiles import read_text
+
+LARGEST = 1_000_000_000
+"""Bytes of the largest file."""
+OPENED = "(The customer opens the chat.)"
+"""The customer's first message if the agent spoke first."""
 
 
 @dataclass
 class Did:
     """One act of the human agent: a button, an API call or a canned reply.
 
-    Attributes
-    ----------
-    name : str
-        The act as the log names it.
-    values : dict of str to str
-        What the agent entered, by field.
-    result : Any
-        The system's answer; None if the log has none.
-    suggested : list of str
-        Acts that the tool suggested at that moment, best first.
-    text : str
-        What the customer read, for a canned reply; otherwise the log's own line about the act.
+    `values` is what the agent entered, by field, and `result` the system's answer. `suggested` lists the acts that the
+    tool suggested at that moment, best first. `text` is what the customer read, or else the log's line about the act.
     """
 
     name: str
@@ -40,24 +42,30 @@ class ChatLine:
     did: Did | None = None
 
 
+class Exchange(NamedTuple):
+    """What the customer wrote, and what the agent said and did before the customer wrote again."""
+
+    customer: str
+    agent: list[ChatLine]
+
+    @property
+    def acts(self) -> list[Did]:
+        """Return the agent's acts."""
+        return [line.did for line in self.agent if line.did is not None]
+
+    @property
+    def reply(self) -> str:
+        """Return what the customer read."""
+        return "\n".join(line.text for line in self.agent if line.text.strip())
+
+
 @dataclass
 class RealChat:
-    """One chat.
+    """One chat, with an id that is unique among the chats of an import.
 
-    Attributes
-    ----------
-    id : str
-        Unique among the chats of an import.
-    lines : list of Line
-        In the order of the log; `side` is ``agent`` or ``customer``.
-    record : dict of str to Any
-        What the company's records hold about the customer: names, addresses, numbers. Its values are personal data.
-    about : dict of str to str
-        What the log says about the chat itself, such as its topic.
-    procedure : str
-        Name of the written procedure that applies, or empty.
-    handed_over, resolved : bool or None
-        The outcome, if the log states it.
+    `record` is what the company's records say about the customer: its values are personal data. `about` is what the log
+    says about the chat, such as its topic. `procedure` names the written procedure that applies. `handed_over` and
+    `resolved` are the outcome, if the log states it.
     """
 
     id: str
@@ -67,3 +75,50 @@ class RealChat:
     procedure: str = ""
     handed_over: bool | None = None
     resolved: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the id as the beginning of the ids of its cases."""
+        return slug(self.id).replace("-", "_")
+
+    @property
+    def acts(self) -> list[Did]:
+        """Return the acts of the agent."""
+        return [line.did for line in self.lines if line.did is not None]
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Return the chat as exchanges; lines of one side in a row belong together."""
+        found: list[Exchange] = []
+        for line in self.lines:
+            if line.side == "customer" and (not found or found[-1].agent):
+                found.append(Exchange(line.text, []))
+            elif line.side == "customer":
+                found[-1] = Exchange(f"{found[-1].customer}\n{line.text}", [])
+            else:
+                if not found:
+                    found.append(Exchange(OPENED, []))
+                found[-1].agent.append(line)
+        return found
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Return the chat as plain data, as ``chats.jsonl`` has it, without the customer's record."""
+        plain = asdict(self)
+        del plain["record"]
+        for line in plain["lines"]:
+            if line["did"] is None:
+                del line["did"]
+        return plain
+
+
+def read_written(path: Path) -> list[RealChat]:
+    """Read the chats of a ``chats.jsonl``; raise `BadInput` for another form."""
+    form, chats = TypeAdapter(RealChat), []
+    for number, line in enumerate(read_text(path, LARGEST).split("\n"), 1):
+        try:
+            chats += [form.validate_json(line)] if line else []
+        except ValidationError as error:
+            what = error.errors()[0]["msg"]
+            raise BadInput(f"{path}:{number} is not a chat ({what}): import the chats again") from None
+    return chats

@@ -12,6 +12,7 @@ from ...commands import command
 from ...errors import BadInput
 from ...outputs import as_cell
 from .formats import FORMATS
+from .importing import AUDIT, LEFT_OUT, import_chats
 
 ARGUMENTS: dict[str, Any] = {
     "FILE+": "files of chats between people, or folders of such files",
@@ -32,12 +33,10 @@ ARGUMENTS: dict[str, Any] = {
 
 def execute(options: argparse.Namespace) -> int:
     """Import the chats and say what became of them."""
-    from .importing import AUDIT, LEFT_OUT, import_chats
-
-    names = ("format", "out", "title", "acts", "procedures", "keep", "only")
-    given = {name: getattr(options, name) for name in names}
     if options.review and not sys.stdin.isatty() and sys.stdin.closed:
         raise BadInput("--review asks questions: run it in a terminal")
+    names = ("format", "out", "title", "acts", "procedures", "keep", "only")
+    given = {name: getattr(options, name) for name in names}
     done = import_chats(options.files, **given, ask=_asked if options.review else None)
     print(f"{done.chats} chats written, {done.decisions} decisions; {len(done.left_out)} chats left out")
     for why, count in Counter(done.left_out.values()).most_common():

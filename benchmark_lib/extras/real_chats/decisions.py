@@ -1,4 +1,4 @@
-"""Cut a chat before each decision of its agent, and read both truths of it."""
+"""Cut a chat before each decision of its agent, and compare acts with both truths of it."""
 
 from __future__ import annotations
 
@@ -6,89 +6,28 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...records import Conversation, Message, ToolCall
-from .chat import ChatLine, Did, RealChat
+from ...analysis.frames import SCORE_FIELDS
+from ...cases import Case
+from ...records import NOT_SCORED, Conversation, Message, ToolCall
+from .chat import Did, Exchange, RealChat
 from .procedures import Procedure
-from .vocabulary import HAND_OVER, SEND_REPLY, Vocabulary, tool_name
+from .vocabulary import HAND_OVER, Vocabulary
 
-OPENED = "(The customer opens the chat.)"
-"""The customer's first message if the agent spoke first."""
 AS_WRITTEN, ALLOWED, ERROR, UNCLEAR = "as written", "allowed branch", "human error", "unclear"
 """How a human's acts relate to the written procedure."""
 NO_ACT = "no act"
-
-
-class Exchange(NamedTuple):
-    """What the customer wrote, and what the agent said and did before the customer wrote again."""
-
-    customer: str
-    agent: list[ChatLine]
-
-    @property
-    def acts(self) -> list[Did]:
-        """Return the agent's acts."""
-        return [line.did for line in self.agent if line.did is not None]
-
-    @property
-    def reply(self) -> str:
-        """Return what the customer read."""
-        return "\n".join(line.text for line in self.agent if line.text.strip())
-
-
-def exchanges(chat: RealChat) -> list[Exchange]:
-    """Return a chat as exchanges; lines of one side in a row belong together."""
-    found: list[Exchange] = []
-    for line in chat.lines:
-        if line.side == "customer" and (not found or found[-1].agent):
-            found.append(Exchange(line.text, []))
-        elif line.side == "customer":
-            found[-1] = Exchange(f"{found[-1].customer}\n{line.text}", [])
-        else:
-            if not found:
-                found.append(Exchange(OPENED, []))
-            found[-1].agent.append(line)
-    return found
-
-
-def as_call(did: Did, known: Vocabulary) -> tuple[str, dict[str, Any]]:
-    """Return tool and arguments that stand for an act of the human agent."""
-    kind = known.acts[did.name].kind
-    if kind == "say":
-        return SEND_REPLY, {"reply": did.name}
-    return (HAND_OVER, {"reason": "as the human did"}) if kind == "hand_over" else (tool_name(did.name), did.values)
-
-
-def answer_to(did: Did) -> Any:
-    """Return what the desk answers to an act that the human made."""
-    return did.result if did.result is not None else {"log": did.text or "done"}
-
-
-def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
-    """Return a whole chat as a record, with the human's acts as tool calls."""
-    messages, calls = list[Message](), list[ToolCall]()
-    for turn, exchange in enumerate(exchanges(chat), 1):
-        messages.append(Message(turn, "customer", exchange.customer))
-        for did in exchange.acts:
-            name, values = as_call(did, known)
-            write = known.acts[did.name].kind != "read"
-            calls.append(ToolCall(turn, len(calls), name, dict(values), answer_to(did), None, write))
-        if exchange.agent:
-            messages.append(Message(turn, "agent", exchange.reply))
-    return Conversation(chat.id, 1, "human", "human", "human", messages, calls)
+NOT_ON_RECORD = {"not_on_record": "The chat's record has no answer to this. Go on without it."}
+ON = "_on"
+"""Ending of the case in which the customer goes on after the decision."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision: a chat cut before what its agent did in one exchange.
+    """A chat cut before what its agent did in one exchange, whose number `turn` counts from 1.
 
-    Attributes
-    ----------
-    turn : int
-        The number of the exchange, from 1.
-    weak : bool
-        True if the chat has no acts: only handover or not is known.
+    `weak` marks the decision of a chat without acts, of which only handover or not is known.
     """
 
     chat: RealChat
@@ -100,7 +39,7 @@ class Decision:
     @cached_property
     def before(self) -> list[Exchange]:
         """Return the exchanges up to the cut; the agent of the last has yet to act."""
-        return exchanges(self.chat)[: self.turn]
+        return self.chat.exchanges[: self.turn]
 
     @cached_property
     def human(self) -> list[Did]:
@@ -110,38 +49,40 @@ class Decision:
     @property
     def handed_over(self) -> bool:
         """Return whether the human handed the chat over here."""
-        if self.weak:
-            return bool(self.chat.handed_over)
-        return any(self.known.acts[did.name].kind == "hand_over" for did in self.human)
+        return bool(self.chat.handed_over) if self.weak else any(self.hands(did.name) for did in self.human)
+
+    def hands(self, name: str) -> bool:
+        """Return whether an act hands the chat over."""
+        return self.known.is_kind(name, "hand_over")
+
+    def reads(self, did: Did) -> bool:
+        """Return whether an act changes nothing for the customer."""
+        return self.known.is_kind(did.name, "read")
 
     @property
     def bucket(self) -> str:
         """Return the bucket: whether the procedure, or without one the human, hands over here."""
-        kinds = [self.known.acts[name].kind for name in self.written if name in self.known.acts]
-        hands = "hand_over" in kinds if self.written else self.handed_over
+        hands = any(map(self.hands, self.written)) if self.written else self.handed_over
         return "must_escalate" if hands else "resolvable"
 
     @cached_property
     def place(self) -> str:
         """Return the node of the procedure that the chat has reached."""
         done = [did for exchange in self.before[:-1] for did in exchange.acts]
-        return self.procedure.place(done, self.known.acts) if self.procedure else ""
+        return self.procedure.place(done, self.known) if self.procedure else ""
 
     @cached_property
     def answered(self) -> set[str]:
         """Return the questions that the customer has answered with a value that an act accepted."""
         said = folded(" ".join(exchange.customer for exchange in self.before))
-        acts = [did for exchange in exchanges(self.chat) for did in exchange.acts]
-        valid = [
-            did for did in acts if did.name in self.known.acts and not self.known.acts[did.name].failed(did.result)
-        ]
+        valid = [did for did in self.chat.acts if did.name in self.known.acts and not self.known.failed(did)]
         values = [(k, folded(v).strip()) for did in valid for k, v in did.values.items()]
         given = {k for k, value in values if value and f" {value} " in f" {said} "}
         return {name for name, fields in self.known.asks.items() if given & {*fields}}
 
     @property
     def written(self) -> list[str]:
-        """Return the acts that the procedure names next, the usual one first."""
+        """Return the acts that the procedure names next, the usual one first: the second truth."""
         return self.procedure.usual(self.place, self.answered) if self.procedure else []
 
     def follows(self, acts: Iterable[Did]) -> bool | None:
@@ -149,33 +90,22 @@ class Decision:
 
         Reads that the procedure does not name never count. None without a procedure, or at its end.
         """
-        if self.procedure is None or not self.written:
+        if not self.written:
             return None
         acts = list(acts)
         broken = self._broken(acts)
         return len(broken) < len(acts) and all(map(self.reads, broken))
 
-    def reads(self, did: Did) -> bool:
-        """Return whether an act changes nothing for the customer."""
-        return did.name in self.known.acts and self.known.acts[did.name].kind == "read"
-
-    @property
-    def handing(self) -> str:
-        """Return the name of a handover here: the human's, the procedure's or the first known."""
-        names = [name for name, act in self.known.acts.items() if act.kind == "hand_over"]
-        places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
-        return next((name for place in places for name in names if name in place), HAND_OVER)
-
     def _broken(self, acts: list[Did], strict: bool = False) -> list[Did]:
         """Return the acts that have no place in the procedure; `strict` forbids branches."""
-        at, left, step = self.place, list(acts), None
+        at, left = self.place, list(acts)
         while self.procedure:
-            ways = self.procedure.usual if strict else self.procedure.allowed
-            step = next((did for did in left if did.name in ways(at, self.answered)), None)
+            ways = (self.procedure.usual if strict else self.procedure.allowed)(at, self.answered)
+            step = next((did for did in left if did.name in ways), None)
             if step is None:
                 break
             left.remove(step)
-            at = self.procedure.place([step], self.known.acts)
+            at = self.procedure.place([step], self.known)
         return left
 
     @property
@@ -185,19 +115,58 @@ class Decision:
         ``human error``: an act of the chart was made although a step before it is missing, or a question was asked
         that the customer had answered. ``unclear``: a deviation in which neither is the case.
         """
-        found = self.follows(self.human)
-        if found is None or self.procedure is None:
+        follows = self.follows(self.human)
+        if follows is None or self.procedure is None:
             return None
-        if found:
+        if follows:
             left = self._broken(self.human, strict=True)
             return AS_WRITTEN if all(map(self.reads, left)) and len(left) < len(self.human) else ALLOWED
         done = [did for exchange in self.before for did in exchange.acts]
-        sound = self.procedure.reachable(self.answered | {*self.procedure.passed(done, self.known.acts)})
+        sound = self.procedure.reachable(self.answered | {*self.procedure.passed(done, self.known)})
         for name in (d.name for d in self._broken(self.human) if d.name in self.procedure.nodes):
             asks = name in self.known.asks
             if name in self.answered if asks else name not in sound and name not in self.known.closing:
                 return ERROR
         return UNCLEAR
+
+    def acts_of(self, calls: Iterable[ToolCall]) -> list[Did]:
+        """Return the acts that tool calls stand for; failed calls stand for none."""
+        acts = []
+        for call in (t for t in calls if not t.error):
+            name = self.known.by_tool.get(call.name, "")
+            values = {k: str(v) for k, v in call.named.items()} if name else {}
+            name = self._handing if call.name == HAND_OVER else name or str(call.named.get("reply"))
+            acts.append(Did(name, values, call.result))
+        return acts
+
+    @property
+    def _handing(self) -> str:
+        # the name of a handover here: the human's, the procedure's or the first known
+        names = [*filter(self.hands, self.known.acts)]
+        places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
+        return next((name for place in places for name in names if name in place), HAND_OVER)
+
+    def compared(self, acts: list[Did], handed: bool) -> dict[str, Any]:
+        """Compare acts with both truths.
+
+        Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
+        includes the values of the acts that the human made, too: the procedure names none.
+        """
+        theirs = {d.name for d in self.human}
+        counted = [d for d in acts if d.name in theirs or not self.reads(d)]
+        values = _values_agree(counted, self.human)
+        return {
+            "chat": self.chat.id,
+            "acts": _label(d.name for d in counted),
+            "human": _label(theirs),
+            "human_acts": None if self.weak else {d.name for d in counted} == theirs,
+            "human_values": values,
+            "procedure": self.follows(acts) and values is not False,
+            "handover": handed == self.handed_over,
+            "human_follows": self.follows(self.human),
+            "parting": self.parting,
+            "weak": self.weak,
+        }
 
 
 def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) -> list[Decision]:
@@ -205,15 +174,83 @@ def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) ->
 
     A chat without acts has one weak decision if its outcome is known.
     """
-    found = [Decision(chat, n, known, procedure) for n, one in enumerate(exchanges(chat), 1) if one.acts]
+    found = [Decision(chat, n, known, procedure) for n, one in enumerate(chat.exchanges, 1) if one.acts]
     if found or chat.handed_over is None:
         return found
-    answered = [n for n, one in enumerate(exchanges(chat), 1) if one.agent]
+    answered = [n for n, one in enumerate(chat.exchanges, 1) if one.agent]
     return [Decision(chat, answered[-1], known, None, weak=True)]
 
 
-def label(acts: Iterable[str]) -> str:
-    """Return a set of acts as one label."""
+def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
+    """Return a whole chat as a record, with the human's acts as tool calls."""
+    messages, calls = list[Message](), list[ToolCall]()
+    for turn, exchange in enumerate(chat.exchanges, 1):
+        messages.append(Message(turn, "customer", exchange.customer))
+        for did in exchange.acts:
+            name, values = known.call(did)
+            write = not known.is_kind(did.name, "read")
+            calls.append(ToolCall(turn, len(calls), name, dict(values), answer_to(did), None, write))
+        if exchange.agent:
+            messages.append(Message(turn, "agent", exchange.reply))
+    return Conversation(chat.id, 1, "human", "human", "human", messages, calls)
+
+
+def answer_to(did: Did) -> Any:
+    """Return what the desk answers to an act that the human made."""
+    return did.result if did.result is not None else {"log": did.text or "done"}
+
+
+def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
+    """Score one conversation: its first turn after the cut, by both truths, and counts.
+
+    Returns
+    -------
+    dict
+        ``success`` is agreement with the procedure where it names a next act, with the human's acts and values
+        otherwise; of a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so that
+        boards and comparisons can read it. ``decision`` holds the parts.
+    """
+    live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
+    first = [t for t in live if t.turn == one.turn]
+    handed = any(t.name == HAND_OVER and not t.error for t in first)
+    found = one.compared(one.acts_of(first), handed)
+    human = found["human_acts"] and found["human_values"] is not False
+    right = found["handover"] if one.weak else human if found["procedure"] is None else found["procedure"]
+    scored, stays = c.ended_by not in NOT_SCORED, case.bucket == "resolvable"
+    replies = [m for m in c.replies() if m.turn >= one.turn]
+    unanswered = sum(t.result == NOT_ON_RECORD for t in live)
+    return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
+        "bucket": case.bucket,
+        "intent": case.intent,
+        "scored": scored,
+        "success": right if scored else None,
+        "resolved": right if scored and stays else None,
+        "handed_over": handed if scored else None,
+        "needless_handover": handed if scored and stays else None,
+        "turns": sum(m.side == "customer" and m.turn >= one.turn for m in c.messages),
+        "agent_messages": len(replies),
+        "agent_words": sum(len(m.text.split()) for m in replies),
+        "empty_replies": sum(not m.text.strip() for m in replies),
+        "tool_calls": len(live),
+        "write_calls": sum(bool(t.write) and not t.error for t in live),
+        "failed_calls": sum(t.error is not None for t in live),
+        "customer_faults": sum(f.side == "customer" for f in c.faults),
+        "decision": {**found, "not_on_record": unanswered, "goes_on": case.id.endswith(ON)},
+    }
+
+
+def _values_agree(acts: list[Did], human: list[Did]) -> bool | None:
+    """Return whether the acts that both made have the same values; None without any."""
+    both = [(a, [d for d in human if d.name == a.name and d.values]) for a in acts]
+    compared = [(a, theirs) for a, theirs in both if theirs]
+    return all(any(_values(a) == _values(d) for d in theirs) for a, theirs in compared) if compared else None
+
+
+def _values(did: Did) -> set[str]:
+    return {folded(value) for value in did.values.values()} - {""}
+
+
+def _label(acts: Iterable[str]) -> str:
     return " + ".join(sorted(set(acts))) or NO_ACT
 
 

@@ -13,15 +13,12 @@ import orjson
 
 from ...errors import BadInput
 from ...textfiles import read_text
-from .chat import ChatLine, Did, RealChat
+from .chat import LARGEST, ChatLine, Did, RealChat
 from .vocabulary import Vocabulary
 
-LARGEST = 1_000_000_000
-"""Bytes of the largest file."""
 MOST_LINES, LONGEST = 2_000, 20_000
 """Lines of a chat, and characters of a line; a longer chat is left out."""
 SIDES = {"customer": "customer", "user": "customer", "client": "customer", "agent": "agent", "assistant": "agent"}
-Read = Callable[[Any, Vocabulary], RealChat]
 
 
 class Unusable(ValueError):
@@ -29,30 +26,23 @@ class Unusable(ValueError):
 
 
 def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Iterator[tuple[str, RealChat | str]]:
-    """Yield each chat of the files with its place, or the reason why it cannot be read.
+    """Yield each chat of files, or of folders, with its place; or why it cannot be read.
 
-    Parameters
-    ----------
-    files : iterable of path
-        Files, or folders whose files are read.
-    form : str
-        A key of `FORMATS`.
-
-    Raises
-    ------
-    BadInput
-        For a missing file, or one that is not of this format.
+    `form` is a key of `FORMATS`. Raise `BadInput` for a missing file, or one that is not of this format.
     """
-    paths = [path for place in map(Path, files) for path in (_within(place) if place.is_dir() else [place])]
+    places, kinds = [*map(Path, files)], (".json", ".jsonl", ".csv")
+    within = {at: sorted(p for p in at.iterdir() if p.suffix in kinds) for at in places if at.is_dir()}
+    paths = [path for place in places for path in within.get(place, [place])]
     if not paths:
-        raise BadInput(f"{', '.join(map(str, files)) or 'no file'}: no chats are there: name files or folders of chats")
+        raise BadInput(
+            f"{', '.join(map(str, places)) or 'no file'}: no chats are there: name files or folders of chats"
+        )
+    raws, chat_of = FORMATS[form]
     for path in paths:
-        for number, raw in enumerate(_raw(path, form), 1):
+        for number, raw in enumerate(raws(read_text(path, LARGEST), path, form), 1):
             place = f"{path.name}:{number}"
             try:
-                if isinstance(raw, Unusable):
-                    raise raw
-                yield place, _checked(FORMATS[form](raw, known))
+                yield place, _checked(chat_of(raw, known))
             except Unusable as error:
                 yield place, str(error)
             except BadInput as error:
@@ -61,33 +51,21 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
                 yield place, f"not a chat of the format {form}"
 
 
-def _within(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.suffix in (".json", ".jsonl", ".csv") and p.is_file())
+def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
+    yield from (line.encode() for line in filter(str.strip, text.split("\n")))
 
 
-def _raw(path: Path, form: str) -> Iterator[Any]:
-    text = read_text(path, LARGEST)
-    if form == "csv":
-        yield from _csv_chats(text, path)
-    elif form == "log":
-        yield from (line.encode() for line in filter(str.strip, text.split("\n")))
-    elif form == "jsonl":
-        for line in filter(str.strip, text.split("\n")):
-            try:
-                yield orjson.loads(line)
-            except orjson.JSONDecodeError:
-                yield Unusable("a line that is not JSON")
-    else:
-        try:
-            content = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise BadInput(f"{path} is not JSON ({error}): give files of {form}, or another --format") from None
-        parts = [content] if form == "star" else content
-        if form == "abcd" and isinstance(content, dict):
-            parts = [chat for split in content.values() if isinstance(split, list) for chat in split]
-        if not isinstance(parts, list):
-            raise BadInput(f"{path} has no list of chats: give files of {form}, or another --format")
-        yield from parts
+def _documents(text: str, path: Path, form: str) -> list[Any]:
+    try:
+        content = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{path} is not JSON ({error}): give files of {form}, or another --format") from None
+    if form == "abcd" and isinstance(content, dict):  # by the splits of the corpus
+        content = [chat for split in content.values() if isinstance(split, list) for chat in split]
+    parts = [content] if form == "star" else content
+    if not isinstance(parts, list):
+        raise BadInput(f"{path} has no list of chats: give files of {form}, or another --format")
+    return parts
 
 
 def _checked(chat: RealChat) -> RealChat:
@@ -110,11 +88,7 @@ def _star(raw: Any, known: Vocabulary) -> RealChat:
             lines.append(ChatLine("customer" if side == "User" else "agent", text))
         elif action == "query":
             values = {k: str(v).strip("\"'") for part in event["Constraints"] for k, v in part.items()}
-            record |= {
-                k: v
-                for k, v in values.items()
-                if not k.startswith(("Change", "Fraud", "CustomerRequest")) and k != "Name"
-            }
+            record |= {k: v for k, v in values.items() if not re.match("Change|Fraud|CustomerRequest|Name$", k)}
             lines.append(ChatLine("agent", did=Did(event["APIName"], values)))
         elif action == "return_item" and lines and lines[-1].did is not None:
             lines[-1].did.result = event.get("Item") or {"found": "nothing"}
@@ -132,8 +106,7 @@ def _star(raw: Any, known: Vocabulary) -> RealChat:
 
 def _abcd(raw: Any, known: Vocabulary) -> RealChat:
     """Return an ABCD dialogue: its buttons are the agent's acts, its scenario the record."""
-    scenario, listed = raw["scenario"], list(raw.get("actions_taken") or ())
-    turns = raw["original"]
+    scenario, turns, listed = raw["scenario"], raw["original"], list(raw.get("actions_taken") or ())
     targets = raw.get("targets") or [t.get("targets") for t in raw.get("delexed") or ()] or []
     targets = [t[-1] if len(t) == 2 else t[:4] for t in targets if t]
     lines = []
@@ -143,8 +116,8 @@ def _abcd(raw: Any, known: Vocabulary) -> RealChat:
             continue
         target = targets[number] if len(targets) == len(turns) else None
         lines.append(ChatLine("agent", did=_button(text, target, listed, known)))
-    parts = ("personal", "order")
-    record = {k: v for part in parts for k, v in (scenario.get(part) or {}).items() if k not in ("products",)}
+    record = {**(scenario.get("personal") or {}), **(scenario.get("order") or {})}
+    record.pop("products", None)
     flow, topic = str(scenario.get("flow") or ""), str(scenario.get("subflow") or "")
     name = re.sub(r"(_(how|other))?_\d+$", "", topic)
     return RealChat(f"abcd_{raw['convo_id']}", lines, record, {"topic": name, "domain": flow}, name)
@@ -152,40 +125,38 @@ def _abcd(raw: Any, known: Vocabulary) -> RealChat:
 
 def _button(text: str, target: Any, listed: list[str], known: Vocabulary) -> Did:
     shown = known.of_line(text)
-    if target is not None:
-        values = dict(zip(known.acts[target[2]].values, map(str, target[3]), strict=False)) if target[3] else {}
-        return Did(target[2], values or (shown.values if shown and shown.name == target[2] else {}), text=text)
-    if listed:
-        name = str(listed.pop(0))
-        return Did(name, shown.values if shown is not None and shown.name == name else {}, text=text)
-    if shown is None:
-        raise Unusable("an act whose line is not in the vocabulary")
-    return shown
+    if target is None and not listed:
+        if shown is None:
+            raise Unusable("an act whose line is not in the vocabulary")
+        return shown
+    name = target[2] if target is not None else str(listed.pop(0))
+    values = dict(zip(known.acts[name].values, map(str, target[3]))) if target is not None and target[3] else {}
+    return Did(name, values or (shown.values if shown and shown.name == name else {}), text=text)
 
 
 def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
     """Return a chat of our own format: ``{id, record, outcome, procedure, topic, messages}``."""
-    lines = []
+    raw = orjson.loads(raw) if isinstance(raw, bytes) else raw
+    lines, outcome = [], raw.get("outcome") or {}
     for message in raw["messages"]:
+        text = str(message.get("text") or "")
         if "act" in message:
             values = {str(k): str(v) for k, v in (message.get("values") or {}).items()}
             result, suggested = message.get("result"), [str(name) for name in message.get("suggested") or ()]
-            text = str(message.get("text") or "")
             lines.append(ChatLine("agent", text, Did(str(message["act"]), values, result, suggested, text)))
             continue
-        side, text = SIDES[str(message.get("from") or message.get("role")).lower()], str(message.get("text") or "")
+        side = SIDES[str(message.get("from") or message.get("role")).lower()]
         shown = known.of_line(text) if side == "agent" else None
         lines.append(ChatLine(side, "" if shown else text, shown))
-    outcome = raw.get("outcome") or {}
     handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
     if any(one not in (None, True, False) for one in (handed, resolved)):
         raise Unusable("an outcome that is neither true nor false")
-    about = {"topic": str(raw.get("topic") or raw.get("procedure") or "chats")}
     named = str(raw.get("procedure") or "")
+    about = {"topic": str(raw.get("topic") or named or "chats")}
     return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, handed, resolved)
 
 
-def _csv_chats(text: str, path: Path) -> Iterator[Any]:
+def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
     """Yield the chats of a CSV file as the JSON format has them; one row per line of a chat."""
     before = csv.field_size_limit(LONGEST * 10)
     try:
@@ -199,9 +170,8 @@ def _csv_chats(text: str, path: Path) -> Iterator[Any]:
     chats: dict[str, Any] = {}
     for row in rows:
         chat = chats.setdefault(row["chat"] or "", {"id": row["chat"] or "", "messages": [], "record": {}})
-        values = row.get("values") or "{}"
         try:
-            given = orjson.loads(values)
+            given = orjson.loads(row.get("values") or "{}")
         except orjson.JSONDecodeError:
             chat["messages"] = None  # refused as a chat, with its place
             continue
@@ -228,8 +198,15 @@ def _log(raw: Any, known: Vocabulary) -> RealChat:
             lines.append(ChatLine("agent", did=Did(call.name, values, call.result)))
         lines.append(ChatLine(message.side, message.text))
     customer = orjson.loads(raw).get("customer")
-    customer = customer if isinstance(customer, dict) else {}
-    return RealChat(seen.name, lines, customer, {"topic": "logs"}, "", seen.handed_over)
+    known_of = customer if isinstance(customer, dict) else {}
+    return RealChat(seen.name, lines, known_of, {"topic": "logs"}, "", seen.handed_over)
 
 
-FORMATS: dict[str, Read] = {"star": _star, "abcd": _abcd, "jsonl": _jsonl, "csv": _jsonl, "log": _log}
+FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary], RealChat]]] = {
+    "star": (_documents, _star),
+    "abcd": (_documents, _abcd),
+    "jsonl": (_lines, _jsonl),
+    "csv": (_rows, _jsonl),
+    "log": (_lines, _log),
+}
+"""How each format is read: a file's text as raw chats, and a raw chat."""

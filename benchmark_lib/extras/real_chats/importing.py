@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from ...project import in_project, safe_name
 from ...textfiles import read_text
 from ..personal_data.doubts import common_words
 from ..personal_data.scrub import Left, Scrubber
-from .chat import RealChat
+from .chat import RealChat, read_written
 from .decisions import decisions
 from .formats import FORMATS, read_chats
 from .procedures import Procedure, read_procedures
-from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES, as_plain, case_name, read_written
+from .store import ACTS, CHATS, KIND, PREFIX, PROCEDURES
 from .vocabulary import SHIPPED, Vocabulary
 
 AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
@@ -122,79 +122,72 @@ def import_chats(
     kept = {*keep, *(read_text(folder / KEPT).splitlines() if (folder / KEPT).is_file() else ())}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)
     done, wanted = ImportedChats(folder), set(only)
-    before = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
-    read = _read(done, files, format, known, wanted, {case_name(chat.id) for chat in before})
-    known.complete([chat for chat in read.values() if _acts_listed(known, chat)])
-    done.drafted = known.draft([*read.values()])
-    written = before + _scrubbed(done, read, known, charts, (kept, set(personal)), ask)
-    done.chats = len(written)
-    done.decisions = sum(len(decisions(chat, known, charts.get(chat.procedure))) for chat in written)
-    if wanted and not written and not done.left_out:
-        raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check their ids")
-    _write(
-        done, written, known, {c.procedure: charts[c.procedure] for c in written if c.procedure in charts}, kept, title
-    )
-    return done
-
-
-def _acts_listed(known: Vocabulary, chat: RealChat) -> bool:
-    return all(line.did.name in known.acts or line.did.suggested for line in chat.lines if line.did is not None)
-
-
-def _read(
-    done: ImportedChats, files: Any, form: str, known: Vocabulary, wanted: set[str], before: set[str]
-) -> dict[str, RealChat]:
-    found, names = dict[str, RealChat](), set[str]()
-    for place, chat in read_chats([in_project(file) for file in files], form, known):
-        if isinstance(chat, str):
-            done.left_out[place] = chat
-        elif (wanted and chat.id not in wanted) or case_name(chat.id) in before:
-            continue
-        elif case_name(chat.id) in names or not case_name(chat.id):
-            done.left_out[place] = TWICE
-        else:
-            names.add(case_name(chat.id))
-            found[place] = chat
-    return found
-
-
-def _scrubbed(
-    done: ImportedChats,
-    read: dict[str, RealChat],
-    known: Vocabulary,
-    charts: dict[str, Procedure],
-    words: tuple[set[str], set[str]],
-    ask: Any,
-) -> list[RealChat]:
-    kept, personal = words
-    words_used = common_words([line.text for line in chat.lines] for chat in read.values())
-    scrubber, written = Scrubber(kept, personal, usual=words_used), list[RealChat]()
-    done.net = scrubber.net
+    chats = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
+    read = _read(done, read_chats(map(in_project, files), format, known), wanted, {chat.name for chat in chats})
+    done.drafted = known.complete([*read.values()])
+    usual = common_words([line.text for line in chat.lines] for chat in read.values())
+    net = _Net(kept, set(personal), ask, usual)
     for place, chat in read.items():
         if known.gaps(chat):
             done.left_out[place] = DRAFTED
-            continue
-        if not decisions(chat, known, charts.get(chat.procedure)):
+        elif not decisions(chat, known, charts.get(chat.procedure)):
             done.left_out[place] = NO_DECISION
+        elif isinstance(clean := net.scrubbed(place, chat, done), RealChat):
+            chats.append(clean)
+        else:
+            done.left_out[place] = clean
+    done.net, done.chats = net.scrubber.net, len(chats)
+    done.decisions = sum(len(decisions(chat, known, charts.get(chat.procedure))) for chat in chats)
+    if wanted and not chats and not done.left_out:
+        raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check their ids")
+    used = {chat.procedure for chat in chats}
+    _write(done, chats, known, {name: chart for name, chart in charts.items() if name in used}, kept, title)
+    return done
+
+
+def _read(
+    done: ImportedChats, every: Iterable[tuple[str, RealChat | str]], wanted: set[str], before: set[str]
+) -> dict[str, RealChat]:
+    """Return the new chats that are wanted, by their places."""
+    chats, names = dict[str, RealChat](), set[str]()
+    for place, chat in every:
+        if isinstance(chat, str):
+            done.left_out[place] = chat
+        elif (wanted and chat.id not in wanted) or chat.name in before:
             continue
-        clean = scrubber.chat(chat)
+        elif chat.name in names or not chat.name:
+            done.left_out[place] = TWICE
+        else:
+            names.add(chat.name)
+            chats[place] = chat
+    return chats
+
+
+class _Net:
+    """The scrubber, which learns from each answer of a person."""
+
+    def __init__(self, kept: set[str], personal: set[str], ask: Asked | None, usual: Set[str]):
+        self.kept, self.personal, self.ask = kept, personal, ask
+        self.scrubber = Scrubber(kept, personal, usual=usual)
+
+    def scrubbed(self, place: str, chat: RealChat, done: ImportedChats) -> RealChat | str:
+        """Return a chat without personal data, or the reason why it is left out."""
+        clean = self.scrubber.chat(chat)
         if clean.chat.id != chat.id:
-            done.left_out[place] = NAMED
-            continue
-        while clean.left and ask is not None:
+            return NAMED
+        while clean.left and self.ask is not None:
             left = clean.left[0]
-            answer = ask(place, left)
+            answer = self.ask(place, left)
             if answer is None:
                 break
-            (personal if answer else kept).add(left.text)
-            scrubber = scrubber.with_words(kept, personal)
-            clean = scrubber.chat(chat)
+            (self.personal if answer else self.kept).add(left.text)
+            self.scrubber = self.scrubber.with_words(self.kept, self.personal)
+            clean = self.scrubber.chat(chat)
         if clean.left:
-            done.left_out[place], done.review[place] = IN_REVIEW, clean.left
-            continue
+            done.review[place] = clean.left
+            return IN_REVIEW
         done.counts += clean.counts
-        written.append(clean.chat)
-    return written
+        return clean.chat  # type: ignore[no-any-return]
 
 
 def _write(
@@ -209,23 +202,22 @@ def _write(
 
     name = safe_name(done.out.resolve().name.removeprefix("chats-")).lower()
     title = title or name.replace("_", " ").replace("-", " ").title()
-    info = {"name": f"{PREFIX}{name}", "kind": KIND, "title": title, "version": "1"}
-    used = {line.did.name for chat in chats for line in chat.lines if line.did is not None}
-    used |= {node for chart in charts.values() for node in chart.nodes}
+    used = {did.name for chat in chats for did in chat.acts}.union(*(chart.nodes for chart in charts.values()))
     known.acts = {name: act for name, act in known.acts.items() if name in used or not act.accepted}
-    acts = known.model_dump(exclude_defaults=True)
+    files: dict[str, Any] = {
+        "store.yaml": {"name": f"{PREFIX}{name}", "kind": KIND, "title": title, "version": "1"},
+        ACTS: known.model_dump(exclude_defaults=True),
+    }
+    if charts:
+        files[PROCEDURES] = {name: chart.model_dump(exclude_defaults=True) for name, chart in charts.items()}
     building = done.out.with_name(f".new-{done.out.name}")
     with writing(done.out), folder_made(done.out):
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir()
-        _yaml(building / "store.yaml", info)
-        _yaml(building / ACTS, acts)
-        if charts:
-            _yaml(
-                building / PROCEDURES, {name: chart.model_dump(exclude_defaults=True) for name, chart in charts.items()}
-            )
-        lines = [orjson.dumps(as_plain(chat)) + b"\n" for chat in chats]
-        (building / CHATS).write_bytes(b"".join(lines))
+        for file, content in files.items():
+            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+            (building / file).write_text(text, encoding="utf-8")
+        (building / CHATS).write_bytes(b"".join(orjson.dumps(chat.plain) + b"\n" for chat in chats))
         (building / KEPT).write_text("".join(f"{word}\n" for word in sorted(kept)), encoding="utf-8")
         if (done.out / AUDIT).is_file():
             done.counts.update(dict(pd.read_csv(done.out / AUDIT).itertuples(index=False, name=None)))
@@ -235,8 +227,3 @@ def _write(
         for path in building.iterdir():
             os.replace(path, done.out / path.name)
         building.rmdir()
-
-
-def _yaml(path: Path, content: Any) -> None:
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
-    path.write_text(text, encoding="utf-8")

@@ -20,20 +20,11 @@ FAILED = ":failed"
 
 
 class Procedure(BaseModel):
-    """A written procedure.
+    """A written procedure: its text as the agent reads it, and a chart of acts.
 
-    Attributes
-    ----------
-    title, text : str
-        Its name, and its text as the agent reads it.
-    start : list of str
-        The acts with which it begins.
-    next : dict of str to list of str
-        The acts that follow each act; ``ACT:failed`` if it failed. The first is the usual one.
-    branches : dict of str to list of str
-        Further acts that may follow, such as those for a customer who does not know an answer.
-    optional : list of str
-        Acts that depend on a condition, and may be passed over.
+    `start` has the acts with which it begins, and `next` those that follow each act, the usual one first. The node of
+    an act that failed is ``ACT:failed``. `branches` are further acts that may follow, such as those for a customer who
+    does not know an answer. Acts in `optional` depend on a condition, and may be passed over.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -45,17 +36,14 @@ class Procedure(BaseModel):
     branches: dict[str, list[str]] = {}
     optional: list[str] = []
 
-    def place(self, done: Iterable[Did], acts: dict[str, KnownAct]) -> str:
+    def place(self, done: Iterable[Did], known: Vocabulary) -> str:
         """Return the node that a chat has reached: its last act in the chart, or empty."""
-        return (["", *self.passed(done, acts)])[-1]
+        return (["", *self.passed(done, known)])[-1]
 
-    def passed(self, done: Iterable[Did], acts: dict[str, KnownAct]) -> list[str]:
+    def passed(self, done: Iterable[Did], known: Vocabulary) -> list[str]:
         """Return the nodes of acts; an act that failed may have a node of its own."""
-        found = []
-        for did in (d for d in done if d.name in self.nodes):
-            failed = did.name in acts and acts[did.name].failed(did.result)
-            found.append(f"{did.name}{FAILED}" if failed and f"{did.name}{FAILED}" in self.next else did.name)
-        return found
+        ends = ((did.name, f"{did.name}{FAILED}", known.failed(did)) for did in done if did.name in self.nodes)
+        return [failed if did_fail and failed in self.next else name for name, failed, did_fail in ends]
 
     def reachable(self, passed: set[str]) -> set[str]:
         """Return every act before which no step is missing once the nodes `passed` are done."""
@@ -98,13 +86,10 @@ class Procedure(BaseModel):
 
 
 def read_procedures(place: Path | None, known: Vocabulary, form: str) -> dict[str, Procedure]:
-    """Read written procedures: a YAML file of ours, guidelines of ABCD or flow charts of STAR.
+    """Read procedures by name from a YAML file, ABCD's guidelines or STAR's tasks.
 
-    Parameters
-    ----------
-    place : Path or None
-        A YAML file with procedures by name; ABCD's folder with ``guidelines.json``, ``ontology.json`` and ``kb.json``;
-        a folder of STAR's tasks. None: no procedures.
+    `place` is the file, or a folder: ABCD's with ``guidelines.json``, ``ontology.json`` and ``kb.json``, or that of
+    STAR's tasks. Without a place there are no procedures.
     """
     if place is None:
         return {}
@@ -116,9 +101,12 @@ def read_procedures(place: Path | None, known: Vocabulary, form: str) -> dict[st
             raise BadInput(f"{place} has no procedures by name: see docs/real-chats.md")
         return {str(name): read_as(Procedure, one, f"{place}: {name}") for name, one in content.items()}
     try:
-        return _of_abcd(place) if form == "abcd" else _of_star(place, known)
+        charts = _of_abcd(place) if form == "abcd" else _of_star(place, known)
     except (LookupError, TypeError, AttributeError, orjson.JSONDecodeError) as error:
         raise BadInput(f"{place} has no procedures of {form} ({error!r:.80}): name their folder") from None
+    if not charts:
+        raise BadInput(f"{place} has no flow charts: name the folder of STAR's tasks")
+    return charts
 
 
 def _json(path: Path) -> Any:
@@ -126,14 +114,9 @@ def _json(path: Path) -> Any:
 
 
 def _of_star(folder: Path, known: Vocabulary) -> dict[str, Procedure]:
-    found = {}
-    for path in sorted(folder.rglob("*.json")):
-        content = _json(path)
-        if isinstance(content, dict) and {"task", "graph", "replies"} <= content.keys():
-            found[content["task"]] = _star_chart(content, known)
-    if not found:
-        raise BadInput(f"{folder} has no flow charts: name the folder of STAR's tasks")
-    return found
+    contents = map(_json, sorted(folder.rglob("*.json")))
+    tasks = (task for task in contents if isinstance(task, dict) and {"task", "graph", "replies"} <= task.keys())
+    return {task["task"]: _star_chart(task, known) for task in tasks}
 
 
 def _star_chart(task: dict[str, Any], known: Vocabulary) -> Procedure:

@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 
-from ...cases import Case
 from ...conversation.agent_view import AgentView
 from ...conversation.model_agent import ModelAgent
 from ...conversation.own_code import reply_of
@@ -17,9 +16,8 @@ from ...conversation.state import ConversationState
 from ...endpoint import Completion
 from ...records import Act, Usage
 from ...textfiles import front_matter, render
-from .chat import Did
-from .decisions import OPENED, Decision, as_call, exchanges, folded, record_of
-from .store import ChatStore
+from .chat import OPENED, Did
+from .decisions import Decision, folded, record_of
 from .vocabulary import HAND_OVER, SEND_REPLY
 
 SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggestion")
@@ -27,8 +25,8 @@ WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do
 THANKS, NOTHING_MORE = "Thank you, that is all.", "I have nothing to add to that."
 ALIKE = 0.2
 """Least overlap of an agent's message with a human's before the customer's answer to that fits."""
-CONTENT, UNSERVED = "[CONTENT]", "[NOT SERVED]"
-"""Words with which a model customer leaves."""
+LEFT = {"[CONTENT]": "content", "[NOT SERVED]": "unserved"}
+"""Words with which a model customer leaves, and how it left."""
 
 
 class Resumed(Insider):
@@ -88,46 +86,44 @@ def _sent(messages: list[dict[str, Any]]) -> str | None:
 class ChatAgent(Insider):
     """A scripted agent: the human, the procedure, or a floor."""
 
-    def __init__(self, name: str, decision: Decision, store: ChatStore):
+    def __init__(self, name: str, decision: Decision, commonest: str):
         super().__init__()
-        self._name, self._decision, self._store = name, decision, store
+        self._name, self._decision, self._commonest = name, decision, commonest
 
     async def reply(self, talk: AgentView) -> str:
         """Make the acts of this agent's rule."""
-        acts, words = self._next(talk.turn)
-        one = self._decision
+        one, (acts, words) = self._decision, self._next(talk.turn)
         if self._name in ("human", "oracle") and one.weak and one.handed_over and talk.turn == one.turn:
             await talk.call_aside(HAND_OVER, {"reason": "as the human did"})
         for did in acts:
-            call = await talk.call_aside(*as_call(did, self._decision.known))
+            call = await talk.call_aside(*one.known.call(did))
             if call.name == SEND_REPLY and isinstance(call.result, dict):
                 words = call.result.get("sent", words)
         return words
 
     def _next(self, turn: int) -> tuple[list[Did], str]:
-        one, known = self._decision, self._decision.known.acts
-        whole = exchanges(one.chat)
+        one, known, whole = self._decision, self._decision.known.acts, self._decision.chat.exchanges
         if self._name == "human" and turn <= len(whole):
             return whole[turn - 1].acts, whole[turn - 1].reply or WAITS
-        if turn > one.turn or self._name in ("no_op", "human"):
+        if turn > one.turn or self._name == "no_op":
             return [], ENDS if turn > one.turn else WAITS
-        if self._name in ("procedure", "oracle"):
-            if not one.written:
-                return (one.human, one.before[-1].reply or WAITS) if self._name == "oracle" else ([], WAITS)
-            written = [name for name in one.written if name in known]
-            return [next((d for d in one.human if d.name == written[0]), Did(written[0]))] if written else [], WAITS
-        if self._name == "commonest":
-            return [Did(self._store.commonest)] if self._store.commonest else [], WAITS
-        first = next((d.suggested[0] for d in one.human if d.suggested), "")
-        return [Did(first)] if first in known else [], WAITS
+        if self._name == "oracle" and not one.written:
+            return one.human, one.before[-1].reply or WAITS
+        if self._name in ("oracle", "procedure"):
+            name = next((name for name in one.written if name in known), "")
+            acts = [did for did in one.human if did.name == name][:1] or [Did(name)]
+        else:
+            first = next((did.suggested[0] for did in one.human if did.suggested), "")
+            name = self._commonest if self._name == "commonest" else first
+            acts = [Did(name)]
+        return acts if name in known else [], WAITS
 
 
 class ChatCustomer:
     """The customer of a chat: its own words up to the cut, and after it where the case goes on."""
 
-    def __init__(self, case: Case, decision: Decision):
-        self._case, self._decision = case, decision
-        whole = exchanges(decision.chat)
+    def __init__(self, decision: Decision):
+        self._decision, whole = decision, decision.chat.exchanges
         self._answers = [(whole[n - 1].reply, whole[n].customer) for n in range(decision.turn, len(whole))]
         self._puzzled = False
 
@@ -146,21 +142,18 @@ class ChatCustomer:
         if self._answers and not self._puzzled:
             self._puzzled = True
             return Reply(NOTHING_MORE)
-        return Reply(THANKS, [Act("left", "content" if self._served(talk) else "unserved")])
-
-    def _served(self, talk: ConversationState) -> bool:
-        """Return whether the agent has made every write of the human."""
         known = self._decision.known
-        made = {(c.name, c.named.get("reply")) for c in talk.desk.calls}
-        writes = [d for e in exchanges(self._decision.chat) for d in e.acts if known.acts[d.name].kind == "write"]
-        return all((as_call(did, known)[0], None) in made for did in writes)
+        made = {(call.name, call.named.get("reply")) for call in talk.desk.calls}
+        writes = [did for did in self._decision.chat.acts if known.is_kind(did.name, "write")]
+        served = all((known.call(did)[0], None) in made for did in writes)
+        return Reply(THANKS, [Act("left", "content" if served else "unserved")])
 
 
 class ChatModelCustomer(ChatCustomer):
     """A language model that goes on as the customer after the cut."""
 
-    def __init__(self, case: Case, decision: Decision, complete: Any):
-        super().__init__(case, decision)
+    def __init__(self, decision: Decision, complete: Any):
+        super().__init__(decision)
         self._complete = complete
         self._history = [{"role": "system", "content": customer_prompt(decision)}]
 
@@ -179,14 +172,13 @@ class ChatModelCustomer(ChatCustomer):
         if not text.strip():
             raise CustomerFault("the customer's model gave no message")
         self._history.append({"role": "assistant", "content": text})
-        left = {CONTENT: "content", UNSERVED: "unserved"}
-        token = next((token for token in left if token in text), None)
+        token = next((token for token in LEFT if token in text), None)
         words = text.replace(token, "").strip() if token else text
-        return Reply(words or THANKS, [Act("left", left[token], token)] if token else [])
+        return Reply(words or THANKS, [Act("left", LEFT[token], token)] if token else [])
 
 
 def customer_prompt(decision: Decision) -> str:
     """Return the prompt of the model that goes on as the customer."""
-    path = Path(__file__).with_name("customer.md")
-    said = [e.customer for e in exchanges(decision.chat) if e.customer != OPENED]
-    return render(front_matter(path)[1], str(path), said=said, content=CONTENT, unserved=UNSERVED).strip()
+    path, (content, unserved) = Path(__file__).with_name("customer.md"), LEFT
+    said = [e.customer for e in decision.chat.exchanges if e.customer != OPENED]
+    return render(front_matter(path)[1], str(path), said=said, content=content, unserved=unserved).strip()

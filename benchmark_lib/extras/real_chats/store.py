@@ -1,35 +1,34 @@
-"""A folder of real chats as a store, and the desk of one decision."""
+"""A folder of real chats as a store: its cases, and the desk, agents and customers of each."""
 
 from __future__ import annotations
 
+import fnmatch
+import os
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
 
 from ...cases import Case
 from ...errors import BadInput
-from ...project import slug
-from ...records import ToolCall, content_hash
+from ...project import DATA, slug
+from ...records import Conversation, ToolCall, content_hash
 from ...store.desk import Desk
 from ...store.foreign import ForeignStore
-from ...textfiles import front_matter, read_text, read_yaml, render
-from .chat import Did, RealChat
-from .decisions import Decision, answer_to, as_call, decisions, folded
+from ...textfiles import front_matter, read_yaml, render
+from . import speakers
+from .chat import Did, RealChat, read_written
+from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions, folded
 from .procedures import Procedure, read_procedures
 from .vocabulary import HAND_OVER, SEND_REPLY, Vocabulary
 
 PREFIX, KIND = "chats:", "chats"
-NOT_ON_RECORD = {"not_on_record": "The chat's record has no answer to this. Go on without it."}
-ON = "_on"
-"""Ending of the case in which the customer goes on after the decision."""
 MESSAGES_ON = 8
 """Messages of a customer that goes on."""
+PLAY_ON = "play-on"
+"""Name of the cases in which the customer goes on."""
 CHATS, ACTS, PROCEDURES = "chats.jsonl", "acts.yaml", "procedures.yaml"
 PROMPT = Path(__file__).with_name("agent.md")
 
@@ -48,8 +47,8 @@ class ChatDesk(Desk):
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Record a call; answer from the record what the human did in the same exchange."""
         known = self._decision.known
-        act = known.acts.get(known.by_tool.get(name, ""))
-        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, act is None or act.kind != "read")
+        write = not known.is_kind(known.by_tool.get(name, ""), "read")
+        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, write)
         self.calls.append(call)
         tools = {*known.by_tool, HAND_OVER, *([SEND_REPLY] if known.replies else [])}
         if isinstance(arguments, str):
@@ -68,7 +67,9 @@ class ChatDesk(Desk):
 
     def _answer(self, call: ToolCall) -> None:
         left = self._left.get(self.turn, [])
-        did = next((d for d in left if _same(as_call(d, self._decision.known), call)), None)
+        asked = call.name, _compared(call.named)
+        named = ((did, *self._decision.known.call(did)) for did in left)
+        did = next((did for did, name, values in named if (name, _compared(values)) == asked), None)
         if did is not None:
             left.remove(did)
             call.result = answer_to(did)
@@ -78,10 +79,8 @@ class ChatDesk(Desk):
                 self._fail(call, "bad_arguments", "There is no such reply: name one from the list of replies.")
             else:
                 self.sent, call.result = reply, {"sent": reply}
-        elif did is None and call.write:
-            call.result = {"status": "done"}
         elif did is None:
-            call.result = dict(NOT_ON_RECORD)
+            call.result = {"status": "done"} if call.write else dict(NOT_ON_RECORD)
         if call.name == HAND_OVER and self.turn >= self._decision.turn:
             self.over = "handed_over"
 
@@ -94,10 +93,8 @@ class ChatDesk(Desk):
         return True
 
 
-def _same(asked: tuple[str, dict[str, Any]], call: ToolCall) -> bool:
-    name, values = asked
-    given = {k: folded(v) for k, v in call.named.items() if folded(v)}
-    return name == call.name and given == {k: folded(v) for k, v in values.items() if folded(v)}
+def _compared(values: dict[str, Any]) -> dict[str, str]:
+    return {name: text for name, value in values.items() if (text := folded(value))}
 
 
 class ChatStore(ForeignStore):
@@ -105,13 +102,13 @@ class ChatStore(ForeignStore):
 
     graded = "by the acts of its own agents"
 
-    def __init__(self, path: Path, foreign: Callable[[ChatStore], Any]):
+    def __init__(self, path: Path):
         info = read_yaml(path / "store.yaml")
         if not isinstance(info, dict) or not {"name", "title", "version"} <= info.keys():
             raise BadInput(f"{path / 'store.yaml'} lacks name, title or version: import the chats again")
         super().__init__(str(info["name"]), str(info["title"]), str(info["version"]), path, KIND)
         self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
-        self.foreign = foreign(self)
+        self.foreign = RealChats(self.name, self)
 
     @cached_property
     def known(self) -> Vocabulary:
@@ -125,18 +122,15 @@ class ChatStore(ForeignStore):
         return read_procedures(file if file.is_file() else None, self.known, "")
 
     @cached_property
-    def chats(self) -> dict[str, RealChat]:
-        """Return the chats by id."""
-        return {chat.id: chat for chat in read_written(self.path / CHATS)}
+    def chats(self) -> list[RealChat]:
+        """Return the chats."""
+        return read_written(self.path / CHATS)
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
         """Return the decisions by the id of their case."""
-        found: dict[str, Decision] = {}
-        for chat in self.chats.values():
-            for one in decisions(chat, self.known, self.procedures.get(chat.procedure)):
-                found[f"{case_name(chat.id)}_{one.turn}"] = one
-        return found
+        every = (one for chat in self.chats for one in decisions(chat, self.known, self.procedures.get(chat.procedure)))
+        return {f"{one.chat.name}_{one.turn}": one for one in every}
 
     def decision(self, case: Any) -> Decision:
         """Return the decision of a case."""
@@ -151,7 +145,7 @@ class ChatStore(ForeignStore):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """Return every decision as a case, and again as one in which the customer goes on."""
-        plain = {chat.id: as_plain(chat) for chat in self.chats.values()}
+        plain = {chat.id: chat.plain for chat in self.chats}
         every = self.decisions.items()
         return tuple(self._case(name, one, on, plain[one.chat.id]) for on in ("", ON) for name, one in every)
 
@@ -176,10 +170,10 @@ class ChatStore(ForeignStore):
 
     @cached_property
     def _acts_by_topic(self) -> dict[str | None, set[str]]:
-        found: dict[str | None, set[str]] = defaultdict(set)
-        for chat in self.chats.values():
-            found[chat.about.get("topic")] |= {line.did.name for line in chat.lines if line.did is not None}
-        return found
+        acts: dict[str | None, set[str]] = defaultdict(set)
+        for chat in self.chats:
+            acts[chat.about.get("topic")] |= {did.name for did in chat.acts}
+        return acts
 
     def _briefing(self, one: Decision) -> str:
         known, procedure = one.known, one.procedure
@@ -210,28 +204,98 @@ class ChatStore(ForeignStore):
         return content_hash(b"\0".join((self.path / n).read_bytes() for n in names if (self.path / n).is_file()))
 
 
-def case_name(chat_id: str) -> str:
-    """Return a chat's id as the beginning of its cases' ids."""
-    return slug(chat_id).replace("-", "_")
+class RealChats:
+    """The chats of a store's name, or of its folder, as the core plays and scores them.
+
+    The store is opened on first use: a run can be listed where its store is missing.
+    """
+
+    scripted = speakers.SCRIPTED
+    floor = None
+
+    def __init__(self, name: str, store: ChatStore | None = None):
+        self._name, self._store = name, store
+
+    @property
+    def domain(self) -> str:
+        """Return the name without its prefix; of an open store, the store's."""
+        return self._store.domain if self._store else self._name.removeprefix(PREFIX)
+
+    @property
+    def store(self) -> ChatStore:
+        """Return the folder as a store; raise `BadInput` if there is none of this name."""
+        places = [Path(self._name)]
+        if self._name.startswith(PREFIX):
+            places = [place / f"chats-{self.domain}" for place in (DATA / "stores", Path("data") / "stores")]
+        for place in places if self._store is None else ():
+            if os.path.isfile(place / "store.yaml"):
+                self._store = _opened(place.resolve())
+                break
+        if self._store is None:
+            raise BadInput(f"no store {self._name[:80]!r} of real chats: give its folder with --store")
+        return self._store
+
+    def cases(self) -> tuple[Case, ...]:
+        """Return every decision as a case."""
+        return self.store.cases
+
+    def choose(self, pattern: str) -> list[Case]:
+        """Return the cases that a pattern names.
+
+        Parameters
+        ----------
+        pattern : str
+            ``all``, or parts separated by commas: ids of cases or chats, or topics, with wildcards. ``play-on`` gives
+            the cases in which the customer goes on after the decision.
+        """
+        parts = [part.strip() for part in pattern.split(",")]
+        cases = [case for case in self.store.cases if case.id.endswith(ON) == (PLAY_ON in parts)]
+        kept: set[str] = set()
+        for part in [part for part in parts if part != PLAY_ON] or ["all"]:
+            hits = {case.id for case in cases if part == "all" or _is_named(case, part)}
+            if not hits:
+                topics = ", ".join(sorted({case.intent for case in cases})[:8])
+                raise BadInput(f"{self.store.name} has no case {part[:80]!r}: name one, a topic ({topics}) or all")
+            kept |= hits
+        return [case for case in cases if case.id in kept]
+
+    def agent(self, spec: str, case: Case) -> Any:
+        """Return a scripted agent that takes the chat over."""
+        name = spec.removeprefix("scripted:")
+        if name not in self.scripted:
+            known = ", ".join(f"scripted:{known}" for known in self.scripted)
+            raise BadInput(f"{spec} plays only our own cases: on {self.store.name}, name {known} or a model")
+        return self.resumed(speakers.ChatAgent(name, self.store.decision(case), self.store.commonest), case)
+
+    def resumed(self, agent: Any, case: Case) -> Any:
+        """Return an agent that speaks the chat up to the cut, and lets `agent` go on."""
+        return speakers.Resumed(agent, self.store.decision(case))
+
+    def customer(self, spec: str, case: Case, complete: Any) -> Any:
+        """Return the customer of a case."""
+        one = self.store.decision(case)
+        return speakers.ChatCustomer(one) if spec == "scripted" else speakers.ChatModelCustomer(one, complete)
+
+    def customer_prompt(self, case: Case) -> str:
+        """Return the system prompt of the model that goes on as the customer."""
+        return speakers.customer_prompt(self.store.decision(case))
+
+    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+        """Return the score of one conversation."""
+        return chat_score(conversation, case, self.store.decision(case))
+
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
+        """Describe a run: decisions as written, and as the human decided."""
+        right = [bool(s["success"]) for s in scores if s.get("scored")]
+        equal = [p["human_acts"] for s in scores if (p := s.get("decision")) and p["human_acts"] is not None]
+        both = f"{sum(right)} of {len(right)} decisions right; {sum(equal)} of {len(equal)} with the human's acts"
+        return f"{self.domain}, {both}"
 
 
-def as_plain(chat: RealChat) -> dict[str, Any]:
-    """Return a chat as plain data, as ``chats.jsonl`` has it; the customer's record is left out."""
-    plain = asdict(chat)
-    del plain["record"]
-    for line in plain["lines"]:
-        if line["did"] is None:
-            del line["did"]
-    return plain
+def _is_named(case: Case, part: str) -> bool:
+    bare = case.id.removesuffix(ON)
+    names = (case.id, bare, bare.rpartition("_")[0], case.intent)
+    return any(name == part or fnmatch.fnmatchcase(name, part) for name in names)
 
 
-def read_written(path: Path) -> list[RealChat]:
-    """Read the chats of a ``chats.jsonl``; raise `BadInput` for another form."""
-    form, chats = TypeAdapter(RealChat), []
-    for number, line in enumerate(read_text(path, 1_000_000_000).split("\n"), 1):
-        try:
-            chats += [form.validate_json(line)] if line else []
-        except ValidationError as error:
-            what = error.errors()[0]["msg"]
-            raise BadInput(f"{path}:{number} is not a chat ({what}): import the chats again") from None
-    return chats
+_opened = lru_cache(maxsize=8)(ChatStore)

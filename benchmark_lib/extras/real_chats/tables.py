@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,14 +42,12 @@ def chat_decisions(results: Results) -> pd.DataFrame:
     entries = dict(zip(conversations["run_id"], conversations["entry"], strict=True))
     for run in results.runs:
         store = store_name(run.manifest)
-        if not store.startswith(PREFIX):
-            continue
-        scores = run.scores()
-        for case_id, trial, digest, _ in run.conversations():
+        scores = run.scores() if store.startswith(PREFIX) else {}
+        for case_id, trial, digest, _ in run.conversations() if scores else ():
             score = scores.get(digest, {})
-            if score.get("scored") and (found := score.get("decision")):
-                parts = [found[name] for name in PARTS.split()]
-                rows.append((run.run_id, case_id, trial, entries.get(run.run_id), store, score["intent"], *parts))
+            if score.get("scored") and (parts := score.get("decision")):
+                head = (run.run_id, case_id, trial, entries.get(run.run_id), store, score["intent"])
+                rows.append((*head, *(parts[name] for name in PARTS.split())))
     return framed(rows, f"{' '.join(ITEM)} entry store intent {PARTS}")
 
 
@@ -70,17 +68,17 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
         clusters) and the number of decisions (``_n``); kappa with its ends, see `beyond_chance`; not_on_record (lookups
         per decision that the human did not make); reason.
     """
-    made, rows = _made(results), list[dict[str, Any]]()
-    for (store, entry), mine in made.groupby(["store", "entry"], sort=False):
-        if not any(row["store"] == store for row in rows):
-            rows.append(_humans(store, made[made["store"] == store]))
-        row = {"store": store, "entry": entry, **_counts(mine)}
-        for name in SHARES:
-            row |= _share(mine, name)
-        known = mine[~mine["weak"].astype(bool)]
-        kappa = beyond_chance(known["acts"], known["human"], known["chat"])
-        row |= interval(kappa, "kappa", "kappa_") | {"not_on_record": mine["not_on_record"].mean()}
-        rows.append(row | {"reason": kappa.reason})
+    rows = list[dict[str, Any]]()
+    for store, every in _made(results).groupby("store", sort=False):
+        once = every.drop_duplicates("case_id").assign(procedure=lambda found: found["human_follows"])
+        rows.append({"store": store, "entry": HUMANS, **_counts(once), **_share(once, "procedure")})
+        for entry, own in every.groupby("entry", sort=False):
+            known = own[~own["weak"].astype(bool)]
+            kappa = beyond_chance(known["acts"], known["human"], known["chat"])
+            row = {"store": store, "entry": entry, **_counts(own), **interval(kappa, "kappa", "kappa_")}
+            for name in SHARES:
+                row |= _share(own, name)
+            rows.append(row | {"not_on_record": own["not_on_record"].mean(), "reason": kappa.reason})
     ends = " ".join(f"{name} {name}_low {name}_high {name}_n" for name in SHARES)
     return framed(rows, f"store entry chats decisions weak {ends} kappa kappa_low kappa_high not_on_record reason")
 
@@ -98,11 +96,10 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
     sizes = made.groupby("store").size()
     apart = made[made["parting"] != "as written"].rename(columns={"parting": "kind"})
 
-    def row(store: str, mine: pd.DataFrame) -> dict[str, Any]:
-        topic = ", ".join(sorted(set(mine["intent"])))
-        return {"topic": topic, "decisions": len(mine), "share": len(mine) / sizes[store]}
+    def row(own: pd.DataFrame) -> list[Any]:
+        return [", ".join(sorted(set(own["intent"]))), len(own), len(own) / sizes[own["store"].iloc[0]]]
 
-    return _counted(apart, ["store", "kind", "human"], "topic decisions share", row)
+    return _counted(apart, "store kind human", "topic decisions share", row)
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -117,10 +114,10 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
     made = _made(results)
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
 
-    def row(store: str, mine: pd.DataFrame) -> dict[str, Any]:
-        return {"trials": len(mine), "procedure": mine["procedure"].dropna().astype(float).mean()}
+    def row(own: pd.DataFrame) -> list[Any]:
+        return [len(own), own["procedure"].dropna().astype(float).mean()]
 
-    return _counted(differ, ["store", "entry", "human", "acts"], "trials procedure", row)
+    return _counted(differ, "store entry human acts", "trials procedure", row)
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
@@ -169,18 +166,20 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     return Estimate(estimate=point, low=float(low), high=float(high), **words)
 
 
-def _counted(made: pd.DataFrame, by: list[str], names: str, row: Any) -> pd.DataFrame:
-    """Return a row per group of decisions: what `row` makes of it, its chats and first cases."""
-    rows = []
-    for key, mine in made.groupby(by):
-        shown = dict(zip(by, key, strict=True)) | row(key[0], mine)
-        rows.append((shown | {"chats": mine["chat"].nunique(), "cases": _few(mine)}, len(mine)))
-    rows.sort(key=lambda pair: (pair[0][by[0]], pair[0][by[1]], -pair[1]))
-    return framed([shown for shown, _ in rows], f"{' '.join(by)} {names} chats cases")
-
-
 def _made(results: Any) -> pd.DataFrame:
     return chat_decisions(results) if hasattr(results, "runs") else results
+
+
+def _counted(made: pd.DataFrame, by: str, columns: str, row: Callable[[pd.DataFrame], list[Any]]) -> pd.DataFrame:
+    """Return a row for each group: what `row` makes of it, its chats and first cases."""
+    groups = [(key, own) for key, own in made.groupby(by.split())]
+    groups.sort(key=lambda group: (*group[0][:2], -len(group[1])))
+    rows = [(*key, *row(own), own["chat"].nunique(), _few(own["case_id"].unique())) for key, own in groups]
+    return framed(rows, f"{by} {columns} chats cases")
+
+
+def _few(cases: Any) -> str:
+    return ", ".join(cases[:SHOWN]) + (f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, int]:
@@ -189,21 +188,7 @@ def _counts(rows: pd.DataFrame) -> dict[str, int]:
 
 
 def _share(rows: pd.DataFrame, name: str) -> dict[str, Any]:
-    known = rows.dropna(subset=[name])
-    known = (
-        known.assign(value=known[name].astype(float))
-        .groupby("case_id")
-        .agg(value=("value", "mean"), chat=("chat", "first"))
-    )
-    found = clustered_rate(known["value"], known["chat"])
-    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": len(known)}
-
-
-def _humans(store: str, rows: pd.DataFrame) -> dict[str, Any]:
-    once = rows.drop_duplicates("case_id").assign(procedure=lambda found: found["human_follows"])
-    return {"store": store, "entry": HUMANS, **_counts(once), **_share(once, "procedure")}
-
-
-def _few(rows: pd.DataFrame) -> str:
-    cases = list(dict.fromkeys(rows["case_id"]))
-    return ", ".join(cases[:SHOWN]) + (f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
+    known = rows.dropna(subset=[name]).assign(value=lambda found: found[name].astype(float))
+    by_case = known.groupby("case_id").agg({"value": "mean", "chat": "first"})
+    share = clustered_rate(by_case["value"], by_case["chat"])
+    return interval(share, name, f"{name}_") | {f"{name}_n": len(by_case)}

@@ -17,33 +17,25 @@ from .chat import Did, RealChat
 
 SHIPPED = DATA / "chats"
 SEND_REPLY, HAND_OVER = "send_reply", "hand_over_to_human"
-OWN_WORDS = "own words"
-"""Name of a message that is no canned reply."""
 EXAMPLES = 3
 """Examples of a drafted entry."""
 
 
 class KnownAct(BaseModel):
-    """One act of a vocabulary.
+    """One act of a vocabulary: it reads, writes, says (a canned reply) or hands over.
 
     Attributes
     ----------
-    kind : str
-        ``read`` (changes nothing for the customer), ``write``, ``say`` (a canned reply) or ``hand_over``.
-    words : str
-        What the act does, for the tool's description.
-    values : dict of str to str
-        The fields that an agent fills in, in order, with their meaning.
+    words, values : str, dict of str to str
+        The tool's description, and the fields that an agent fills in, in order, with their meaning.
     line : str
         The line of a log that shows the act, with fields in braces; used where a log has no act of its own.
     text : str
         The words of a canned reply.
     fails : list of str
         Words of an answer which say that the act failed.
-    accepted : bool
-        False for a draft; chats with such an act wait.
-    examples : list of str
-        Lines of the log from which a draft was made.
+    accepted, examples : bool, list of str
+        False for a draft, whose chats wait, and the lines of the log from which it was made.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -63,11 +55,6 @@ class KnownAct(BaseModel):
         parts = re.split(r"\{(\w+)\}", self.line)
         shown = [re.escape(p) if i % 2 == 0 else f"(?P<{p}>.{{1,200}})" for i, p in enumerate(parts)]
         return re.compile("".join(shown), re.I) if self.line else None
-
-    def failed(self, result: Any) -> bool:
-        """Return whether a result says that the act failed."""
-        text = str(result).casefold()
-        return any(word in text for word in self.fails)
 
 
 class Vocabulary(BaseModel):
@@ -96,9 +83,18 @@ class Vocabulary(BaseModel):
         known = read_as(cls, read_yaml(path) or {}, str(path))
         named: dict[str, str] = {}
         for name in known.tools:
-            if (other := named.setdefault(tool_name(name), name)) != name:
+            if (other := named.setdefault(_tool_name(name), name)) != name:
                 raise BadInput(f"{path}: {other!r} and {name!r} become the same tool: rename one of them")
         return known
+
+    def is_kind(self, name: str, kind: str) -> bool:
+        """Return whether an act is known and of a kind."""
+        return name in self.acts and self.acts[name].kind == kind
+
+    def failed(self, did: Did) -> bool:
+        """Return whether the result of an act says that it failed."""
+        text = str(did.result).casefold()
+        return did.name in self.acts and any(word in text for word in self.acts[did.name].fails)
 
     @property
     def tools(self) -> dict[str, KnownAct]:
@@ -113,12 +109,21 @@ class Vocabulary(BaseModel):
     @cached_property
     def by_tool(self) -> dict[str, str]:
         """Return the act of each tool."""
-        return {tool_name(name): name for name in self.tools}
+        return {_tool_name(name): name for name in self.tools}
+
+    def call(self, did: Did) -> tuple[str, dict[str, Any]]:
+        """Return tool and arguments that stand for an act of the human agent."""
+        kind = self.acts[did.name].kind
+        if kind == "say":
+            return SEND_REPLY, {"reply": did.name}
+        return (
+            (HAND_OVER, {"reason": "as the human did"}) if kind == "hand_over" else (_tool_name(did.name), did.values)
+        )
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI function schemas."""
         made = [
-            _schema(tool_name(name), act.words or f"Carry out {name}.", act.values) for name, act in self.tools.items()
+            _schema(_tool_name(name), act.words or f"Carry out {name}.", act.values) for name, act in self.tools.items()
         ]
         if self.replies:
             asked = {"reply": "name of the canned reply"}
@@ -133,37 +138,35 @@ class Vocabulary(BaseModel):
                 return Did(name, {k: v.strip() for k, v in found.groupdict().items()}, text=text)
         return None
 
-    def gaps(self, chat: RealChat) -> dict[str, list[str]]:
-        """Return the acts of a chat that no accepted entry covers, with their lines."""
-        gaps: dict[str, list[str]] = {}
-        for line in chat.lines:
-            if line.did is not None and not (line.did.name in self.acts and self.acts[line.did.name].accepted):
-                gaps.setdefault(line.did.name, []).append(line.did.text or str(line.did.values))
+    def gaps(self, chat: RealChat) -> dict[str, list[Did]]:
+        """Return the acts of a chat that no accepted entry covers, by name."""
+        gaps: dict[str, list[Did]] = {}
+        for did in chat.acts:
+            if did.name not in self.acts or not self.acts[did.name].accepted:
+                gaps.setdefault(did.name, []).append(did)
         return gaps
 
-    def complete(self, chats: list[RealChat]) -> None:
-        """Add the fields that agents filled in, and the canned replies that they sent."""
-        for did in (line.did for chat in chats for line in chat.lines if line.did is not None):
-            act = self.acts.get(did.name)
-            if act is None and did.suggested:
-                act = self.acts[did.name] = KnownAct(kind="say", text=did.text)
-            if act is not None and act.kind in ("read", "write"):
-                act.values |= {name: name for name in did.values if name not in act.values}
+    def complete(self, chats: list[RealChat]) -> int:
+        """Add what chats show of acts, and drafts of unknown ones; return how many drafts are new.
 
-    def draft(self, chats: list[RealChat]) -> int:
-        """Add an entry, not accepted, for each act without one; return how many are new."""
+        Where every act of a chat is known or was suggested by the tool, its suggestions are canned replies, and the
+        fields that its agents filled in are added to their acts.
+        """
+        whole = [chat for chat in chats if all(did.name in self.acts or did.suggested for did in chat.acts)]
+        for did in (did for chat in whole for did in chat.acts):
+            act = self.acts.setdefault(did.name, KnownAct(kind="say", text=did.text))
+            if act.kind in ("read", "write"):
+                act.values |= {name: name for name in did.values if name not in act.values}
         before = len(self.acts)
         for chat in chats:
-            for name, lines in self.gaps(chat).items():
-                did = next(line.did for line in chat.lines if line.did is not None and line.did.name == name)
-                values = {field: field for field in did.values}
+            for name, acts in self.gaps(chat).items():
+                values = {field: field for field in acts[0].values}
                 act = self.acts.setdefault(name, KnownAct(kind="write", values=values, accepted=False))
-                act.examples = [*act.examples, *lines][:EXAMPLES]
+                act.examples = [*act.examples, *(did.text or str(did.values) for did in acts)][:EXAMPLES]
         return len(self.acts) - before
 
 
-def tool_name(act: str) -> str:
-    """Return the name of the tool of an act."""
+def _tool_name(act: str) -> str:
     return re.sub(r"\W+", "_", act.lower()).strip("_")[:60] or "act"
 
 
