@@ -19,8 +19,8 @@ import orjson
 from benchmark_lib.language.heard import RATES
 from benchmark_lib.language.linear import KNOWN, LinearReader, features, of_patterns
 from benchmark_lib.language.parser import ACTS, PATTERNS, MessageParser, Phrases, marks_before
-from benchmark_lib.language.promises import FOLDER, KINDS, seen_in
 from benchmark_lib.language.reasons import ALWAYS, ReasonReader
+from benchmark_lib.language.said import KINDS, PROMISES, seen_in
 from benchmark_lib.language.sentences import Sentence, sentences
 from benchmark_lib.records import content_hash
 
@@ -93,7 +93,7 @@ def without_small(names: list[str], weights: np.ndarray, small: float) -> tuple[
 # --- What a store's sentences do and name
 # ``reader/*.jsonl``: ``lang``, optionally ``weight``, and ``sentences`` with text ``t`` and labels ``l`` (``ask:photo``,
 # ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). A message with ``only`` teaches that act alone. So
-# do the sentences of honest agents (`FOLDER`) with a field ``done``. ``reader/locked/`` is never used for training.
+# do the sentences of honest agents (`PROMISES`) with a field ``done``. ``reader/locked/`` is never used for training.
 
 TAUGHT = "cues"
 """Name of the file with sentences for each cue, which teach but measure nothing."""
@@ -215,10 +215,10 @@ def write(store: Phrases) -> str:
     folder = store.path / "reader"
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
     played = [
-        {"only": "done", "writer": FOLDER.name, "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]}
-        for row in rows_of(FOLDER, "done")
+        {"only": "done", "writer": PROMISES.name, "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]}
+        for row in rows_of(PROMISES, "done")
     ]
-    reader, recall = train(parser, [*rows_of(folder, "sentences"), *played], hash_of(folder, FOLDER))
+    reader, recall = train(parser, [*rows_of(folder, "sentences"), *played], hash_of(folder, PROMISES))
     reader.save(folder / "weights.npz")
     table = [
         f"{act:6} {given:5} at {rate:5.1%} false: cut {cut:.2f}, recall {found:.0%}"
@@ -268,9 +268,9 @@ def train_promises(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[Li
 
 def write_promises() -> str:
     """Train the promise reader, write its weights, and return its quality as text."""
-    reader, quality = train_promises(rows_of(FOLDER, "kind"), hash_of(FOLDER))
-    reader.save(FOLDER / "weights.npz")
-    return f"{FOLDER / 'weights.npz'}: {reader.size} features; in cross-validation {quality}"
+    reader, quality = train_promises(rows_of(PROMISES, "kind"), hash_of(PROMISES))
+    reader.save(PROMISES / "weights.npz")
+    return f"{PROMISES / 'weights.npz'}: {reader.size} features; in cross-validation {quality}"
 
 
 # --- Reasons of a store

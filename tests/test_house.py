@@ -28,7 +28,7 @@ BUDGETS = {
     "endpoint": 2_100,
     "experiment": 3_400,
     "figures": 2_280,
-    "language": 3_450,
+    "language": 3_360,
     "reports": 6_700,
     "runfile": 810,
     "scoring": 2_670,

@@ -9,7 +9,7 @@ from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.extras.claims.days import latest_day
 from benchmark_lib.extras.claims.packet import secrets_in
 from benchmark_lib.language import said as reading
-from benchmark_lib.language.promises import FOLDER, promise_reader
+from benchmark_lib.language.said import PROMISES, promise_reader
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
@@ -325,7 +325,7 @@ def test_a_time_of_day_is_no_number_of_hours(store):
 
 
 def test_the_weights_are_of_the_sentences_beside_them():
-    assert promise_reader().trained_on == hash_of(FOLDER), "rebuild them with `make reader`"
+    assert promise_reader().trained_on == hash_of(PROMISES), "rebuild them with `make reader`"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from benchmark_lib.language.parser import MessageParser, parser_of
-from benchmark_lib.language.promises import FOLDER
+from benchmark_lib.language.said import PROMISES
 from benchmarks.readers import hash_of, rows_of, train
 
 LANGUAGES = ("en", "es", "fr", "de")
@@ -65,7 +65,7 @@ def test_the_reader_on_messages_that_nobody_saw_who_made_it(store, folder, capsy
 
 
 def test_the_weights_are_of_the_sentences_beside_them(store, folder):
-    assert parser_of(store).reader.trained_on == hash_of(folder, FOLDER), "rebuild them with `make reader`"
+    assert parser_of(store).reader.trained_on == hash_of(folder, PROMISES), "rebuild them with `make reader`"
 
 
 def test_no_locked_message_was_trained_on(folder):

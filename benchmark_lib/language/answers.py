@@ -222,7 +222,7 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
     before = before if dates else _without_days(before)
-    return bool(_numbers_before().search(before) or _numbers_after().match(after))
+    return bool(_cues()["figures_before"].search(before) or _cues()["figures_after"].match(after))
 
 
 def _without_days(folded: str) -> str:
@@ -233,7 +233,6 @@ def _without_days(folded: str) -> str:
 
 
 def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
-    """Return how a value is said; another thing's value is listed, and `typed` reads clauses."""
     if of_another(folded, start):
         return "listed"
     if denied(folded, start, end):
@@ -288,8 +287,8 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
 def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
     """Return whether a day has its number in a count, and whether it is named as what follows."""
     lead, tail = _between(folded, span[0], span[1], spans)
-    last = folded.endswith(tail)
-    return bool(_counter().search(f"{lead}|{tail}")), bool(_cues()["ends"].search(f"{lead}|{tail if last else ''}"))
+    counts, ends = _cues()["counts"], _cues()["ends"]
+    return bool(counts.search(f"{lead}|{tail}")), bool(ends.search(f"{lead}|{tail if folded.endswith(tail) else ''}"))
 
 
 def _family(mention: Mention) -> frozenset[str]:
@@ -297,15 +296,6 @@ def _family(mention: Mention) -> frozenset[str]:
     if mention.counted:
         return _COUNT
     return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
-
-
-@lru_cache(maxsize=1)
-def _counter() -> re.Pattern[str]:
-    """Return the pattern of a day's number in a count ("day 3", "third business day")."""
-    number, day = "|".join(number_words().values()), "|".join(of_answers("day"))
-    nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
-    numbered = rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)"
-    return re.compile(rf"{numbered}|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|\(\d{{1,2}}\)")
 
 
 @lru_cache(maxsize=1)
@@ -322,41 +312,33 @@ def _number_names() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
-    """Return the patterns of cues: conditions, questions, corrections, sums and joints."""
+    """Return the patterns of corrections, sums, joints, counts, and bare figures in a row."""
+    either, both, the = ("|".join(of_values(key)) for key in ("or", "and", "the"))
+    day, number = "|".join(of_answers("day")), "|".join(number_words().values())
     links = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
+    nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
+    figure, article = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?", rf"(?:(?:{the}|am|den)\s)?"
+    row = rf"(?:{figure}\s?[,/]\s?{article})"
+    later = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
     texts = {
         "meant": "|".join(of_answers("meant")),
         "worked": rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b",
         "ends": rf"\b(?:{'|'.join([*of_answers('so'), *of_answers('last')])})\b",
         "joint": rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(links))})\b)+",
-        "either": rf"\b(?:{'|'.join(of_values('or'))})\b|/",
+        "either": rf"\b(?:{either})\b|/",
+        # "day 3", "third business day"
+        "counts": rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)"
+        rf"|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|\(\d{{1,2}}\)",
+        # "3, 4, 5 or 6 July"
+        "figures_before": rf"(?:{row}{{1,9}}(?:{either})\s{article}|{row}{{2,9}}(?:{both})\s{article}"
+        rf"|(?:{figure}\s?/\s?)|{row}{{1,9}}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{article})$",
+        # "July 3, 4, 5 or 6"
+        "figures_after": rf"(?:\s?[,/]\s?{later}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){later}(?![.,]\d)"
+        r"(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))",
     }
     return {name: re.compile(text) for name, text in texts.items()}
-
-
-@lru_cache(maxsize=1)
-def _numbers_before() -> re.Pattern[str]:
-    """Return the pattern of bare figures in a row before a value (``3, 4, 5 or 6 July``)."""
-    figure = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?"
-    either, both = "|".join(of_values("or")), "|".join(of_values("and"))
-    the = rf"(?:(?:{'|'.join(of_values('the'))}|am|den)\s)?"
-    row = rf"(?:{figure}\s?[,/]\s?{the}){{1,9}}"
-    rows = rf"(?:{figure}\s?[,/]\s?{the}){{2,9}}"
-    return re.compile(
-        rf"(?:{row}(?:{either})\s{the}|{rows}(?:{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
-    )
-
-
-@lru_cache(maxsize=1)
-def _numbers_after() -> re.Pattern[str]:
-    """Return the pattern of bare figures joined by "or" after a value (``July 3, 4, 5 or 6``)."""
-    number = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
-    either = "|".join(of_values("or"))
-    return re.compile(
-        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?![.,]\d)(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
-    )
 
 
 _CLEANING = [

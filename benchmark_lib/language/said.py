@@ -9,21 +9,30 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 from .detection import languages_of
 from .layout import options_in
+from .linear import LinearReader, features, tokens
 from .parser import Phrases, parser_of
-from .promises import POSSIBLE, SURE, chances
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
-from .word_lists import books, other_languages
+from .word_lists import FOLDER, books, other_languages
 
 FEWEST_WORDS = 4
 """Minimum number of words after a label that are meaningful alone."""
 
 FEWEST_FOREIGN = 3
 """Common words of an unsupported language that identify a message as such."""
+
+PROMISES = FOLDER / "promises"
+"""Folder of the promise reader, with the sentences that it was trained on (``make reader``)."""
+KINDS = ("callback", "credit")
+"""Kinds of promises that have too many wordings for patterns alone."""
+SURE, POSSIBLE = 0.85, 0.3
+"""Probability from which a sentence is a promise alone, and together with a matching pattern."""
+STEM = 4
+"""Letters of a word that are paired with the next but one."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +126,35 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> li
     if is_row(sentence.plain):
         topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))
     promises = [topic for topic in topics if topic.startswith("promise:")]
-    for kind, chance in chances(sentence).items() if spoken else ():
+    for kind, chance in _promised(sentence).items() if spoken else ():
         topic = f"promise:{kind}"
         if topic in promises and chance < POSSIBLE:
             del topics[topic]
         elif not promises and chance >= SURE and not any(book.denial.search(sentence.plain) for book in spoken):
             topics[topic] = None
     return [topic for topic in topics if not (option and topic.startswith("promise:"))]
+
+
+def seen_in(sentence: Sentence) -> list[str]:
+    """Return the promise reader's features of a sentence: words, beginnings and pairs of words."""
+    words = tokens(sentence.plain)
+    skipping = dict.fromkeys(f"{a[:STEM]} .. {b[:STEM]}" for a, b in zip(words, words[2:], strict=False))
+    return [*features(sentence.plain, sentence.item, ""), *skipping]
+
+
+@lru_cache(maxsize=1)
+def promise_reader() -> LinearReader:
+    """Return the trained reader; raise `BadInput` if its weights are missing or broken."""
+    return LinearReader.load(PROMISES / "weights.npz")
+
+
+@lru_cache(maxsize=4096)
+def _promised(sentence: Sentence) -> dict[str, float]:
+    """Return each kind of promise with its probability; a question promises nothing."""
+    if sentence.plain.rstrip().endswith("?"):
+        return dict.fromkeys(KINDS, 0.0)
+    reader = promise_reader()
+    return reader.probabilities(reader.seen(seen_in(sentence)))
 
 
 def says_done(text: str, store: Phrases) -> set[str]:
@@ -160,34 +191,29 @@ class ClaimPatterns:
     def topics(self) -> dict[str, _Topic | _Promise]:
         """Return everything that can be said, by name."""
         book, done = self.book, self.book["done"]
-        topics = {
-            "transfer": book["transfer"],
-            **{f"done:{tool}": self._framed(entry, done) for tool, entry in done["tools"].items()},
-            **({"leak": book["leaks"]} if "leaks" in book else {}),
-        }
-        promises = {f"promise:{name}": entry for name, entry in book["commitments"].items() if name != "unless"}
-        made: dict[str, _Topic | _Promise] = {name: _Topic(self, entry) for name, entry in topics.items()}
-        return made | {name: _Promise(self, entry) for name, entry in promises.items()}
+        topics: dict[str, _Topic | _Promise] = {"transfer": _Topic(self, book["transfer"])}
+        for tool, entry in done["tools"].items():
+            verb, about = f"(?:{entry['verb']})", f"(?:{entry['object']})"
+            framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
+            cancels = [*done["not"], *entry.get("not", [])]
+            topics[f"done:{tool}"] = _Topic(self, {"now": [*framed, *entry.get("also", [])], "not": cancels})
+        topics |= {"leak": _Topic(self, book["leaks"])} if "leaks" in book else {}
+        promises = {name: entry for name, entry in book["commitments"].items() if name != "unless"}
+        return topics | {f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()}
+
+    @lru_cache(maxsize=64)
+    def part(self, *path: str) -> re.Pattern[str]:
+        """Return the pattern of a part of the file, as ``part("commitments", "unless")``; a missing part never matches.
+
+        A ``condition`` makes an offer, an ``aside`` skips a clause. Day patterns: a refund that ``begins`` and goods
+        that ``leaves`` by a day are not paid or there on it.
+        """
+        return self.compile(reduce(lambda book, name: book.get(name, []), path, self.book))
 
     @cached_property
     def denial(self) -> re.Pattern[str]:
         """Return the pattern of denials, without those of possibility."""
         return self.compile(self.book["deny"][:1])
-
-    @cached_property
-    def unless(self) -> re.Pattern[str]:
-        """Return the pattern that makes a promise an offer, a rule or a wish."""
-        return self.compile(self.book["commitments"]["unless"])
-
-    @cached_property
-    def begins_refund(self) -> re.Pattern[str]:
-        """Return the pattern of starting a refund, whose day is not the day of the payment."""
-        return self.compile(self.book["commitments"]["refund"].get("begins", []))
-
-    @cached_property
-    def leaves(self) -> re.Pattern[str]:
-        """Return the pattern of leaving or finishing by a day, which is not the day of arrival."""
-        return self.compile(self.book["commitments"]["date"].get("leaves", []))
 
     @cached_property
     def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
@@ -212,11 +238,6 @@ class ClaimPatterns:
     def refunded(self) -> _Topic:
         """Return the pattern of money that was paid back."""
         return _Topic(self, self.book["refunded"])
-
-    @lru_cache(maxsize=64)
-    def part(self, name: str) -> re.Pattern[str]:
-        """Return a part: ``deny`` cancels, ``condition`` makes an offer, ``aside`` skips a clause."""
-        return self.compile(self.book[name])
 
     @cached_property
     def label(self) -> re.Pattern[str]:
@@ -245,11 +266,6 @@ class ClaimPatterns:
         return self.compile(["<person>"])
 
     @cached_property
-    def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Return the patterns of what a handover calls verified and claimed."""
-        return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
-
-    @cached_property
     def asks(self) -> dict[str, re.Pattern[str]]:
         """Return the pattern that asks for each slot: its noun after asking words or first."""
         repeats = self.book["again"]
@@ -267,17 +283,6 @@ class ClaimPatterns:
     def slot_words(self) -> re.Pattern[str]:
         """Return the pattern of any slot that may be asked for."""
         return self.compile([noun for nouns in self.book["again"]["slots"].values() for noun in nouns])
-
-    @cached_property
-    def ask_for_another(self) -> re.Pattern[str]:
-        """Return the pattern that makes a question one for something new, a check, or a condition."""
-        return self.compile(self.book["again"]["not"])
-
-    def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
-        """Return one action's patterns: the frames with its verbs and objects, and its own."""
-        verb, about = f"(?:{entry['verb']})", f"(?:{entry['object']})"
-        framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
-        return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
         """Compile patterns to one that begins at the start of a word, with the parts filled in."""
@@ -361,7 +366,7 @@ class _Promise:
         self.act = book.compile(entry["act"])
         self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
         self.undo = book.compile(entry["not"])
-        self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+        self.unless = book.compile(entry["unless"]) if "unless" in entry else book.part("commitments", "unless")
         own = {"unless": entry["unless"]} if "unless" in entry else {}
         self.also = [_Promise(book, own | way) for way in entry.get("also", [])]
 

@@ -58,25 +58,24 @@ def _values(text: str) -> tuple[Value, ...]:
         for m in _LINK.finditer(text):
             link = m.group().rstrip(".,;:!?)")
             values.append(Value("link", link, m.start(), m.start() + len(link)))
-        text = _blanked(_LINK, text)
+        text = _LINK.sub(lambda m: " " * len(m.group()), text)
     if any(text[m.start() - 1].isalpha() or text[m.start() - 1] == "-" for m in _DIGITS.finditer(text)):
         values += [Value("id", m.group().upper(), m.start(), m.end()) for m in _ID.finditer(text)]
-        text = _blanked(_ID, text)
+        text = _ID.sub(lambda m: " " * len(m.group()), text)
     lines = _LINE.sub(";", text)
     folded = fold(lines) if len(fold(lines)) == len(text) else lines.lower()
     figures = [m.start() for m in _DIGITS.finditer(folded)]
-    for m in _matches(_money(), folded, [at for figure in figures for at in _after(_CURRENCY, folded, figure)]):
-        cents = _cents(m.group(1) or m.group(2))
-        if cents is not None:
-            values.append(Value("money", str(cents), m.start(), m.end()))
-    for m in _matches(_date(), folded, [at for figure in figures for at in _after(_month(), folded, figure)]):
+    forms = _forms()
+    for m in _matches(forms.money, folded, [at for figure in figures for at in _after(_CURRENCY, folded, figure)]):
+        if amounts := numbers_of(m.group(1) or m.group(2)):
+            values.append(Value("money", str(round(100 * max(amounts))), m.start(), m.end()))
+    for m in _matches(forms.date, folded, [at for figure in figures for at in _after(forms.month, folded, figure)]):
         values.append(Value("date", _day(m), m.start(), m.end()))
-    words = [m.start() for m in _before_a_number_word().finditer(f" {folded}")]
-    for m in _matches(_window(), folded, sorted([*figures, *words])):
+    words = [m.start() for m in forms.number_word.finditer(f" {folded}")]
+    for m in _matches(forms.window, folded, sorted([*figures, *words])):
         unit = next(u for u in WINDOWS if m.group(u))
-        values.append(
-            Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start(), m.end())
-        )
+        numbers = "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n)
+        values.append(Value(unit, numbers, m.start(), m.end()))
     return tuple(values)
 
 
@@ -85,7 +84,7 @@ def with_units(text: str) -> str:
     lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
     if len(lower) != len(text) or not _DIGITS.search(text):
         return text
-    for m in _window_or_bare().finditer(lower):
+    for m in _forms().window_or_bare.finditer(lower):
         left_out = m.group("bare") and not m.group("day") and _LEFT_OUT.fullmatch(lower, end, m.start())
         if unit and left_out:
             written += [text[at : m.end()], unit]
@@ -95,10 +94,6 @@ def with_units(text: str) -> str:
             unit = f" {text[slice(*m.span(of))].strip(' -')}" if of else ""
         end = m.end()
     return "".join([*written, text[at:]])
-
-
-def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    return pattern.sub(lambda m: " " * len(m.group()), text)
 
 
 def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
@@ -129,11 +124,6 @@ def numbers_of(figures: str) -> set[float]:
     return numbers | ({float(f"{whole}{''.join(groups[:-1])}.{groups[-1]}")} if groups and all(grouped[:-1]) else set())
 
 
-def _cents(text: str) -> int | None:
-    numbers = numbers_of(text)
-    return round(100 * max(numbers)) if numbers else None
-
-
 def _day(found: re.Match[str]) -> str:
     parts = found.groupdict()
     if parts["iso"]:
@@ -144,61 +134,49 @@ def _day(found: re.Match[str]) -> str:
     return f"{year}-{month:02}-{int(parts['day1'] or parts['day2'] or parts['day3']):02}"
 
 
+class _Forms(NamedTuple):
+    """The patterns of values in every language."""
+
+    date: re.Pattern[str]
+    money: re.Pattern[str]
+    window: re.Pattern[str]
+    window_or_bare: re.Pattern[str]
+    """A window with a unit, or a bare one that counts nothing else."""
+    month: re.Pattern[str]
+    """A month's name before a day."""
+    number_word: re.Pattern[str]
+    """The place before a number in words."""
+
+
 @lru_cache(maxsize=1)
-def _date() -> re.Pattern[str]:
-    names = month_names()
-    of, marks = "".join(rf"{word}\s|" for word in of_values("of")), "|".join([*of_values("ordinals"), r"\."])
-    return re.compile(
+def _forms() -> _Forms:
+    names, the, of = month_names(), "|".join(of_values("the")), "|".join(of_values("of"))
+    ofs, marks = "".join(rf"{word}\s|" for word in of_values("of")), "|".join([*of_values("ordinals"), r"\."])
+    date = (
         r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d\d\2\d\d)"
-        rf"|(?P<day1>\d{{1,2}})(?:{marks})?\s?(?:{of})(?P<name1>{names})\b\.?(?:,?\s(?:{of})(?P<year1>20\d\d))?"
+        rf"|(?P<day1>\d{{1,2}})(?:{marks})?\s?(?:{ofs})(?P<name1>{names})\b\.?(?:,?\s(?:{ofs})(?P<year1>20\d\d))?"
         rf"|\b(?P<name2>{names})\.?\s(?:the\s)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s(?P<year2>20\d\d))?"
         r"|(?P<day3>\d{1,2})\.\s?(?P<month3>\d{1,2})\.(?:\s?(?P<year3>(?:20)?\d\d)\b)?(?!\d))"
     )
-
-
-@lru_cache(maxsize=1)
-def _window() -> re.Pattern[str]:
+    dollar = rf"usd|(?:us-)?(?:{dollars()})"
+    money = rf"(?:us ?\$|\$|usd ?) ?({_AMOUNT})(?!\d)|(?<![\d.,$])({_AMOUNT}) ?(?:\$|(?:{dollar})\b)"
+    words = "|".join(words for number, words in number_words().items() if number > 1)
+    ranges = "|".join(["-", *of_values("to"), *of_values("or")])
+    links = "|".join([ranges, *of_values("and")])
     named = "|".join(rf"(?P<{name}>{units()[name]})" for name in WINDOWS)
-    links = "|".join(["-", *of_values("to"), *of_values("or"), *of_values("and")])
-    number = rf"(?:\d{{1,5}}(?:[.,]\d{{1,6}})?(?!\d)|\b(?:{_words()})\b)"
-    return re.compile(rf"(?<![\d.,$-])(?P<low>{number})(?:\s?(?:{links})\s?(?P<high>{number}))?(?:{named})(?!\w)")
-
-
-@lru_cache(maxsize=1)
-def _window_or_bare() -> re.Pattern[str]:
-    """Return the pattern of a window with a unit, or a bare one that counts nothing else."""
-    names, links = month_names(), "|".join(["-", *of_values("to"), *of_values("or")])
-    number = rf"(?:\d{{1,3}}|(?:{_words()})\b)"
-    of = "|".join(of_values("of"))
+    number = rf"(?:\d{{1,5}}(?:[.,]\d{{1,6}})?(?!\d)|\b(?:{words})\b)"
+    window = rf"(?<![\d.,$-])(?P<low>{number})(?:\s?(?:{links})\s?(?P<high>{number}))?(?:{named})(?!\w)"
+    short = rf"(?:\d{{1,3}}|(?:{words})\b)"
     after = (
         rf"(?![*\s]*(?:(?:{of})\s)?(?:{names})\b)[*_\s]*"
         rf"(?=$|[,.;:!?)\n](?!\d)|(?:{'|'.join(of_values('after_window'))})\b)"
     )
     bare = (
-        rf"(?P<day>\b(?:{names}|{'|'.join(of_values('the'))})\.?\s)?"
-        rf"(?<![\w.,$/-])(?P<bare>{number}\s?(?:{links})\s?{number})(?!\w)(?={after})"
+        rf"(?P<day>\b(?:{names}|{the})\.?\s)?"
+        rf"(?<![\w.,$/-])(?P<bare>{short}\s?(?:{ranges})\s?{short})(?!\w)(?={after})"
     )
-    return re.compile(rf"{_window().pattern}|{bare}")
-
-
-@lru_cache(maxsize=1)
-def _money() -> re.Pattern[str]:
-    name = rf"usd|(?:us-)?(?:{dollars()})"
-    return re.compile(rf"(?:us ?\$|\$|usd ?) ?({_AMOUNT})(?!\d)|(?<![\d.,$])({_AMOUNT}) ?(?:\$|(?:{name})\b)")
-
-
-@lru_cache(maxsize=1)
-def _month() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{month_names()})\.?\s(?:the\s)?$")
-
-
-@lru_cache(maxsize=1)
-def _before_a_number_word() -> re.Pattern[str]:
-    return re.compile(rf"\W(?=(?:{_words()})\b)")
-
-
-def _words() -> str:
-    return "|".join(words for number, words in number_words().items() if number > 1)
+    month, number_word = rf"\b(?:{names})\.?\s(?:the\s)?$", rf"\W(?=(?:{words})\b)"
+    return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word)))
 
 
 def _plain(number: str) -> str:

@@ -76,7 +76,8 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     findings = []
     for sentence in reading.sentences:
         words = sentence.plain
-        if not any(b.slot_words.search(words) for b in books) or any(b.ask_for_another.search(words) for b in books):
+        elsewhere = any(book.part("again", "not").search(words) for book in books)
+        if elsewhere or not any(book.slot_words.search(words) for book in books):
             continue
         by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(words)}
         heard = parser.hear([sentence])[0]

@@ -96,7 +96,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     split = re.split(r"[;:]\s", sentence)
     parts = [part for part in split if any(kind == "refund" for kind, _ in read(part).about("promise"))]
     day, words = latest_day(" ".join(parts) or sentence, claims.store), plain(sentence)
-    begins = any(b.begins_refund.search(words) for b in claim_patterns().values())
+    begins = any(b.part("commitments", "refund", "begins").search(words) for b in claim_patterns().values())
     if not claims.dated or not window or day is None or begins:
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
@@ -111,7 +111,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return None
     words = plain(sentence)
     made = _made(claims, sentence, words)
-    leaves = any(book.leaves.search(words) for book in claim_patterns().values())
+    leaves = any(book.part("commitments", "date", "leaves").search(words) for book in claim_patterns().values())
     if leaves or (made is not None and made[0] != KEPT):
         return made
     packing = "-".join(map(str, claims.store.policy.get("processing", {}).get("business_days", ())))

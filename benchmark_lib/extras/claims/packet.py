@@ -36,7 +36,8 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
     if len(summary.split()) < FEWEST_WORDS or not _names_order(claims, text, call.turn):
         found.append(("facts", claims.case.order))
     words = plain(text)
-    if not any(all(found_in(pattern, words) for pattern in book.packet) for book in claim_patterns().values()):
+    parts = [[book.part("packet", part) for part in ("verified", "claimed")] for book in claim_patterns().values()]
+    if not any(all(found_in(pattern, words) for pattern in patterns) for patterns in parts):
         found.append(("parted", None))
     surplus = [*_surplus(claims, text, call.turn, call.arguments.get("queue")), *secrets_in(text)]
     found += [("lean", value) for value in surplus]
