@@ -203,9 +203,9 @@ class ClaimPatterns:
 
     @lru_cache(maxsize=64)
     def part(self, *path: str) -> re.Pattern[str]:
-        """Return the pattern of a part of the file, as ``part("commitments", "unless")``; a missing part never matches.
+        """Return the pattern of a part of the file, such as ``part("commitments", "unless")``.
 
-        A ``condition`` makes an offer, an ``aside`` skips a clause. Day patterns: a refund that ``begins`` and goods
+        A missing part never matches. A ``condition`` makes an offer, an ``aside`` skips a clause. Day patterns: a refund that ``begins`` and goods
         that ``leaves`` by a day are not paid or there on it.
         """
         return self.compile(reduce(lambda book, name: book.get(name, []), path, self.book))
