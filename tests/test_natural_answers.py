@@ -3,7 +3,7 @@
 import pytest
 from test_customer import answer, did
 
-from benchmark_lib.conversation.customer_words import written
+from benchmark_lib.conversation.customer_wishes import written
 from benchmark_lib.language.parser import parser_of
 
 

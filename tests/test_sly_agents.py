@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.conversation.speakers import make_agent
+from benchmark_lib.conversation.loop import make_agent
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit import sly, sly_audit
 from benchmark_lib.extras.audit.audit import play, report

@@ -6,12 +6,11 @@ from typing import Any
 _FACE = {
     "agent_view": ("AgentView", "SeenMessage"),
     "customer": ("ScriptedCustomer",),
-    "loop": ("converse",),
+    "loop": ("converse", "make_agent", "make_customer"),
     "model_agent": ("ModelAgent",),
     "model_customer": ("ModelCustomer", "customer_content"),
     "scripted": ("AGENTS", "parse_spec"),
     "speaker": ("AgentFault", "ContentFiltered", "CustomerFault", "Reply", "Speaker"),
-    "speakers": ("make_agent", "make_customer"),
     "state": ("ConversationState",),
 }
 """Public names by file, imported on first use: an isolated agent's process needs `agent_view` alone."""

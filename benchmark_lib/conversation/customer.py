@@ -18,9 +18,7 @@ from ..records import Act, ToolCall
 from ..store import Store
 from ..threads import read_aside
 from .customer_rules import decide
-from .customer_several import is_menu
-from .customer_wishes import served, untold
-from .customer_words import filled, written
+from .customer_wishes import filled, is_menu, served, untold, written
 from .speaker import Reply
 from .state import ConversationState
 

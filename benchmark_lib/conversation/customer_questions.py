@@ -11,8 +11,7 @@ from ..language.values import values_in
 from ..language.word_lists import LANGUAGES
 from ..records import Act
 from .customer_consent import CERTAIN, picks, wants_a_colleague
-from .customer_wishes import PUSHED
-from .customer_words import filled
+from .customer_wishes import PUSHED, filled
 
 if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer

@@ -15,7 +15,6 @@ from ..store.every_desk import HANDOVER
 from . import customer_consent as consent
 from . import customer_questions as questions
 from . import customer_wishes as wishes
-from .customer_several import asks_for_a_yes
 
 if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer
@@ -132,7 +131,7 @@ def chooses(c: "Customer") -> bool:
 @rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
 def agrees_to_several(c: "Customer") -> bool:
     """Say yes to all of several wishes at once."""
-    several = len(c.heard.offered) > 1 or (asks_for_a_yes(c.words) and not c.asked)
+    several = len(c.heard.offered) > 1 or (consent.asks_for_a_yes(c.words) and not c.asked)
     return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))
 
 

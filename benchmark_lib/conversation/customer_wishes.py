@@ -1,15 +1,16 @@
 """What a scripted customer wants: open wishes, facts not told, and requests raised later."""
 
+import re
 from typing import TYPE_CHECKING
 
 from ..cases import Call, Fact, Outcome
 from ..language.heard import LIKELY, SURE
-from ..language.patterns import cue_of_several
+from ..language.parser import MessageParser
+from ..language.patterns import alternatives_in, cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..records import Act
 from ..store.consent import agrees
 from ..store.every_desk import HANDOVER
-from .customer_several import is_menu
 
 if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer
@@ -18,6 +19,29 @@ PUSHED = 2
 """Number of times the customer returns to an open request before it continues without it."""
 ASKED_AGAIN = 2
 """Number of times the customer asks for a fact that an answer omitted."""
+MENU = 3
+"""Number of acts offered as alternatives in one message from which a customer does not choose."""
+
+
+def filled(wording: str, value: str) -> str:
+    """Return a wording with its value; if two closing marks meet, keep one."""
+    before, place, after = wording.partition("{value}")
+    if not place:
+        return wording
+    value = value.strip().rstrip(".") if after else value.strip()
+    if not before and value.partition(" ")[0].isalpha():
+        value = value[0].upper() + value[1:]
+    return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
+
+
+def written(parts: list[str], last: bool = True) -> str:
+    """Join parts, each closed by a mark or by kisses; the last stays as it is unless `last`.
+
+    A part that begins with two line breaks begins a paragraph.
+    """
+    filled_parts = [p.rstrip() for p in parts if p.strip()]
+    closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in filled_parts]
+    return " ".join(closed if last else [*closed[:-1], *filled_parts[-1:]]).replace(" \n", "\n").strip()
 
 
 def open_wishes(c: "Customer") -> list[Call]:
@@ -227,3 +251,24 @@ def is_not_content(c: "Customer") -> bool:
     asked_later = any(c.case.followups[place].when == "served" for place in c.followed_up)
     only_a_colleague = asked_later and all(o.handover for o in c.case.outcomes)
     return only_a_colleague or not (c.accepting or all_made(c))
+
+
+def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
+    """Return whether a message asks for a yes to three acts or more, as alternatives.
+
+    A list of acts does not count for a customer with several wishes, nor if the desk then names its own choice.
+    """
+    message = sentences(words)
+    listed: set[str] = set()
+    menu, least, languages = False, MENU, tuple(parser.languages(message))
+    for sentence, parsed, named in zip(message, parser.hear(message), parser.tools_named(message), strict=True):
+        tools = ({tool for tool, chance in parsed.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
+        if parsed.acts["no"] >= max(SURE, parsed.acts["offer"]):
+            continue
+        listed |= tools if sentence.item else set()
+        either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
+        least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
+        menu |= (parsed.either and either) or (len(listed) >= least and not several)
+        if parsed.asks_for_a_yes and len(named) == 1 and not parsed.either:
+            menu = False  # "Of the three, I would send a new one. Shall I send it?"
+    return menu

@@ -1,4 +1,7 @@
-"""The loop: a customer and an agent play one case once, and the result is the record."""
+"""The loop: a customer and an agent play one case once, and the result is the record.
+
+The factories make both for one conversation, by their names in a run.
+"""
 
 import traceback
 from pathlib import Path
@@ -10,9 +13,13 @@ from ..errors import BadInput
 from ..records import CALL_IN_TEXT, CUT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text, without_keys
-from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
+from .customer import ScriptedCustomer
+from .model_agent import ModelAgent
+from .model_customer import ModelCustomer
+from .scripted import scripted_agent
 from .speaker import (
     RELAYS,
+    REPLY_S,
     AgentFault,
     BuiltIn,
     ContentFiltered,
@@ -20,14 +27,35 @@ from .speaker import (
     Cut,
     HarnessFault,
     Insider,
+    OwnCodeLeft,
     Reply,
     Speaker,
+    is_own,
+    reply_of,
 )
 from .state import ConversationState
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000
 """Characters of an error's text that the record keeps."""
+
+
+def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
+    """Return the agent of one conversation: a scripted agent, or a model behind `complete`."""
+    if spec.startswith("scripted:") and store.foreign:
+        return store.foreign.agent(spec, case)  # type: ignore[no-any-return]
+    if spec.startswith("scripted:"):
+        return scripted_agent(spec, case, store)
+    agent = ModelAgent(complete)
+    return store.foreign.resumed(agent, case) if store.foreign else agent
+
+
+def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
+    """Return the customer of one conversation: ``scripted``, or a model behind `complete`."""
+    if store.foreign:
+        return store.foreign.customer(spec, case, complete)  # type: ignore[no-any-return]
+    store = store.of(case)
+    return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)
 
 
 async def converse(
@@ -211,22 +239,21 @@ def _ending_of(error: Exception, talk: ConversationState) -> str:
     from ..endpoint import EndpointError
     from ..endpoint.keys import scrub
 
-    if isinstance(error, AgentFault):
-        talk.faults.append(Fault("agent", plain_text(error.kind), scrub(plain_text(error))[:LONGEST_DETAIL]))
-        return "agent_fault"
+    text = plain_text(error)
     if isinstance(error, Cut):
         return CUT
-    if isinstance(error, ContentFiltered):
-        talk.faults.append(Fault("agent", "content_filter", str(error)))
-        return "content_filter"
-    if isinstance(error, HarnessFault):
-        talk.faults.append(Fault("infrastructure", "not_started", plain_text(error)[:LONGEST_DETAIL]))
-        return "infrastructure_fault"
-    if isinstance(error, CustomerFault):
-        talk.faults.append(Fault("customer", "failed", str(error)))
-        return "customer_fault"
-    if isinstance(error, EndpointError) and not error.fatal:
-        overflow = error.kind == "context_overflow"
-        talk.faults.append(Fault("agent" if overflow else "infrastructure", error.kind, str(error)))
-        return "agent_fault" if overflow else "infrastructure_fault"
-    raise error
+    if isinstance(error, AgentFault):
+        ending, fault = "agent_fault", Fault("agent", plain_text(error.kind), scrub(text)[:LONGEST_DETAIL])
+    elif isinstance(error, ContentFiltered):
+        ending, fault = "content_filter", Fault("agent", "content_filter", text)
+    elif isinstance(error, HarnessFault):
+        ending, fault = "infrastructure_fault", Fault("infrastructure", "not_started", text[:LONGEST_DETAIL])
+    elif isinstance(error, CustomerFault):
+        ending, fault = "customer_fault", Fault("customer", "failed", text)
+    elif isinstance(error, EndpointError) and not error.fatal:
+        side = "agent" if error.kind == "context_overflow" else "infrastructure"
+        ending, fault = f"{side}_fault", Fault(side, error.kind, text)
+    else:
+        raise error
+    talk.faults.append(fault)
+    return ending

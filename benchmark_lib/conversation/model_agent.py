@@ -1,11 +1,12 @@
-"""The model agent: a language model behind an endpoint, with the desk's tools."""
+"""The model agent: a language model behind an endpoint, with the desk's tools; and a recorded one."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
 
-from ..records import Message
+from ..endpoint.reply import RequestedCall
+from ..records import Conversation, Message
 from ..store.tools import TOOL_FAULT
 from ..store.trouble import CALL_LIMIT
 from .agent_view import AgentView, SeenMessage
@@ -55,6 +56,25 @@ class ModelAgent(BuiltIn):
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 
 
+class Spoken:
+    """An agent that repeats a record, and keeps it as the history that a model continues."""
+
+    def __init__(self, record: Conversation):
+        self.record, self.history = record, list[dict[str, Any]]()
+
+    async def reply(self, talk: AgentView) -> str:
+        """Make the recorded calls of this turn again, and return the recorded reply."""
+        self.history.append({"role": "user", "content": letter(talk)})
+        for call in (c for c in self.record.tool_calls if c.turn == talk.turn and c.side == "agent"):
+            made = await talk.call_aside(call.name, call.arguments)
+            asked = RequestedCall(f"call_{call.index}", call.name, call.arguments).as_sent()
+            answer = {"role": "tool", "tool_call_id": asked["id"], "content": orjson.dumps(made.result).decode()}
+            self.history += [{"role": "assistant", "content": None, "tool_calls": [asked]}, answer]
+        text = next((m.text for m in self.record.replies() if m.turn == talk.turn), "")
+        self.history.append({"role": "assistant", "content": text})
+        return text
+
+
 def letter(talk: AgentView) -> str:
     """Return the newest customer message in the agent's format."""
     return as_letter(next(m for m in reversed(talk.messages) if m.side == "customer"), talk.sender)
@@ -63,9 +83,7 @@ def letter(talk: AgentView) -> str:
 def as_letter(message: SeenMessage | Message, sender: str) -> str:
     """Format a customer message for the agent, with the sender, if given, and attachments."""
     head = f"From: {sender}\nSubject: " if message.turn == 1 and sender else ""
-    tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
+    received = " from the customer, received and legible"
+    shown = {name: f"; it shows: {line}" if line else received for name, line in message.shows.items()}
+    tail = "".join(f"\n[attachment: {name}{shown.get(name, received)}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
-
-
-def _depicted(line: str | None) -> str:
-    return f"; it shows: {line}" if line else " from the customer, received and legible"

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from ..cases import Case
-from ..conversation.own_code import OwnCodeLeft
+from ..conversation.speaker import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash

@@ -21,8 +21,7 @@ from ..conversation import (
     make_customer,
     parse_spec,
 )
-from ..conversation.own_code import REPLY_S, call_own
-from ..conversation.speaker import Speaker
+from ..conversation.speaker import REPLY_S, Speaker, call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED

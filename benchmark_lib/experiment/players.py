@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import orjson
 
 from ..cases import Case
-from ..conversation.own_code import REPLY_S
+from ..conversation.speaker import REPLY_S
 from ..endpoint import Completion
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput

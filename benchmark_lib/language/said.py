@@ -205,8 +205,7 @@ class ClaimPatterns:
     def part(self, *path: str) -> re.Pattern[str]:
         """Return the pattern of a part of the file, such as ``part("commitments", "unless")``.
 
-        A missing part never matches. A ``condition`` makes an offer, an ``aside`` skips a clause. Day patterns: a refund that ``begins`` and goods
-        that ``leaves`` by a day are not paid or there on it.
+        A missing part never matches. A ``condition`` makes an offer, an ``aside`` skips a clause.
         """
         return self.compile(reduce(lambda book, name: book.get(name, []), path, self.book))
 

@@ -10,10 +10,8 @@ import numpy as np
 import orjson
 
 from ...conversation.agent_view import AgentView
-from ...conversation.model_agent import ModelAgent
-from ...conversation.own_code import reply_of
-from ...conversation.speaker import Cut, Insider, Reply, Speaker
-from ...conversation.spoken import Spoken
+from ...conversation.model_agent import ModelAgent, Spoken
+from ...conversation.speaker import Cut, Insider, Reply, Speaker, reply_of
 from ...conversation.state import ConversationState
 from ...endpoint import Completion
 from ...errors import BadInput

@@ -17,7 +17,7 @@ from ...analysis import load_results
 from ...cases import Case
 from ...cases.played import same_cases, store_name, store_of
 from ...conversation import make_agent, make_customer
-from ...conversation.spoken import Spoken
+from ...conversation.model_agent import Spoken
 from ...errors import BadInput
 from ...experiment import Experiment
 from ...experiment.forecast import Forecast, Range, forecast

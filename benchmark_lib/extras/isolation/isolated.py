@@ -23,8 +23,7 @@ from typing import IO, Any, cast
 import orjson
 
 from ...conversation.agent_view import AgentView, counted
-from ...conversation.own_code import REPLY_S
-from ...conversation.speaker import RELAYS, AgentFault, BuiltIn, HarnessFault
+from ...conversation.speaker import RELAYS, REPLY_S, AgentFault, BuiltIn, HarnessFault
 from ...endpoint.settings import RoleSettings
 from ...errors import BadInput
 from ...project import DATA, PACKAGE, project_folder

@@ -8,10 +8,8 @@ from typing import Any
 import orjson
 
 from ...conversation.agent_view import AgentView
-from ...conversation.model_agent import ModelAgent
-from ...conversation.own_code import reply_of
-from ...conversation.speaker import CustomerFault, Insider, Reply, Speaker
-from ...conversation.spoken import Spoken
+from ...conversation.model_agent import ModelAgent, Spoken
+from ...conversation.speaker import CustomerFault, Insider, Reply, Speaker, reply_of
 from ...conversation.state import ConversationState
 from ...endpoint import Completion
 from ...records import Act, Usage
