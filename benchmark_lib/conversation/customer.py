@@ -24,34 +24,13 @@ from .state import ConversationState
 
 
 class ScriptedCustomer:
-    """Plays one case once.
-
-    Attributes
-    ----------
-    used, given : Counter of str
-        How often it used a wording or did something, and disclosed each slot.
-    said, told, argued : set of str
-        Its messages and answers, and the agent's reasons that it has answered.
-    claimed, offered, unasked, declined : set of str
-        Tools that the agent says it has used, has offered, has used unasked, and has offered in vain.
-    seen, followed_up, dropped : set of tuple, set of int, list of Call
-        The agent's news so far, the follow-ups raised, and calls that the agent does not make.
-    pushes, line, stale : int
-        Number of pushes, the last line of pressure, and rounds in a row without news.
-    texts, folded, sure : list of str
-        The agent's messages, the same without case, and the tools of the latest.
-    made, calls : list of ToolCall
-        Successful write calls so far, and those of the agent's last turn.
-    fresh, menu, done, checked, presses : bool
-        Whether the message has news, asks for a yes to alternatives, and leaves nothing open. Whether the answer
-        settles which order it is, and is to end with a push.
-    parts, acts, attachments, asked, rules : list
-        The answer under construction, with the slots that it answers and the names of the rules that made it.
-    """
+    """Plays one case once."""
 
     talk: ConversationState
     words: str
+    """The agent's latest message."""
     heard: ParsedMessage
+    """The same, parsed."""
 
     def __init__(self, case: Case, store: Store):
         self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
@@ -60,14 +39,22 @@ class ScriptedCustomer:
         self.proofs = (*store.kind.proofs, *store.kind.attachments)
         self.private_slots = (*store.kind.proofs, *store.kind.of_proofs)
         self.capitals = not case.email.text.strip()[:1].islower()
+        # How often it used a wording or did something, and disclosed each slot.
         self.used, self.given = Counter[str](), Counter[str]()
+        # Its messages and answers, and the agent's reasons that it has answered.
         self.said, self.told, self.argued = set[str](), set[str](), set[str]()
+        # Tools that the agent says it has used, has offered, has used unasked, and has offered in vain.
         self.claimed, self.offered, self.unasked, self.declined = set[str](), set[str](), set[str](), set[str]()
+        # The agent's news, the follow-ups raised, and the calls that the customer gave up.
         self.seen, self.followed_up, self.dropped = set[tuple[str, Any]](), set[int](), list[Call]()
+        # Pushes, the last line of pressure, and rounds in a row without news.
         self.pushes = self.line = self.stale = 0
+        # The agent's messages, the same folded, and the tools of the latest; its successful write calls, all and new.
         self.texts, self.folded, self.sure = list[str](), list[str](), list[str]()
         self.made, self.calls = list[ToolCall](), list[ToolCall]()
+        # The message has news, offers a menu, leaves nothing open; the answer says which order it is, and presses.
         self.fresh = self.menu = self.done = self.checked = self.presses = False
+        # The slots that the answer is for, the rules that made it, and the answer itself.
         self.asked, self.rules = list[str](), list[str]()
         self.parts, self.acts, self.attachments = list[str](), list[Act](), list[str]()
 
@@ -77,12 +64,9 @@ class ScriptedCustomer:
         return self.pushes >= (self.case.pushes_before_accepting or 0)
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the next message, with its acts."""
-        if not talk.messages:
-            return self._first()
-        return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
-
-    def _first(self) -> Reply:
+        """Return the next message, with its acts; the first is the case's email."""
+        if talk.messages:
+            return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
         told = {slot: known for slot, known in self.case.ledger.items() if known.when == "volunteered"}
         self.given.update(slot for slot, known in told.items() if not known.wrong)
         acts = [Act("gave", slot, known.wrong or known.value) for slot, known in told.items()]
@@ -103,11 +87,7 @@ class ScriptedCustomer:
         return Reply(text, self.acts, self.attachments)
 
     def _listen(self, talk: ConversationState) -> None:
-        """Parse the agent's last turn; news are facts, calls, questions and offers.
-
-        Once the customer pushes, another reason for the same refusal is not news. For an unresolvable case, everything
-        before the first push is.
-        """
+        """Parse the agent's last turn; news are facts, calls, questions and offers."""
         self.talk, self.texts = talk, [m.text for m in talk.messages if m.side == "agent"]
         self.folded = [fold(cleaned(text)) for text in self.texts]
         self.words, case = self.texts[-1], self.case
@@ -120,6 +100,8 @@ class ScriptedCustomer:
             self.claimed |= heard.surely_claimed
         if heard.claimed and not self.menu:
             self.claimed |= {call.name for call in self.calls}
+        # Once the customer pushes, another reason for the same refusal is no news. In an unresolvable case, everything
+        # before the first push is news.
         own = {*case.reasons, *case.against} if not self.pushes else set()
         new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded[-1])}
         new |= {("call", call.index) for call in self.calls}

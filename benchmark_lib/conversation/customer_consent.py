@@ -1,7 +1,7 @@
 """Consent of a scripted customer: it says yes to its own wishes, and to nothing else."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..cases import Call
 from ..language.heard import ASKS, LIKELY, PLAIN, POSSIBLE, SURE
@@ -43,30 +43,24 @@ def offered_acts(c: "Customer") -> dict[str, float]:
 
 def offered_wishes(c: "Customer") -> tuple[list[Call], str]:
     """Return the wishes that the agent offers, and its earlier message that names them."""
-    acts, wishes = offered_acts(c), open_wishes(c)
+    acts, wishes, tools = offered_acts(c), open_wishes(c), c.heard.tools
     sure = any(chance >= SURE for chance in acts.values())
     wanted = [w for w in wishes if acts.get(w.tool, 0.0) >= SURE]
     plan = "" if wanted else plan_of(c, {w.tool for w in wishes}, c.texts[:-1])
     if plan and not sure:
         return [w for w in wishes if c.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE], plan
-    return wanted if wanted or sure else _likely(c, wishes), plan
-
-
-def _likely(c: "Customer", wishes: list[Call]) -> list[Call]:
-    """Return the wishes whose object an unclear offer names.
-
-    After the customer has asked back, an offer in words that it does not know may be about any act.
-    """
-    tools, candidates = c.heard.tools, []
+    if wanted or sure:
+        return wanted, plan
+    # An unclear offer may mean a wish whose object it names. After the customer has asked back, words that it does not
+    # know may be about any act.
     asked = c.used["asked_back"] and c.heard.offer and len({w.tool for w in wishes}) == 1
     least = 0.0 if asked and max(tools.values(), default=0.0) < LIKELY else LIKELY
     for wish in wishes:
         chance = max(tools.get(tool, 0.0) for tool in {wish.tool, *c.kind.alike.get(wish.tool, ())})
         named, differing = _read(c, wish)
-        objects = {*wish.arguments} - {c.subject} or {c.subject}
-        if chance >= least and named & objects and not differing:
-            candidates.append(wish)
-    return candidates
+        if chance >= least and named & ({*wish.arguments} - {c.subject} or {c.subject}) and not differing:
+            wanted.append(wish)
+    return wanted, plan
 
 
 def ask_back(c: "Customer", what: str, phrase: str) -> bool:
@@ -77,7 +71,7 @@ def ask_back(c: "Customer", what: str, phrase: str) -> bool:
     return c.add(c.reaction(phrase), Act("asked_back", what))
 
 
-def choose(c: "Customer") -> bool:
+def choose(c: "Customer") -> Literal[True]:
     """Say which act is wanted if the agent offers a choice; a bare yes would be ambiguous.
 
     Also agree to what is offered outside the choice. If none or several of the choices are wanted, state the wish,
@@ -96,11 +90,11 @@ def choose(c: "Customer") -> bool:
     wanted += picked
     for tool in dict.fromkeys(w.tool for w in wanted):
         read = [(w, *_read(c, w)) for w in wanted if w.tool == tool]
-        named = [r for r in read if not r[2]]
-        if not named and tool in heard.or_not:
+        right = [r for r in read if not r[2]]
+        if not right and tool in heard.or_not:
             _correct(c, read[0][0], read[0][2])
             continue
-        right = named or read
+        right = right or read
         _say_yes(c, *right[0][:2], [r[0] for r in right[1:]], c.plain_yes(tool))
     if c.acts or has_more_to_say(c):
         return True
@@ -243,20 +237,16 @@ def _own_words(c: "Customer", wish: Call, arguments: set[str]) -> dict[str, str]
 
 def _mistake_mended(c: "Customer") -> str:
     """Return the phrase for a customer's mistake that the agent has corrected, if any."""
-    owned = any(a.kind == "gave" and a.what in c.kind.slots_not_had for a in c.acts)
-    if c.case.hardness == "wrong_name" and not owned and _names_the_wrong_product(c):
-        return "other_name"
+    if c.case.hardness == "wrong_name" and not any(a.kind == "gave" and a.what in c.kind.slots_not_had for a in c.acts):
+        # The email names a product that no order contains; compare by the first word of the title.
+        email, message, tables = fold(c.case.email.text), fold(c.words), c.store.tables
+        own = as_text([tables[c.kind.subject].get(number) for number in (c.case.order, *c.case.others.values())])
+        rows = [row for table in c.kind.catalogue for row in tables[table].items()]
+        heads = [(fold(row.get("title", "")).partition(" ")[0], key in own) for key, row in rows]
+        owned = {head for head, mine in heads if mine}
+        if any(head in email and head in message for head, _ in heads if head and head not in owned):
+            return "other_name"
     return "news" if c.case.hardness == "false_belief" and c.hears("puts_right", c.words) else ""
-
-
-def _names_the_wrong_product(c: "Customer") -> bool:
-    # It is the email's product, which the orders do not contain; compare by the first word of the title.
-    email, message, tables = fold(c.case.email.text), fold(c.words), c.store.tables
-    own = as_text([tables[c.kind.subject].get(number) for number in (c.case.order, *c.case.others.values())])
-    rows = [row for table in c.kind.catalogue for row in tables[table].items()]
-    heads = [(fold(row.get("title", "")).partition(" ")[0], key in own) for key, row in rows]
-    owned = {head for head, mine in heads if mine}
-    return any(head in email and head in message for head, _ in heads if head and head not in owned)
 
 
 def _correct(c: "Customer", wish: Call, differing: set[str]) -> bool:
@@ -290,9 +280,8 @@ def objection_of(c: "Customer") -> str:
 def offered_of(c: "Customer", wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:
     """Return the wishes that a message names, those it gets wrong, and if it offers one alone.
 
-    It is parsed sentence by sentence. A wish is alone if it is in one sentence, and no other wish could be meant. A
-    wish outside every outcome counts only if no other wish fits. A sentence may name any order of the customer; only a
-    stranger's order differs.
+    A wish is alone if it is in one sentence, and no other wish could be meant. A wish outside every outcome counts only
+    if no other wish fits. A sentence may name any order of the customer; only a stranger's order differs.
     """
     found, wrong = list[Call](), Wrong()
     words, kind, store = c.words, c.kind, c.store
@@ -314,8 +303,14 @@ def offered_of(c: "Customer", wishes: list[Call]) -> tuple[list[Call], Wrong, bo
     one = len(passages) - again == len(found) + len(wrong) == 1
     one = one and len({frozenset(kind.alike.get(t, {t})) for t in passages[0][1]}) == 1
     several = cue_of_several("together").search(plain(words)) or is_list(words)
-    hinted = any(_hinted(w, beside, found, store) for w in due if w not in found)
-    return found, wrong, one and not several and not hinted
+    if not one or several:
+        return found, wrong, False
+    # A hint is an argument elsewhere in the message that distinguishes another wish from those found.
+    for wish in (w for w in due if w not in found):
+        named = {name for s in sentences(beside) for name in kind.named_in(s.text, wish.arguments, store)[0]}
+        if any(all(wish.arguments[name] != other.arguments.get(name) for other in found) for name in named):
+            return found, wrong, False
+    return found, wrong, True
 
 
 def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
@@ -380,9 +375,3 @@ def _take(due: list[Reading], others: list[Reading], found: list[Call], wrong: W
             return
     wish, _, differing = max(due or others, key=lambda r: len(r[1]) - len(r[2]))
     wrong.append((wish, differing))
-
-
-def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
-    """Return whether a message names an argument that distinguishes a wish from named ones."""
-    read = {name for s in sentences(words) for name in store.kind.named_in(s.text, wish.arguments, store)[0]}
-    return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

@@ -19,10 +19,11 @@ from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, found_in, kept
 from ..language.word_lists import books
+from ..project import DATA
 from ..records import Act, Fault
 from ..store import Store
 from ..store.consent import CONDITIONAL
-from ..textfiles import front_matter, render
+from ..textfiles import front_matter, read_text, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .oracle import reason_in_words
@@ -38,28 +39,6 @@ LONGEST_LETTER = 12_000
 
 MOST_ACTS = 100
 """Maximum number of acts of one message; an answer with more is rejected and requested again."""
-
-FORM = """\
-## The form of your answer
-Answer with one JSON object and nothing else:
-{"message": "what you write to the desk", "acts": [{"kind": "gave", "what": "order_id"}, {"kind": "agreed", "what": "proposal"}], "end": false}
-
-In acts you record what your message does: one entry for each thing, so a message that tells two facts and says yes has three. A message that does none of the following has an empty list. In what there is always one name or number, exactly as it is written above or here ("order_id", not "order number"; "2", not "note 2"), never a value and never a sentence:
-- gave: you tell a fact you know, or tell it again; its name from the lists above
-- lacked: you are asked for something you do not know or have; its name from the lists above, or the plain word for it
-- attached: you send a picture that you can send; photo or label
-- agreed: your yes to something the desk offers to do; its name from the list of what you say yes to, or proposal where it does not stand there
-- agreed_if: the same yes, said on a condition; the name of what you wish
-- refused: your no, or your own order, item or address in place of another; the name, or proposal
-- asked: you ask the desk something; the name of the act you want explained before your yes, or question for anything else
-- pushed: you press on; the number of the note, or 0 where you answer a reason or say that the desk repeats itself
-- followed_up: you bring up what you had to bring up; its number
-- left: content if you are content, unserved if not; only together with "end": true
-
-Acts combine as your message does: gave, lacked, attached, asked and followed_up stand beside each other and beside one agreed, agreed_if or refused for each thing offered. Who answers something or says yes or no does not press on in the same message.
-
-Set end to true only in your last message, never in one that says yes to something or asks something. With it, and only with it, add "rating": a whole number from 1 to 5, how content you go as this person, by what you got, how long it took and how you were told (5 entirely, 1 not at all)."""  # noqa: E501
-"""The required form of a model customer's answers; part of its prompt in every store."""
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
 PARTING = (
@@ -355,6 +334,11 @@ def stands(value: str, text: str) -> bool:
     return found_in(re.compile(rf"(?<!\w){letters}(?!\w)"), fold(kept(text)))
 
 
+def form_of_answers() -> str:
+    """Return the required form of a model customer's answers, a part of its prompt in every store."""
+    return read_text(DATA / "customer_form.md").rstrip("\n")
+
+
 def prompt_path(store: Store) -> Path:
     """Return the path of a store's prompt for model customers."""
     return store.file("prompts/customer.md")
@@ -367,7 +351,7 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
     """
     if spec != "scripted" and store.foreign:
         return [spec, store.version]
-    return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
+    return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], form_of_answers()]
 
 
 def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
@@ -400,7 +384,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
         actions=actions,
         against=against,
         messages=messages,
-        form=FORM,
+        form=form_of_answers(),
     ).strip()
 
 

@@ -16,7 +16,7 @@ from .layout import ANY_YEAR, sentences_of
 from .owners import Objects, Owners, Span
 from .sentences import fold, kept, plain
 from .values import values_in, with_units
-from .word_lists import common_words, day_names, day_words, number_words, of_answers, of_values
+from .word_lists import any_of, common_words, day_names, day_words, number_words, words_of
 
 COUNTED = 4
 """Number of days in the same form that make an enumeration; an enumerated day is no answer."""
@@ -301,7 +301,7 @@ def _family(mention: Mention) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _dropped() -> frozenset[str]:
     words = {w for known in common_words().values() for w in known}
-    words |= {plain(w).strip() for w in of_answers("hedges")} | _OF_SUMS
+    words |= {plain(w).strip() for w in words_of("answers", "hedges")} | _OF_SUMS
     return frozenset(words | {plain(name).strip() for names in day_names() for name in names.split("|")})
 
 
@@ -313,19 +313,21 @@ def _number_names() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the patterns of corrections, sums, joints, counts, and bare figures in a row."""
-    either, both, the = ("|".join(of_values(key)) for key in ("or", "and", "the"))
-    day, number = "|".join(of_answers("day")), "|".join(number_words().values())
-    links = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
+    either, both, the = (any_of("values", key) for key in ("or", "and", "the"))
+    day, number = any_of("answers", "day"), "|".join(number_words().values())
+    links = [word for key in ("or", "and", "to", "the", "by") for word in words_of("values", key)]
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
-    links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
+    links += [plain(w).strip() for w in words_of("answers", "hedges")] + [
+        n for names in day_names() for n in names.split("|")
+    ]
     nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
     figure, article = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?", rf"(?:(?:{the}|am|den)\s)?"
     row = rf"(?:{figure}\s?[,/]\s?{article})"
     later = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
     texts = {
-        "meant": "|".join(of_answers("meant")),
+        "meant": any_of("answers", "meant"),
         "worked": rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b",
-        "ends": rf"\b(?:{'|'.join([*of_answers('so'), *of_answers('last')])})\b",
+        "ends": rf"\b(?:{'|'.join([*words_of('answers', 'so'), *words_of('answers', 'last')])})\b",
         "joint": rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(links))})\b)+",
         "either": rf"\b(?:{either})\b|/",
         # "day 3", "third business day"

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from .word_lists import of_answers
+from .word_lists import any_of, words_of
 
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""
@@ -67,8 +67,8 @@ def conditional(folded: str) -> bool:
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the cues around a value (``answers`` in the languages' files), each in its frame."""
     kinds = "asks bounds breaks if instead is negates negates_after negates_late not not_for of_another promises"
-    word = {kind: "|".join(of_answers(kind)) for kind in [*kinds.split(), "relative", "unreal", "unsure"]}
-    small, wrong, of_it = ("|".join(map(re.escape, of_answers(kind))) for kind in ("small", "wrong", "of_it"))
+    word = {kind: any_of("answers", kind) for kind in [*kinds.split(), "relative", "unreal", "unsure"]}
+    small, wrong, of_it = ("|".join(map(re.escape, words_of("answers", kind))) for kind in ("small", "wrong", "of_it"))
     smaller, no = rf"(?:(?:{small})\b[\s':(-]*)", r"(?:not|n't|nicht|no|pas|kein\w*|never|nie)"
     denies = rf"(?:{word['not']})\b[\s'-]+{smaller}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
     instead, wrongly = rf"\b(?:{word['instead']})\s*{smaller}{{0,4}}", rf"\b(?:{wrong})\s+{smaller}{{0,3}}"

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .layout import Placed, cell_heads
 from .sentences import letters
-from .word_lists import of_answers, of_values
+from .word_lists import any_of, words_of
 
 Objects = tuple[frozenset[str], ...]
 """For each object the words that name it and no other."""
@@ -26,8 +26,8 @@ class Owners:
         self._objects = objects
         self._order: list[int] = []
         self._topic: tuple[int, int | None] = (0, None)
-        ends = {word for words in _ends() for word in words}
-        self._nth = () if any(words & ends for words in objects) else _nth()
+        ends = {word for words in _ends("last") for word in words}
+        self._nth = () if any(words & ends for words in objects) else _ends("second")
 
     def of(self, place: Placed, spans: list[Span]) -> list[int | None]:
         """Return the object's number for each value of the next sentence, None without a name."""
@@ -104,7 +104,7 @@ def _joined(folded: str, marks: list[Mark]) -> list[int]:
 
 def _within(folded: str, span: Span) -> list[int]:
     """Return the place of a day among days that share a month ("July 7 and 13"), if any."""
-    joint, the = "|".join(of_values("and")), "|".join(of_values("the"))
+    joint, the = any_of("values", "and"), any_of("values", "the")
     both = rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?,?\s(?:{joint})\s(?:(?:{the})\s)?"
     if re.search(rf"{both}\d", folded[span[0] : span[1]]):
         return [int(folded[span[0]].isalpha())]
@@ -125,7 +125,7 @@ def object_words(said: str, asked: str, common: Callable[[str, int], frozenset[s
         {word for run in _runs(text, both) if any(name for _, name in run) for word, _ in run} for text in (said, asked)
     ]
     shared = named[0] & named[1]
-    for end in _ends():
+    for end in _ends("last"):
         if all(end & {letters(word) for word in _WORD.findall(text.casefold())} for text in (said, asked)):
             shared |= end
     return frozenset(shared)
@@ -147,17 +147,13 @@ def _runs(text: str, words: frozenset[str]) -> Iterator[list[tuple[str, bool]]]:
 
 @lru_cache(maxsize=1)
 def _breaks() -> re.Pattern[str]:
-    return re.compile(rf"[,;:.(]\s?|\s-\s|\b(?:{'|'.join(of_values('and'))})\b")
+    return re.compile(rf"[,;:.(]\s?|\s-\s|\b(?:{any_of('values', 'and')})\b")
 
 
-@lru_cache(maxsize=1)
-def _ends() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(map(letters, of_answers(key))) for key in ("first", "last"))
-
-
-@lru_cache(maxsize=1)
-def _nth() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(map(letters, of_answers(key))) for key in ("first", "second"))
+@lru_cache(maxsize=2)
+def _ends(other: str) -> tuple[frozenset[str], ...]:
+    """Return the words for the first object and for the last or the second."""
+    return tuple(frozenset(map(letters, words_of("answers", key))) for key in ("first", other))
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -31,7 +31,7 @@ from .patterns import (
 )
 from .reasons import WordedReasons, reasons_in
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
-from .word_lists import of_language
+from .word_lists import books, words_of
 
 ACTS = tuple(RATES)
 """Acts of a sentence; detectors also use ``report``, the plain probability of ``done``."""
@@ -75,12 +75,13 @@ class PhraseBook:
         self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
         self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
         for part in ("not_asked", "heard_as"):
-            self.cues |= {name: compile_patterns(cues) for name, cues in of_language(part, language).items()}
+            own = books().get(language, {}).get(part, {})
+            self.cues |= {name: compile_patterns(cues) for name, cues in own.items() if isinstance(cues, list)}
         self.topics: dict[str, dict[str, re.Pattern[str]]] = {"slot": {}, "tool": {}}
         for part, kind in (("slots", "slot"), ("actions", "tool")):
             for name, entry in book[part].items():
-                own = of_language("heard_as", language, "slots").get(name, []) if kind == "slot" else []
-                named = {kind: entry["patterns"] + own, **{k: entry[k] for k in ("loose", "claims") if k in entry}}
+                more = words_of("heard_as", "slots", name, languages=(language,)) if kind == "slot" else ()
+                named = {kind: [*entry["patterns"], *more], **{k: entry[k] for k in ("loose", "claims") if k in entry}}
                 self.topics[kind] |= {f"{k}:{name}": compile_patterns(patterns) for k, patterns in named.items()}
         self.names = frozenset(name for named in self.topics.values() for name in named)
         self.topics_in = lru_cache(maxsize=8192)(self._topics_in)

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from .sentences import limited
-from .word_lists import LANGUAGES, of_part, of_values
+from .word_lists import any_of, words_of
 
 FIRST = 4
 """Characters from the beginning of a word that select the patterns to try."""
@@ -153,19 +153,19 @@ def between_points(plain: str, asks: bool) -> bool:
 @lru_cache(maxsize=16)
 def cue_of_several(name: str) -> re.Pattern[str]:
     """Return the pattern of a cue for several things at once, in every language."""
-    return compile_patterns(of_part("several", name, LANGUAGES))
+    return compile_patterns([*words_of("several", name)])
 
 
 @lru_cache(maxsize=256)
 def _cue(part: str, kind: str, languages: tuple[str, ...]) -> re.Pattern[str]:
-    return compile_patterns(of_part(part, kind, languages) or ["(?!)"])
+    return compile_patterns([*words_of(part, kind, languages=languages)] or ["(?!)"])
 
 
 @lru_cache(maxsize=2)
 def _joins(word: str) -> re.Pattern[str]:
-    return re.compile(rf" (?:{'|'.join(of_values(word))})[ ,]")
+    return re.compile(rf" (?:{any_of('values', word)})[ ,]")
 
 
 @lru_cache(maxsize=2)
 def _points(marks: str) -> re.Pattern[str]:
-    return re.compile(rf" (?:{marks})\)? (?:{'|'.join(of_values('or'))}) (?:{marks})(?:\W*$|\. )")
+    return re.compile(rf" (?:{marks})\)? (?:{any_of('values', 'or')}) (?:{marks})(?:\W*$|\. )")

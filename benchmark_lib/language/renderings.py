@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .patterns import alternatives
 from .sentences import fold
-from .word_lists import day_names, day_words, dollars, month_names, number_words, of_unit, of_values, units
+from .word_lists import any_of, day_names, day_words, month_names, number_words, units, words_of
 
 ALSO: dict[str, dict[str, float]] = {
     "g": {"kg": 0.001},
@@ -42,14 +42,17 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
         return re.compile(_date(date.fromisoformat(value[:10])))
     if kind == "measure":
         return re.compile(_measure(value, unit or "count"))
-    return re.compile(_link(fold(value)) if kind == "link" else _id(fold(value)))
+    if kind == "link":  # with or without its scheme, but not within another link
+        bare = re.escape(re.sub(r"^https?://", "", fold(value)).rstrip("/"))
+        return re.compile(rf"(?<![\w=/.@-])(?:https?://)?{bare}(?!/?[\w-])")
+    return re.compile(_id(fold(value)))
 
 
 def labelled(unit: str, number: str) -> str:
     """Return the pattern of a number after a label with its unit (``Litres gained: +32``)."""
     if unit in NO_LABELS:
         return "(?!)"
-    names = rf"\b(?:{'|'.join(of_unit(unit))})\b|(?:\(|\b[ie]n\s){units()[unit]}(?!\w)"
+    names = rf"\b(?:{any_of('units', unit)})\b|(?:\(|\b[ie]n\s){units()[unit]}(?!\w)"
     return rf"(?<!\d)(?<!\d[\s-])(?:{names})[^.:;|\d\n]{{0,40}}[:|]\s?\+?(?:{number})(?=\s*(?:$|[;:()|\n]|[.,](?!\d)))"
 
 
@@ -61,12 +64,6 @@ def _sooner(pattern: str, *words: str) -> str:
     return rf"(?=[\d#${''.join(sorted({way[0] for way in ways}))}])(?:{pattern})"
 
 
-def _link(text: str) -> str:
-    """Return the pattern of a link with or without its scheme, but not within another link."""
-    bare = re.escape(re.sub(r"^https?://", "", text).rstrip("/"))
-    return rf"(?<![\w=/.@-])(?:https?://)?{bare}(?!/?[\w-])"
-
-
 def _id(text: str) -> str:
     """Return the pattern of an id with any joint between its parts, or figures after "order"."""
     parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
@@ -75,43 +72,47 @@ def _id(text: str) -> str:
     pattern = rf"(?<![^\W_])(?<!-){joint.join(parts)}(?![^\W_]|-)"
     if not letters_then_figures:
         return pattern
-    numbers = of_values("number")
+    numbers = words_of("values", "number")
     pattern += rf"|(?:#|\b(?:{'|'.join(numbers)}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
     return _sooner(pattern, text, *numbers)
 
 
 def _money(cents: int) -> str:
+    dollars = any_of("units", "dollars")
     whole, rest = divmod(cents, 100)
     digits = f"{whole:,}".replace(",", r"[.,' ]?")
     spelled = [] if rest else _in_words(str(whole))
     sign = r"(?:us\s?)?\$|usd"
-    name = rf"(?:(?:us\s?)?\$|usd|(?:us[\s-]?)?(?:{dollars()}))"
+    name = rf"(?:(?:us\s?)?\$|usd|(?:us[\s-]?)?(?:{dollars}))"
     start, other = r"(?<![\d.,])(?<![€£])(?<![€£]\s)", r"(?!\s?(?:[€£]|eur\b|gbp\b|euros?\b))"
     forms = [rf"(?:(?:{sign})\s?)?{start}{digits}[.,]{rest:02d}(?!\d)(?:\s?{name})?{other}"]
     if rest % 10 == 0:
         short = rf"{digits}[.,]{rest // 10}(?![\d]|[.,]\d)"
         forms += [rf"(?:{sign})\s?{short}", rf"{start}{short}\s?{name}"]
     if rest:
-        joined = "|".join([*of_values("and"), *of_values("with")])
-        forms.append(rf"{start}{digits}\s(?:{dollars()})(?:\s(?:{joined}))?\s{rest}(?!\d|[.,]\d|\s?%)")
+        joined = "|".join([*words_of("values", "and"), *words_of("values", "with")])
+        forms.append(rf"{start}{digits}\s(?:{dollars})(?:\s(?:{joined}))?\s{rest}(?!\d|[.,]\d|\s?%)")
     else:
         bare = rf"{digits}(?![\d]|[.,]\d)"
         forms += [rf"(?:{sign})\s?{bare}", rf"{start}{bare}(?:[.,]-)?\s?{name}"]
-        forms += [rf"\b(?:{words})\s(?:{dollars()})" for words in spelled]
+        forms += [rf"\b(?:{words})\s(?:{dollars})" for words in spelled]
     return _sooner("|".join(forms), "usd", *spelled)
 
 
 def _date(day: date) -> str:
     """Return the pattern of a day in words or figures, also as a range's end (``2-6 July``)."""
     month, d, m = month_names(day.month), day.day, day.month
-    of = "".join(rf"{word}\s|" for word in of_values("of"))
+    of = "".join(rf"{word}\s|" for word in words_of("values", "of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
-    marks = "|".join([*of_values("ordinals"), r"\."])
-    longer = "".join(rf"(?<!\b{tens}[\s-])" for tens in of_values("tens"))
+    marks = "|".join([*words_of("values", "ordinals"), r"\."])
+    longer = "".join(rf"(?<!\b{tens}[\s-])" for tens in words_of("values", "tens"))
     worded = rf"{longer}\b(?:{day_words(d)})\b"
     ordinal = rf"0?{d}(?:{marks})?|{worded}"
-    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and')])})\s?(?:(?:{'|'.join(of_values('the'))})\s)?"
+    to, the = "|".join(["-", *words_of("values", "to"), *words_of("values", "and")]), any_of("values", "the")
+    link = rf"\s?(?:{to})\s?(?:(?:{the})\s)?"
     other = rf"\d{{1,2}}(?:{marks})?"
+    articles = "".join(rf"{word}\s|" for word in words_of("values", "the"))
+    numbered = rf"(?:{any_of('values', 'ordinals')})\b(?!,?\s(?:{of})(?:{month_names()})\b)"
     figures = [
         rf"(?<!\d){day.year}([-/.])0?{m}\1(?:0?{d})(?!\d)",
         rf"(?<![\d/])0?{m}/0?{d}(?:/(?:{day.year}|{day:%y}))?(?![\d/])",
@@ -125,18 +126,11 @@ def _date(day: date) -> str:
             *figures,
             rf"(?<!\d)(?:{ordinal})(?:{link}{other})?[\s/-]?(?:{of})(?:{month})\b\.?{year}",
             rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{worded})\b(?!\d){year}",
-            _of_a_week(day),
+            # "Thursday the 9th"
+            rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{articles})0?{d}(?:{numbered}|\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d))",
         ]
     )
     return _sooner(forms, day_words(d), month, day_names()[day.weekday()])
-
-
-def _of_a_week(day: date) -> str:
-    """Return the pattern of a day by name and number alone (``Thursday the 9th``)."""
-    the, of = ("".join(rf"{word}\s|" for word in of_values(key)) for key in ("the", "of"))
-    ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{month_names()})\b)"
-    alone = r"\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d)"
-    return rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{the})0?{day.day}(?:{ordinal}|{alone})"
 
 
 def _measure(value: str, unit: str) -> str:
@@ -157,27 +151,28 @@ def _measure(value: str, unit: str) -> str:
 
 def _range(low: str, high: str, unit: str) -> str:
     """Return the pattern of a range (``5 to 10 days``), its bounds, or neighbors (``1 or 2``)."""
-    after, end = units()[unit], _end(unit)
-    joints = of_values("or") if float(high) == float(low) + 1 else ()
-    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *joints])})\s?"
+    after, (start, end) = units()[unit], _edges(unit)
+    joints = words_of("values", "or") if float(high) == float(low) + 1 else ()
+    link = rf"\s?(?:-|{'|'.join([*words_of('values', 'to'), *words_of('values', 'and'), *joints])})\s?"
     system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
-    least, most, joined = ("|".join(of_values(key)) for key in ("at_least", "at_most", "and"))
+    least, most, joined = (any_of("values", key) for key in ("at_least", "at_most", "and"))
     bounds = rf"(?:,?\s(?:(?:{joined})\s)?(?:{most})|\s(?:{least}),?(?:\s(?:{joined}))?(?:\s(?:{most}))?)\s"
     again = r"(?:\s?\([\w-]{1,15}\))?"  # five (5)
     pattern = (
-        rf"{_start(unit)}{_number(low)}{again}(?:{after})?(?:{link}|{bounds})"
+        rf"{start}{_number(low)}{again}(?:{after})?(?:{link}|{bounds})"
         rf"{system}{_number(high)}{again}{after}{end}"
     )
     return f"{_sooner(pattern, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
 
 
 def _single(value: str, unit: str) -> str:
-    by = "|".join(["x", "×", "/", "·", *of_values("by")])
+    by = "|".join(["x", "×", "/", "·", *words_of("values", "by")])
     again = r"(?:\s?\(\d+\))?" if unit != "count" else ""  # eight (8)
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
     sides = more if unit in ("cm", "in") else ""
-    form = _sooner(rf"{_start(unit)}{_number(value)}{again}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
+    start, end = _edges(unit)
+    form = _sooner(rf"{start}{_number(value)}{again}{sides}{units()[unit]}{end}", *_in_words(value))
     return f"{form}|{labelled(unit, _number(value))}{_of_three(_number(value), by) if sides else ''}"
 
 
@@ -190,14 +185,10 @@ def _of_three(number: str, by: str) -> str:
     return rf"|(?<![\d.,/-])(?<!\d\s[x×])(?:{sizes})(?!\s?(?:[x×/]|[.,]?\d)|{names})"
 
 
-def _start(unit: str) -> str:
-    """Return a lookbehind that excludes a longer number and the start of a range."""
-    start = r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])"
-    return start + "".join(rf"(?<!\d {word} )" for word in [*of_values("to"), "-"])
-
-
-def _end(unit: str) -> str:
-    return r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
+def _edges(unit: str) -> tuple[str, str]:
+    """Return the patterns around a number that exclude a longer number and the start of a range."""
+    start, end = (r"(?<![\w.,-])", r"(?!\w|[.,]\d)") if unit == "count" else (r"(?<![\d.,-])", r"(?!\w)")
+    return start + "".join(rf"(?<!\d {word} )" for word in [*words_of("values", "to"), "-"]), end
 
 
 def _in_words(number: str) -> list[str]:

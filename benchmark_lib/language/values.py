@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .sentences import fold
-from .word_lists import dollars, month_names, months, number_words, of_values, units
+from .word_lists import any_of, month_names, months, number_words, units, words_of
 
 WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 """Units that make a window."""
@@ -150,26 +150,29 @@ class _Forms(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _forms() -> _Forms:
-    names, the, of = month_names(), "|".join(of_values("the")), "|".join(of_values("of"))
-    ofs, marks = "".join(rf"{word}\s|" for word in of_values("of")), "|".join([*of_values("ordinals"), r"\."])
+    names, the, of = month_names(), any_of("values", "the"), any_of("values", "of")
+    ofs, marks = (
+        "".join(rf"{word}\s|" for word in words_of("values", "of")),
+        "|".join([*words_of("values", "ordinals"), r"\."]),
+    )
     date = (
         r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d\d\2\d\d)"
         rf"|(?P<day1>\d{{1,2}})(?:{marks})?\s?(?:{ofs})(?P<name1>{names})\b\.?(?:,?\s(?:{ofs})(?P<year1>20\d\d))?"
         rf"|\b(?P<name2>{names})\.?\s(?:the\s)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s(?P<year2>20\d\d))?"
         r"|(?P<day3>\d{1,2})\.\s?(?P<month3>\d{1,2})\.(?:\s?(?P<year3>(?:20)?\d\d)\b)?(?!\d))"
     )
-    dollar = rf"usd|(?:us-)?(?:{dollars()})"
+    dollar = rf"usd|(?:us-)?(?:{any_of('units', 'dollars')})"
     money = rf"(?:us ?\$|\$|usd ?) ?({_AMOUNT})(?!\d)|(?<![\d.,$])({_AMOUNT}) ?(?:\$|(?:{dollar})\b)"
     words = "|".join(words for number, words in number_words().items() if number > 1)
-    ranges = "|".join(["-", *of_values("to"), *of_values("or")])
-    links = "|".join([ranges, *of_values("and")])
+    ranges = "|".join(["-", *words_of("values", "to"), *words_of("values", "or")])
+    links = "|".join([ranges, *words_of("values", "and")])
     named = "|".join(rf"(?P<{name}>{units()[name]})" for name in WINDOWS)
     number = rf"(?:\d{{1,5}}(?:[.,]\d{{1,6}})?(?!\d)|\b(?:{words})\b)"
     window = rf"(?<![\d.,$-])(?P<low>{number})(?:\s?(?:{links})\s?(?P<high>{number}))?(?:{named})(?!\w)"
     short = rf"(?:\d{{1,3}}|(?:{words})\b)"
     after = (
         rf"(?![*\s]*(?:(?:{of})\s)?(?:{names})\b)[*_\s]*"
-        rf"(?=$|[,.;:!?)\n](?!\d)|(?:{'|'.join(of_values('after_window'))})\b)"
+        rf"(?=$|[,.;:!?)\n](?!\d)|(?:{any_of('values', 'after_window')})\b)"
     )
     bare = (
         rf"(?P<day>\b(?:{names}|{the})\.?\s)?"

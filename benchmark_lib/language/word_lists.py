@@ -1,7 +1,7 @@
 """Read the words of each language from ``data/languages/``, one file for each language."""
 
 import re
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from ..project import DATA
@@ -52,45 +52,33 @@ def number_words() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def units() -> dict[str, str]:
     """Return the units of measures, each with one expression for its text after a number."""
-    written = {unit: f"{lead}(?:{'|'.join([*signs, *of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()}
+    written = {
+        unit: f"{lead}(?:{'|'.join([*signs, *words_of('units', unit)])})" for unit, (lead, signs) in _UNITS.items()
+    }
     return {**written, "count": ""}
 
 
-def of_unit(unit: str) -> list[str]:
-    """Return the words for a unit, an expression for each language."""
-    return [book["units"][unit] for book in books().values() if unit in book["units"]]
+@lru_cache(maxsize=512)
+def words_of(*path: str, languages: tuple[str, ...] = LANGUAGES) -> tuple[str, ...]:
+    """Return the words or patterns at a place in the languages' files, once each.
+
+    ``words_of("values", "or")`` are the words for "or"; a language without the place has none.
+    """
+    words: dict[str, None] = {}
+    for language in languages:
+        found: Any = reduce(lambda part, name: part.get(name, {}), path, books().get(language, {}))
+        words |= dict.fromkeys([found] if isinstance(found, str) else found)
+    return tuple(words)
 
 
-def of_values(key: str) -> list[str]:
-    """Return the words of one kind around values (``values`` in the files), once each."""
-    return list(dict.fromkeys(word for book in books().values() for word in book["values"].get(key, ())))
-
-
-def of_answers(key: str) -> list[str]:
-    """Return the cues of one kind that disqualify a value (``answers`` in the files)."""
-    return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
-
-
-def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
-    """Return the patterns of one kind from a part of some languages, such as ``not_asked``."""
-    sections = [books().get(language, {}).get(part, {}) for language in languages]
-    return [pattern for section in sections for pattern in section.get(key, ())]
-
-
-def of_language(part: str, language: str, within: str | None = None) -> dict[str, list[str]]:
-    """Return a part of a language's patterns by kind, or those of a kind `within` it by name."""
-    book = books().get(language, {}).get(part, {})
-    return book.get(within, {}) if within else {kind: each for kind, each in book.items() if isinstance(each, list)}
+def any_of(*path: str) -> str:
+    """Return the words at a place in every language's file as one expression."""
+    return "|".join(words_of(*path))
 
 
 def said_by_customers(language: str, part: str, key: str) -> list[str]:
     """Return a customer's phrases from a part of its language's file, else the English ones."""
     return books().get(language, books()["en"])[part][key]
-
-
-def dollars() -> str:
-    """Return the name of the currency, as one expression."""
-    return "|".join(dict.fromkeys(of_unit("dollars")))
 
 
 @lru_cache(maxsize=1)
@@ -138,21 +126,6 @@ def day_names() -> tuple[str, ...]:
 
     days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]
     return tuple("|".join(names[number].casefold() for names in days) for number in range(7))
-
-
-@lru_cache(maxsize=64)
-def of_customers(*keys: str) -> str:
-    """Return customers' phrases of one kind in all languages, as one expression.
-
-    Kinds are ``role``, ``goodbye``, ``human``, and ``threats`` with its kind.
-    """
-    phrases = []
-    for book in books().values():
-        part = book["customer"]
-        for key in keys:
-            part = part[key]
-        phrases += part
-    return "|".join(phrases)
 
 
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {

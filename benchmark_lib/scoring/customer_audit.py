@@ -15,7 +15,7 @@ from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.sentences import fold, squash
 from ..language.values import numbers_of
-from ..language.word_lists import common_words, of_customers
+from ..language.word_lists import any_of, common_words
 from ..records import Conversation, Message
 from ..store import Store
 from ..store.every_desk import HANDOVER
@@ -296,7 +296,7 @@ def part_of(case: Case) -> str:
 @lru_cache(maxsize=32)
 def pattern(*keys: str) -> re.Pattern[str]:
     """Return the compiled pattern for one kind of customer words; match it against folded text."""
-    return re.compile(of_customers(*keys))
+    return re.compile(any_of("customer", *keys))
 
 
 def _tells(value: str | None, text: str, open_to_say: str) -> bool:

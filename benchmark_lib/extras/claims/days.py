@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ...language.sentences import plain
 from ...language.values import values_in
-from ...language.word_lists import books, day_names, of_values
+from ...language.word_lists import books, day_names, words_of
 from ...store import Store
 from ...store.calendar import add_business_days
 
@@ -63,7 +63,7 @@ def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.P
     distances = sorted({d for words in named for d in words})
     relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
     weekdays = [_words([plain(name).strip() for name in names.split("|")]) for names in day_names()]
-    return relative, weekdays, _words(of_values("end_of_week"))
+    return relative, weekdays, _words(words_of("values", "end_of_week"))
 
 
 def _words(patterns: list[str]) -> re.Pattern[str]:

@@ -15,7 +15,7 @@ from itertools import combinations
 
 from ...language.sentences import fold, plain, squash
 from ...language.values import Value, values_in
-from ...language.word_lists import of_values
+from ...language.word_lists import any_of
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
@@ -251,7 +251,7 @@ def _alike(kind: str, number: str) -> set[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def _rule() -> re.Pattern[str]:
     """Return the pattern of a text that ends in words which make a window part of a rule."""
-    return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
+    return re.compile(rf" (?:{any_of('values', 'within')}) ?$")
 
 
 @remembered("articles", "policy")

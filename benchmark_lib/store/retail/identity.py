@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...language.addresses import name_words, spaced, stands_in
 from ...language.sentences import fold, kept, parts, squash
 from ...language.values import values_in
-from ...language.word_lists import of_values
+from ...language.word_lists import any_of
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..frozen import leaves
@@ -188,7 +188,7 @@ def _values_stated(sentence: str, known_values: set[tuple[str, str]], year: int)
 @lru_cache(maxsize=1)
 def _may_have_been() -> re.Pattern[str]:
     """Return the pattern of suppositions about the past; capitals tell May from the verb."""
-    return re.compile(rf"\b(?:{'|'.join(of_values('may_have_been'))})")
+    return re.compile(rf"\b(?:{any_of('values', 'may_have_been')})")
 
 
 def _names(title: str, text: str, own: str, before: Before) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from ...language.addresses import has_part, is_address, stands_in
 from ...language.patterns import cue_of_several
 from ...language.sentences import fold, plain, sentences
-from ...language.word_lists import of_values
+from ...language.word_lists import any_of
 from ...remembered import remembered
 from ..frozen import FrozenDict
 from ..protocols import Played, Row, World
@@ -91,7 +91,7 @@ def _orders(text: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _between_clauses() -> re.Pattern[str]:
-    return re.compile(rf"[,;\n]|[.!?]\s|\s(?:{'|'.join(of_values('and'))})\s")
+    return re.compile(rf"[,;\n]|[.!?]\s|\s(?:{any_of('values', 'and')})\s")
 
 
 def _variant(
