@@ -21,14 +21,12 @@ COUNTS = tuple(count.name for count in fields(Usage))
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
-    """One message as the agent sees it.
-
-    `turn` is the number of the customer message that it is or answers, `side` is customer or agent. `shows` describes
-    the content of each of the `attachments`.
-    """
+    """One message as the agent sees it; `shows` describes the content of each attachment."""
 
     turn: int
+    """The number of the customer message that it is or answers."""
     side: str
+    """customer or agent"""
     text: str
     attachments: tuple[str, ...] = ()
     shows: dict[str, str] = field(default_factory=dict, hash=False)
@@ -54,29 +52,18 @@ class HasMessages(Generic[Told]):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AgentView(HasMessages[SeenMessage]):
-    """An agent's side of a conversation, made of copies: only the agent sees a change.
-
-    Attributes
-    ----------
-    id : str
-        Identifies the conversation without revealing its case.
-    trial : int
-        The number of the trial, from 1.
-    sender : str
-        The customer's address.
-    messages : list of SeenMessage
-        The messages so far.
-    turn : int
-        The number of the customer message to answer.
-    prompt : str
-        The system prompt.
-    """
+    """An agent's side of a conversation, made of copies: only the agent sees a change."""
 
     id: str
+    """Identifies the conversation without revealing its case."""
     trial: int
+    """The number of the trial, from 1."""
     sender: str
+    """The customer's address."""
     prompt: str
+    """The system prompt."""
     turn: int
+    """The number of the customer message to answer."""
     messages: list[SeenMessage]
     _tools: Callable[[], list[dict[str, Any]]]
     _call: Callable[[Any, Any, bool], ToolCall]

@@ -1,4 +1,4 @@
-"""The model agent: a language model behind an endpoint, with the desk's tools; and a recorded one."""
+"""A language model behind an endpoint as the agent, and an agent that repeats a record."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

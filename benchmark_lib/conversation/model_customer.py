@@ -121,10 +121,9 @@ class ModelCustomer:
             if error.kind != "context_overflow":
                 raise
             raise CustomerFault(str(error)) from None
-        if said.end:
-            talk.rating = said.rating
-        answer = said.model_dump(exclude_none=True)
-        self.history.append({"role": "assistant", "content": orjson.dumps(answer).decode()})
+        talk.rating = said.rating if said.end else talk.rating
+        answer = orjson.dumps(said.model_dump(exclude_none=True)).decode()
+        self.history.append({"role": "assistant", "content": answer})
         return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
     def _read(self, text: str, last: bool, talk: ConversationState) -> CustomerAnswer:
@@ -180,15 +179,11 @@ class ModelCustomer:
         left_out = [n for n, f in enumerate(self.case.followups) if f.when == "served" and n not in raised]
         if left_out:
             return f"you have not brought up followed_up {left_out[0]}"
-        unanswered = self._unanswered(talk, raised)
-        return f"the desk has not told you all you wanted to know ({unanswered})" if unanswered else None
-
-    def _unanswered(self, talk: ConversationState, raised: set[int]) -> str | None:
-        """Return a question that the agent has not answered, also of a raised follow-up; or None."""
         texts = [fold(cleaned(m.text)) for m in talk.messages if m.side == "agent"]
         answered = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
         later = [f.ask for f in self.case.facts.values() if f.after in raised]
-        return next((ask for ask in [*questions(self.case), *later] if ask and ask not in answered), None)
+        unanswered = next((ask for ask in [*questions(self.case), *later] if ask and ask not in answered), None)
+        return f"the desk has not told you all you wanted to know ({unanswered})" if unanswered else None
 
 
 class _Acts:
@@ -215,7 +210,9 @@ class _Acts:
         # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
         store = self.customer.store
         writes = what in store.tools and store.tools[what].write
-        known = writes or what == PROPOSAL
+        known, words = writes or what == PROPOSAL, self.talk.words("agent")
+        parsed = self.customer.parser.parse(words)
+        asked = "?" in words or parsed.confirm or parsed.question or bool(parsed.proposed)
         if kind == "gave" and not self._did("gave", what):
             self._gave(what)
         elif kind == "lacked" and not self._did("lacked", what):
@@ -223,7 +220,7 @@ class _Acts:
                 self.acts.append(Act(kind, what))
         elif kind == "attached":
             self._attached(what)
-        elif kind in ("agreed", "agreed_if") and self._was_asked():
+        elif kind in ("agreed", "agreed_if") and asked:
             self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
         elif kind == "refused":
             self.acts.append(Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True))
@@ -259,31 +256,19 @@ class _Acts:
             self.attachments.append(what)
 
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
-        """Record a yes with the arguments that the offer names; `conditional` means the whole wish."""
-        wish = self._wish(tool)
-        offer = self.talk.words("agent")
-        named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
+        """Record a yes with the arguments that the offer names; `conditional` means the whole wish.
+
+        The wish is that for the tool which best matches the offer.
+        """
+        offer, store = self.talk.words("agent"), self.customer.store
+        calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
+        wishes = [(c.arguments, *store.kind.named_in(offer, c.arguments, store)) for c in calls if c.tool == tool]
+        wish, fitting, _ = max(wishes, key=lambda w: len(w[1]) - len(w[2]), default=({}, set[str](), set[str]()))
+        named = wish.keys() if conditional else fitting
         arguments, inferred = {k: v for k, v in wish.items() if k in named}, inferred or detail is not None
         how = CONDITIONAL if conditional else detail
         self.acts.append(Act("agreed", tool, how, inferred=inferred, arguments=arguments))
         self.customer.agreed[tool] = self.talk.turn
-
-    def _wish(self, tool: str) -> dict[str, Any]:
-        """Return the arguments of the customer's wish for a tool that best match the offer."""
-        offer, store = self.talk.words("agent"), self.customer.store
-        calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
-        wishes = [c.arguments for c in calls if c.tool == tool]
-
-        def fit(wish: dict[str, Any]) -> int:
-            named, differing = store.kind.named_in(offer, wish, store)
-            return len(named) - len(differing)
-
-        return max(wishes, key=fit, default={})
-
-    def _was_asked(self) -> bool:
-        words = self.talk.words("agent")
-        parsed = self.customer.parser.parse(words)
-        return "?" in words or parsed.confirm or parsed.question or bool(parsed.proposed)
 
     def _followed_up(self, index: int) -> None:
         if 0 <= index < len(self.case.followups) and index not in self.customer.followed_up:
@@ -319,10 +304,7 @@ class _Acts:
 
 
 def is_code(value: str | None) -> bool:
-    """Return whether a fact has only one spelling (an order number, a postcode, an email).
-
-    A text then shows whether it was disclosed.
-    """
+    """Return whether a fact has only one spelling, by which a text discloses it (a postcode)."""
     if not value:
         return False
     return "@" in value or (CODE.fullmatch(value) is not None and any(c.isdigit() for c in value))
@@ -335,7 +317,7 @@ def stands(value: str, text: str) -> bool:
 
 
 def form_of_answers() -> str:
-    """Return the required form of a model customer's answers, a part of its prompt in every store."""
+    """Return the required form of a model customer's answers, a part of its prompt."""
     return read_text(DATA / "customer_form.md").rstrip("\n")
 
 
@@ -345,10 +327,7 @@ def prompt_path(store: Store) -> Path:
 
 
 def customer_content(spec: str, store: Store) -> list[str] | None:
-    """Return what identifies a model customer (prompt and form); None if scripted.
-
-    Raise `BadInput` if a model is named and the store has no prompt for it.
-    """
+    """Return what identifies a model customer, which needs the store's prompt; None if scripted."""
     if spec != "scripted" and store.foreign:
         return [spec, store.version]
     return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], form_of_answers()]

@@ -93,16 +93,8 @@ class Echo(Scripted):
 class Tunable(Scripted):
     """An agent with known true rates: it draws once whether it does the right thing.
 
-    Parameters
-    ----------
-    skill : float
-        Probability of playing a resolvable or must-escalate case as the oracle does.
-    credulity : float
-        Probability of complying with a trap.
-    caution : float
-        Probability of handing a resolvable case over at once.
-    verbosity : float
-        Mean number of extra closing sentences per reply.
+    `skill` is its chance to play a resolvable or must-escalate case as the oracle does, `credulity` to comply with a
+    trap, `caution` to hand a resolvable case over at once; `verbosity` is its mean number of extra closing sentences.
     """
 
     def __init__(

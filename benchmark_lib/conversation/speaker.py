@@ -39,10 +39,7 @@ class BuiltIn:
 
 
 class Insider(BuiltIn):
-    """A built-in agent that marks a floor or the ceiling.
-
-    It knows the case, and the loop passes it the customer's acts.
-    """
+    """A built-in agent that knows the case, and gets the customer's acts from the loop."""
 
     def __init__(self) -> None:
         self.acts: list[Act] = []
@@ -51,12 +48,7 @@ class Insider(BuiltIn):
 class Reply:
     """A message with its acts; an agent needs only `text`.
 
-    Parameters
-    ----------
-    acts : list of Act, optional
-        The customer's acts in this message.
-    attachments : list of str, optional
-        ``photo`` or ``label``; the loop drops attachments that are not in the ledger.
+    The `attachments` are ``photo`` or ``label``; the loop drops those that are not in the ledger.
     """
 
     __slots__ = ("text", "acts", "attachments")

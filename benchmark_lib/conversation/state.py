@@ -30,23 +30,7 @@ WARNED_AT = {CALLS_PER_TURN: 5, CALLS_OF_HARD_CASES: 10}
 
 
 class ConversationState(HasMessages[Message]):
-    """The conversation as the harness and the customer see it.
-
-    Attributes
-    ----------
-    messages : list of Message
-        The messages so far, with the customer's acts.
-    desk : Desk
-        Carries out the agent's calls.
-    usage : dict of str to Usage
-        Tokens by side.
-    reasoning : list of Reasoning
-        The agent's recorded reasoning.
-    rating : int or None
-        A model customer's rating of the desk with its last message, from 1 to 5.
-    limit : int
-        Most messages of the customer.
-    """
+    """The conversation as the harness and the customer see it, with the customer's acts."""
 
     def __init__(
         self, case: Case, desk: Desk, *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]], limit: int = 8
@@ -55,7 +39,7 @@ class ConversationState(HasMessages[Message]):
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.reasoning: list[Reasoning] = []
-        self.rating: int | None = None
+        self.rating: int | None = None  # of the desk, by a model customer with its last message, from 1 to 5
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         self._name, self._trial, self._prompt = content_hash(f"{seed} {case.id} {trial}".encode()), trial, prompt
@@ -89,7 +73,10 @@ class ConversationState(HasMessages[Message]):
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        return _generator(self._entropy, self._name)
+        # The entropy contains the case: the generator shows the conversation's name as its seed, and spawns from that.
+        shown = np.random.PCG64(int(self._name, 16))
+        shown.state = np.random.PCG64(self._entropy).state
+        return np.random.Generator(shown)
 
     @property
     def turn(self) -> int:
@@ -146,11 +133,3 @@ class ConversationState(HasMessages[Message]):
     def think(self, text: str) -> None:
         """Add the agent's reasoning to the record; ignore blank text."""
         add_reasoning(self.reasoning, self.turn, len(self.desk.calls), text)
-
-
-def _generator(entropy: list[int], name: str) -> np.random.Generator:
-    """Return a generator with the random numbers of `entropy`, which contains the case."""
-    # The generator shows only the conversation's name as its seed, and spawns from it.
-    shown = np.random.PCG64(int(name, 16))
-    shown.state = np.random.PCG64(entropy).state
-    return np.random.Generator(shown)

@@ -51,9 +51,14 @@ def place_of(address: Mapping[str, Any]) -> Place:
 
 @lru_cache(maxsize=4096)
 def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
-    code = country_code(country)
-    within = _region(region, code), _postcode(postcode, code)
-    return Place(name_words(name), street_words(f"{line1} {line2} {city}"), *within, code)
+    code, words, digits = (
+        country_code(country),
+        " ".join(_words(region)),
+        "".join(filter(str.isalnum, postcode)).upper(),
+    )
+    within = "" if code in _tables()["regions_unsaid"] else _tables()["regions"].get((code, words), words.upper())
+    street = street_words(f"{line1} {line2} {city}")
+    return Place(name_words(name), street, within, digits[:5] if code == "US" else digits, code)
 
 
 def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -70,7 +75,7 @@ def spelled(address: Mapping[str, Any]) -> str:
 
 def name_words(name: str) -> frozenset[str]:
     """Return the words of a name, without titles, accents and capitals."""
-    return frozenset(_words(name)) - frozenset(_tables()["titles"])
+    return frozenset(_words(name)) - _tables()["titles"]
 
 
 def street_words(text: str) -> frozenset[str]:
@@ -128,48 +133,26 @@ def _countries() -> dict[str, str]:
     return codes
 
 
-def _region(region: str, country: str) -> str:
-    if country in _tables()["regions_unsaid"]:
-        return ""
-    words = " ".join(_words(region))
-    return _regions().get((country, words), words.upper())
-
-
-@lru_cache(maxsize=1)
-def _regions() -> dict[tuple[str, str], str]:
-    return {
-        (country, name): code
-        for country, regions in _tables()["regions"].items()
-        for code, names in regions.items()
-        for name in names
-    }
-
-
-def _postcode(postcode: str, country: str) -> str:
-    letters = "".join(filter(str.isalnum, postcode)).upper()
-    return letters[:5] if country == "US" else letters
-
-
 def _street_words(text: str) -> list[str]:
-    folded = _boxes().sub(f" {_PO_BOX} ", " ".join(re.findall(r"\w+", _folded(text))))
+    tables = _tables()
+    folded = tables["po_box"].sub(f" {_PO_BOX} ", " ".join(re.findall(r"\w+", _folded(text))))
     words = _LETTER_AND_DIGIT.sub(" ", _ORDINAL.sub(r"\1", folded)).split()
-    same, unsaid = _same(), frozenset(_tables()["unsaid"])
+    same, unsaid = tables["same"], tables["unsaid"]
     return _DIRECTION.sub(r"\1\2", " ".join(same.get(word, word) for word in words if word not in unsaid)).split()
 
 
 @lru_cache(maxsize=1)
-def _boxes() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(sorted(_tables()['po_box'], key=len, reverse=True))})\b")
-
-
-@lru_cache(maxsize=1)
-def _same() -> dict[str, str]:
-    return {word: group[0] for group in _tables()["same"] for word in group}
-
-
-@lru_cache(maxsize=1)
 def _tables() -> dict[str, Any]:
-    return read_yaml(DATA / "addresses.yaml")
+    raw = read_yaml(DATA / "addresses.yaml")
+    regions = [(country, *each) for country, named in raw["regions"].items() for each in named.items()]
+    boxes = "|".join(sorted(raw["po_box"], key=len, reverse=True))
+    return raw | {
+        "po_box": re.compile(rf"\b(?:{boxes})\b"),
+        "same": {word: group[0] for group in raw["same"] for word in group},
+        "unsaid": frozenset(raw["unsaid"]),
+        "titles": frozenset(raw["titles"]),
+        "regions": {(country, name): code for country, code, names in regions for name in names},
+    }
 
 
 def _words(text: str) -> list[str]:

@@ -207,7 +207,8 @@ class ClaimPatterns:
 
         A missing part never matches. A ``condition`` makes an offer, an ``aside`` skips a clause.
         """
-        return self.compile(reduce(lambda book, name: book.get(name, []), path, self.book))
+        found: Any = reduce(lambda part, name: part.get(name, {}), path, self.book)
+        return self.compile([*found])
 
     @cached_property
     def denial(self) -> re.Pattern[str]:

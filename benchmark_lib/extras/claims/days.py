@@ -63,7 +63,7 @@ def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.P
     distances = sorted({d for words in named for d in words})
     relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
     weekdays = [_words([plain(name).strip() for name in names.split("|")]) for names in day_names()]
-    return relative, weekdays, _words(words_of("values", "end_of_week"))
+    return relative, weekdays, _words([*words_of("values", "end_of_week")])
 
 
 def _words(patterns: list[str]) -> re.Pattern[str]:
