@@ -20,9 +20,8 @@ from ...store import Store
 from ...store.laid import laid_over
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
-from .compiled import problems_of, situation, thin
+from .compiled import evaluated, problems_of, situation, thin
 from .desk_file import FILE, DeskFile, read_desk, texts
-from .formulas import evaluated
 from .writer import as_yaml
 
 ARGUMENTS: dict[str, Any] = {

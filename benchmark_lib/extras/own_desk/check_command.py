@@ -30,9 +30,8 @@ from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
-from .compiled import problems_of, thin
+from .compiled import evaluated, names_of, problems_of, thin
 from .desk_file import FILE, POLICY, REFUSE, DeskFile, desk_of, problems_of_form, rule_name, texts
-from .formulas import evaluated, names_of
 from .kind import DECLARED
 from .phrases import pattern_of
 
@@ -209,9 +208,6 @@ def _check_table(found: Complaints, desk: DeskFile, name: str, places: dict[tupl
     return columns
 
 
-# ------------------------------------------------------------------------------------------------------- formulas
-
-
 def _formulas(desk: DeskFile) -> Iterator[Formula]:
     for name, act in desk.acts.items():
         given = {a: d.choices[0] if d.choices else int(d.number) for a, d in act.arguments.items()}
@@ -275,9 +271,6 @@ def _check_reasons(found: Complaints, desk: DeskFile, store: Any) -> None:
                 found.add("general", FILE, place, where=".".join(place), words=phrase, other=other)
 
 
-# ---------------------------------------------------------------------------------------------------------- cases
-
-
 def _check_cases(found: Complaints, desk: DeskFile, store: Any) -> None:
     """Check the cases one by one, then together."""
     places: dict[str, tuple[str, list[Any]]] = {}
@@ -323,9 +316,6 @@ def _written(found: Complaints, store: Any) -> Iterator[tuple[str, list[Any], An
             if not isinstance(listed, list):
                 raise BadInput("it has no list of cases: begin it with a line `cases:`")
             yield from ((file, ["cases", number], raw) for number, raw in enumerate(listed))
-
-
-# ---------------------------------------------------------------------------------------------------------- texts
 
 
 def _check_texts(found: Complaints, store: Any, policy: Any) -> None:

@@ -1,19 +1,23 @@
-"""Compile a case: its bucket, outcomes and facts follow from intent, policy and row."""
+"""Compile a case: its bucket, outcomes and facts follow from formulas over policy and row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from difflib import get_close_matches
 from typing import Any
 
 from ...cases import Case, Fact
+from ...cases.facts import money
 from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import values_in
+from ...store.calendar import add_business_days
+from ...textfiles import render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredTold, DeskFile, texts
-from .formulas import evaluated, joined_in, names_of
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
 """Fields of a case that is to be compiled, in addition to those of `Case`.
@@ -136,7 +140,7 @@ def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, s
 
 
 def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield what a customer could not answer: a check, a field of the case, and words."""
+    """Yield what leaves the customer without an answer: a check, a field, and columns."""
     row = store.tables[desk.subject].get(_row_named(raw))
     if row and not any(all(row.get(column) for column in way) for way in desk.ways):
         yield "unproved", "row", ", or ".join(" and ".join(way) for way in desk.ways)
@@ -175,7 +179,7 @@ def _acted_on(raw: Raw, row: Raw, store: Any, desk: DeskFile) -> Raw | None:
 
 
 def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
-    """Return bucket, outcomes and what must not happen."""
+    """Return the bucket, the accepted outcomes and the forbidden calls."""
     intent = desk.intents[raw["intent"]]
     queue, act = raw.get("queue") or intent.queue, desk.acts.get(intent.act)
     column = desk.key_of(intent.act)
@@ -211,7 +215,7 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
 
 
 def _heard_as(desk: DeskFile, act: str, name: str) -> list[str]:
-    """Return the reason of a rule, and those of other acts that are heard by the same words."""
+    """Return a rule's reason, and those of other acts' rules that share a wording."""
     own = desk.rules[act, name]
     words = {own.say, *own.words}
     others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
@@ -249,3 +253,84 @@ def _as_fact(text: str, year: int) -> Raw:
         return {"kind": "measure", "value": value, "unit": kind}
     words = [re.escape(word) for word in re.findall(r"\w+", text.casefold())]
     return {"kind": "choice", "value": text, "options": {text: [r"\W+(?:\w+\W+){0,2}".join(words)]}, "say": text}
+
+
+# ------------------------------------------------------------------------------------------------------- formulas
+
+
+def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
+    """Return the value of a formula: yes or no, a whole number, a text, or None.
+
+    Raise `BadInput` with its place for a formula that cannot be evaluated, such as one with an unknown name.
+    """
+    if not isinstance(formula, str):
+        return formula
+    text = render("{{ (" + formula + ") }}", f"{where}: the formula {formula[:80]!r}", **names)
+    constants = {"True": True, "False": False, "None": None, "": None}
+    if text in constants:
+        return constants[text]
+    return int(text) if re.fullmatch(r"-?\d{1,15}", text) else text
+
+
+def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Return a row with the columns of the rows that it refers to by key; its own columns win."""
+    found, tables = dict(row), [*desk.tables.items()]
+    for name, table in tables * len(tables):
+        found = {**(row_of(name, str(found.get(table.key))) or {}), **found}
+    return found
+
+
+def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any] | None:
+    """Return a row of the store's table as `joined`; None if there is none with this key."""
+    row = store.tables[table].get(str(key))
+    return row and joined(row, desk, lambda name, other: store.tables[name].get(other))
+
+
+def names_of(
+    store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any], **sender: str
+) -> dict[str, Any]:
+    """Return the names of a formula: the row's columns, ``policy``, ``today`` and so on.
+
+    `sender` has ``sender`` and ``sender_name``, where somebody writes.
+    """
+    today = store.now.date().isoformat()
+    return {
+        **row,
+        **sender,
+        "row": row,
+        "policy": store.policy,
+        "today": today,
+        "given": given,
+        "knows": knows,
+        "days": days,
+        "plus_days": plus_days,
+        "plus_months": plus_months,
+        "plus_business_days": lambda day, count: add_business_days(_day(day), int(count), store).isoformat(),
+        "money": money,
+        "min": min,
+        "max": max,
+    }
+
+
+def days(first: str, last: str) -> int:
+    """Return the days from one date to another; negative if the second is earlier."""
+    return (_day(last) - _day(first)).days
+
+
+def plus_days(day: str, count: int) -> str:
+    """Return the date some days later."""
+    return (_day(day) + timedelta(days=int(count))).isoformat()
+
+
+def plus_months(day: str, count: int) -> str:
+    """Return the date some months later; the last day of a shorter month."""
+    start = _day(day)
+    month = start.month - 1 + int(count)
+    year, month = start.year + month // 12, month % 12 + 1
+    return date(year, month, min(start.day, monthrange(year, month)[1])).isoformat()
+
+
+def _day(value: Any) -> date:
+    if not isinstance(value, str | date):
+        raise BadInput(f"{value!r} is not a date: write dates as 2026-06-29")
+    return value if isinstance(value, date) else date.fromisoformat(value[:10])

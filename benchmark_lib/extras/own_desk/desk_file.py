@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,10 +16,11 @@ from ...textfiles import read_yaml, render
 
 FILE, POLICY = "desk.yaml", "policy.yaml"
 REFUSE = "refuse"
-"""What an unmet rule asks for by default; the name of a queue asks for a handover."""
+"""The default consequence of a broken rule; the name of a queue means a handover."""
 ANY_QUEUE = "any"
-"""The queue of an intent for which every queue is right."""
+"""The queue of an intent that accepts every queue."""
 NAME = r"^[a-z][a-z0-9_]*$"
+Name = Annotated[str, Field(pattern=NAME)]
 BASE = Path(__file__).with_name("base")
 
 
@@ -47,7 +48,7 @@ class DeclaredTable(_Declared):
 
 
 class DeclaredAsked(_Declared):
-    """Something that the customer is asked for; `answer` has ``{value}``."""
+    """A value that an agent may ask the customer for; `answer` contains ``{value}``."""
 
     ask: str = ""
     words: list[str] = []
@@ -68,7 +69,7 @@ class DeclaredArgument(DeclaredAsked):
 
 
 class DeclaredQuestion(DeclaredAsked):
-    """Something that only the customer knows, which a rule may need."""
+    """A fact that only the customer knows and that a rule may need."""
 
     ask: str
     words: list[str] = Field(min_length=1)
@@ -76,7 +77,7 @@ class DeclaredQuestion(DeclaredAsked):
 
 
 class DeclaredRefusal(_Declared):
-    """A way of saying no: `say` is a sentence of an agent, `words` are other words that say it."""
+    """A refusal: `say` is an agent's sentence, and `words` are other wordings of it."""
 
     say: str
     words: list[str] = []
@@ -95,7 +96,7 @@ class DeclaredRule(DeclaredRefusal):
 
 
 class DeclaredAct(_Declared):
-    """Something the desk can do to a row of a table, by default the subject's.
+    """An act of the desk on a row of a table, by default the subject's.
 
     `sets` names the columns that change, and `gives` further values of the result; both have formulas.
     """
@@ -113,7 +114,7 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the customer must be told.
+    """A value that the answer must contain.
 
     It is a formula with its kind (see `benchmark_lib.cases.facts.Fact`); `say` is the oracle's sentence.
     """
@@ -127,7 +128,7 @@ class DeclaredTold(_Declared):
 
 
 class DeclaredIntent(_Declared):
-    """What customers write about: an act, something to be told, a handover or a refusal.
+    """A reason to write, which leads to an act, an answer, a handover or a refusal.
 
     An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has none. Handing it over is
     right only if it has a queue, too. `tickets` says how many tickets of the desk are of this kind.
@@ -159,13 +160,13 @@ class DeskFile(_Declared):
     """
 
     subject: str
-    tables: dict[str, DeclaredTable]
+    tables: dict[Name, DeclaredTable]
     owner: DeclaredOwner = DeclaredOwner()
     proofs: list[list[str]] = []
-    acts: dict[str, DeclaredAct] = {}
-    questions: dict[str, DeclaredQuestion] = {}
-    refusals: dict[str, DeclaredRefusal] = {}
-    intents: dict[str, DeclaredIntent] = Field(min_length=1)
+    acts: dict[Name, DeclaredAct] = {}
+    questions: dict[Name, DeclaredQuestion] = {}
+    refusals: dict[Name, DeclaredRefusal] = {}
+    intents: dict[Name, DeclaredIntent] = Field(min_length=1)
 
     @property
     def key(self) -> str:
@@ -201,7 +202,7 @@ class DeskFile(_Declared):
         return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
 
     def reason_of(self, rule: DeclaredRule) -> str:
-        """Return the name of a rule's reason: that of the first rule that is said in the same words."""
+        """Return the name of a rule's reason, which rules with the same sentence share."""
         return next(rule_name(*place) for place, one in self.rules.items() if one.say == rule.say)
 
     @model_validator(mode="after")
@@ -216,12 +217,6 @@ class DeskFile(_Declared):
             f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}"
             for where, name, names in known
             if name not in names
-        ]
-        wrong += [
-            f"{part}.{name}: is not a name: write it in lower case with _, such as start_return"
-            for part in ("tables", "acts", "intents", "questions", "refusals")
-            for name in getattr(self, part)
-            if not re.match(NAME, name)
         ]
         wrong += [
             f"intents.{name}: needs an act, something to tell, a queue or a refusal"
@@ -268,8 +263,8 @@ def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
     """Yield what a desk's file lacks: a field's path, and a sentence that begins with it."""
     words = texts("checks.yaml")["form"]
     for one in error.errors():
-        path, said = [*map(str, one["loc"])], str(one["msg"]).removeprefix("Value error, ")
-        for line in said.split("\n"):
+        path, said = [str(part) for part in one["loc"] if part != "[key]"], str(one["msg"])
+        for line in said.removeprefix("Value error, ").split("\n"):
             if not path:
                 yield line.partition(":")[0].split("."), line
             elif one["type"] in words:

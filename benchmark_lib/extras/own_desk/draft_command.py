@@ -154,7 +154,7 @@ class DeskDraft:
         (self.folder / STATE).write_bytes(orjson.dumps(self.state, option=orjson.OPT_INDENT_2))
 
     def _accepted(self, name: str) -> list[dict[str, str]] | None:
-        """Return the accepted rows of a table; None, after a word on what to do, if there are none."""
+        """Return a table's accepted rows; without any, print the next step and return None."""
         rows = table_of(self.folder / name)
         if rows and not {"id", "accepted"} <= rows[0].keys():
             raise BadInput(f"{self.folder / name} has lost its columns: restore its first line, or remove the file")
@@ -173,7 +173,7 @@ class DeskDraft:
         return accepted or None
 
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
-        """Write the desk of what is accepted; beside it where a person has changed it."""
+        """Write the desk of the accepted rows, and never over a file that a person changed."""
         rules = [(row["id"], checked(row, self.sections)) for row in rows]
         made = drafted(self.sections, [rule for _, rule in rules if isinstance(rule, QuotedRule)], intents)
         made.out += [("rule", name, *gate) for name, gate in rules if isinstance(gate, tuple)]

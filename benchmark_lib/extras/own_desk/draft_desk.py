@@ -47,8 +47,8 @@ class Fairness(BaseModel):
 class Drafted:
     """A drafted desk.
 
-    `columns` have the days of their unit, 0 for a number. `wanted` says how a case is to end: its bucket, and the rules
-    that refuse. `out` has what stays out: what it is, its id, the gate and why.
+    `columns` maps each column that a rule compares to the days of its unit, 0 for a number. `wanted` maps each case to
+    its bucket and the rules that refuse. `out` lists what is left out: what it is, its id, the gate and the reason.
     """
 
     subject: str
@@ -72,7 +72,7 @@ class Drafted:
         return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
 
     def leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
-        """Note what stays out, with the text of that name."""
+        """Record what is left out, with the sentence of ``draft.yaml`` that says why."""
         self.out.append((what, name, gate, wording()[why].format(**filled)))
 
 
@@ -141,9 +141,6 @@ def _pairs(text: str, but: str) -> list[str]:
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
 
 
-# ---------------------------------------------------------------------------------------------------------- cases
-
-
 def _tickets(intents: list[Row], made: Drafted) -> dict[str, list[str]]:
     """Return the examples of each intent that can be a case's email."""
     tickets: dict[str, list[str]] = {name: [] for name in made.intents}
@@ -202,9 +199,6 @@ def _email(made: Drafted, act: str) -> str:
     return whole.format(act=words_of(act), thing=made.thing, key=made.key)
 
 
-# ---------------------------------------------------------------------------------------------------------- files
-
-
 def _files(made: Drafted, name: str, title: str, sections: list[Section]) -> dict[str, str]:
     """Return the texts of the desk's files by name."""
     template = jinja2.Template(read_text(BASE / "desk.yaml.j2"), keep_trailing_newline=True)
@@ -238,11 +232,8 @@ def _from_policy(number: str, named: str, quotation: re.Match[str]) -> str:
     return re.sub(number, named, quotation[0])
 
 
-# ---------------------------------------------------------------------------------------------------------- gates
-
-
 def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: Buyer | None) -> dict[str, str]:
-    """Return a desk's files with the cases that pass: schema, rule, audit, a model's doubt."""
+    """Return a desk's files with the cases that pass all gates: schema, rule, audit, model."""
     while True:
         files = _files(made, name, title, sections)
         with tempfile.TemporaryDirectory() as place:

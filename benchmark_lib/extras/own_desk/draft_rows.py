@@ -205,9 +205,6 @@ def _asked(sentence: str) -> dict[str, str]:
     return {"test": "no" if no else "yes", "ask": known["ask"].format(what=what.strip())}
 
 
-# -------------------------------------------------------------------------------------------------------- tickets
-
-
 def table_of(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV by column, as people and spreadsheets save it."""
     heads, *rows = [*read_sheet(path).values()] or [[]]

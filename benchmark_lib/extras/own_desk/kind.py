@@ -18,9 +18,8 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from .compiled import compiled
+from .compiled import compiled, evaluated, joined, joined_in, names_of
 from .desk_file import ANY_QUEUE, BASE, REFUSE, DeclaredAct, DeclaredArgument, DeskFile, read_desk, rule_name
-from .formulas import evaluated, joined, joined_in, names_of
 from .phrases import SHIPPED, phrases, singular
 
 DECLARED = "declared"

@@ -83,7 +83,7 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
 
 
 def pattern_of(words: str) -> str:
-    """Return the pattern of plain words, with up to three of the same clause between them.
+    """Return a pattern of plain words that allows up to three words between two of them.
 
     Each is the beginning of a word; one of up to three letters is a whole word, such as "end" and "ended".
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -39,28 +40,24 @@ FRONT = Path(__file__).with_name("front.html.j2")
 NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
 RULES = "Conversations that broke a rule, of those with a call to which it applies: mean over cases, 95% interval."
 SUCCESS = "Success over all cases, and with each intent as frequent as among the desk's tickets; 95% intervals."
+Stores = dict[str, "Store"]
 
 
-def stores_of(results: Results) -> dict[str, Store]:
+def stores_of(results: Results) -> Stores:
     """Return the store of each run by run_id; also search the folder of the run file."""
     stores = {run.run_id: store_played(run.manifest, [run.path.resolve().parent]) for run in results.runs}
     return {run_id: store for run_id, store in stores.items() if store is not None}
 
 
-def own_desks(stores: dict[str, Store]) -> dict[str, Store]:
+def own_desks(stores: Stores) -> Stores:
     """Return the declared desks among the stores of runs, by the name of the store."""
     return {store.name: store for store in stores.values() if store.kind.name == DECLARED}
 
 
-def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd.DataFrame:
+def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
     """Return how often each entry broke each process rule of its store.
 
-    Parameters
-    ----------
-    results : Results
-        Runs on any stores of ours.
-    stores : dict of str to Store, optional
-        The store of each run by run_id; by default as `stores_of` finds them.
+    `stores` has the store of each run by run_id, by default as `stores_of` finds them.
 
     Returns
     -------
@@ -72,24 +69,23 @@ def broken_rules(results: Results, stores: dict[str, Store] | None = None) -> pd
     """
     seen = _rule_states(results, stores or stores_of(results))
     seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")
-    rows = []
     seen["common"] = seen["rule"].isin(COMMON)
+    rows = []
     by = ["store", "common", "worst", "rule", "entry", "words", "panel"]
     for (store, _, _, rule, entry, words, panel), part in seen.groupby(by):
-        met = part[part["applies"]]
+        met, tested = part[part["applies"]], part["tested"]
         rate = share_of(met, "broken")
-        counts = (len(met), *(int(n.sum()) for n in (met["broken"], part["tested"], part["tested"] & part["broken"])))
+        counts = (len(met), *(int(one.sum()) for one in (met["broken"], tested, tested & part["broken"])))
         rows.append((store, rule, words, entry, panel, *counts, *interval(rate).values(), rate.reason))
     names = "conversations broken tested tested_broken"
     return framed(rows, f"store rule words entry panel {names} broken_share broken_low broken_high reason")
 
 
-def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
-    f = conversations_of(results)
+def _rule_states(results: Results, stores: Stores) -> pd.DataFrame:
     scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
-    cases = {store.name: known_cases(store) for store in stores.values()}
-    rows = []
-    for c in f[["run_id", "record_hash", "entry", "panel", "case_id", "intent"]].itertuples(index=False):
+    cases, rows = {store.name: known_cases(store) for store in stores.values()}, []
+    columns = ["run_id", "record_hash", "entry", "panel", "case_id", "intent"]
+    for c in conversations_of(results)[columns].itertuples(index=False):
         score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
         if store is None or not score.get("scored"):
             continue
@@ -104,7 +100,7 @@ def _rule_states(results: Results, stores: dict[str, Store]) -> pd.DataFrame:
     )
 
 
-def weighted_success(results: Results, stores: dict[str, Store] | None = None) -> pd.DataFrame:
+def weighted_success(results: Results, stores: Stores | None = None) -> pd.DataFrame:
     """Return each entry's success on declared desks, plain and weighted by tickets.
 
     Returns
@@ -114,13 +110,12 @@ def weighted_success(results: Results, stores: dict[str, Store] | None = None) -
         low and high (each intent counts as its share of the desk's tickets), reason. Intents are clusters.
     """
     rows = []
-    for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
+    for store, tickets, head, part in _by_entry(results, stores or stores_of(results)):
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
-        weighted = weighted_mean(cases, "success", _tickets(store))
+        weighted = weighted_mean(cases, "success", tickets)
         ends = [*interval(share_of(cases, "success")).values(), *interval(weighted).values()]
-        rows.append(
-            (store.name, entry, panel, cases["case_id"].nunique(), part["trial"].nunique(), *ends, weighted.reason)
-        )
+        counts = cases["case_id"].nunique(), part["trial"].nunique()
+        rows.append((store.name, *head, *counts, *ends, weighted.reason))
     names = "success success_low success_high weighted weighted_low weighted_high"
     return framed(rows, f"store entry panel cases trials {names} reason")
 
@@ -129,14 +124,12 @@ def weekly_loss(
     results: Results,
     tickets: int | None = None,
     stakes: Stakes | None = None,
-    stores: dict[str, Store] | None = None,
+    stores: Stores | None = None,
 ) -> pd.DataFrame:
-    """Return what mistakes and handovers of each entry cost a week, in US dollars.
+    """Return what each entry's mistakes and handovers on declared desks cost a week, in USD.
 
     Parameters
     ----------
-    results : Results
-        Runs on declared desks.
     tickets : int, optional
         Tickets a week, in the proportions of the desk's intents; by default their sum in ``desk.yaml``, or 100 where
         no intent has any.
@@ -151,27 +144,27 @@ def weekly_loss(
         stakes (their source in words).
     """
     rows = []
-    for store, entry, panel, part in _by_entry(results, stores or stores_of(results)):
-        file = store.path / STAKES
+    for store, counts, head, part in _by_entry(results, stores or stores_of(results)):
+        file, total = store.path / STAKES, sum(counts.values())
         given = stakes or read_stakes(file if file.is_file() else None)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
-        loss = weighted_mean(costed.dropna(subset=["loss"]), "loss", _tickets(store), None)
+        loss = weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None)
         price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
-        counts = _tickets(store).values()
-        week = tickets or (sum(counts) if sum(counts) > len(counts) else UNCOUNTED)
-        most = max(given.wrong, given.handover)
+        week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
         costs = (*(min(max(end, 0), most) for end in interval(loss).values()), float(price), given.handover)
-        rows.append((store.name, entry, panel, week, *(week * cost for cost in costs), given.origin))
+        rows.append((store.name, *head, week, *(week * cost for cost in costs), given.origin))
     return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody stakes")
 
 
-def _by_entry(results: Results, stores: dict[str, Store]) -> Any:
+def _by_entry(results: Results, stores: Stores) -> Iterator[tuple[Store, dict[str, int], tuple[str, str], Any]]:
+    """Yield each entry's scored conversations: store, tickets by intent, (entry, panel), rows."""
     desks, played = own_desks(stores), {run_id: store.name for run_id, store in stores.items()}
+    tickets = {n: {i: one.tickets for i, one in read_desk(s.path).intents.items()} for n, s in desks.items()}
     f = conversations_of(results)
     f = f.assign(store=f["run_id"].map(played))
     f = f[f["store"].isin(desks) & f["scored"].fillna(False).astype(bool)]
     for (name, panel, entry), part in f.groupby(["store", "panel", "entry"]):
-        yield desks[name], entry, panel, part
+        yield desks[name], tickets[name], (entry, panel), part
 
 
 def share_of(cases: pd.DataFrame, column: str) -> Estimate:
@@ -190,13 +183,6 @@ def weighted_mean(
 
     A case's value is scaled by its intent's share of the tickets over its share of the cases, so that the plain
     clustered mean of the scaled values is the weighted mean.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Conversations with intent, case_id and the column.
-    tickets : dict of str to int
-        Tickets by intent.
     """
     by_case = rows.groupby(["intent", "case_id"])[column].mean().astype(float).reset_index()
     weight = by_case["intent"].map(tickets).fillna(0) / by_case.groupby("intent")["case_id"].transform("size")
@@ -206,15 +192,11 @@ def weighted_mean(
         return share_of(rows, column)  # all alike: weights change nothing, and the bound is exact
     scaled = by_case[column] * weight / weight.mean()
     clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
-    found = clustered_mean(scaled.to_numpy(), clusters, bounds=None)
+    mean = clustered_mean(scaled.to_numpy(), clusters, bounds=None)
     if bounds is None:
-        return found
-    low, high = np.clip([found.low, found.high], *bounds)
-    return replace(found, low=float(low), high=float(high))
-
-
-def _tickets(store: Store) -> dict[str, int]:
-    return {name: intent.tickets for name, intent in read_desk(store.path).intents.items()}
+        return mean
+    low, high = np.clip([mean.low, mean.high], *bounds)
+    return replace(mean, low=float(low), high=float(high))
 
 
 def front(content: Any) -> Markup:
@@ -232,14 +214,16 @@ def front(content: Any) -> Markup:
         {"entry": r["entry"], "cases": str(r["cases"]), **{name: _cell(r, name) for name in ("success", "weighted")}}
         for r in success.to_dict("records")
     ]
-    page = environment().from_string(FRONT.read_text(encoding="utf-8")).render(
-        desks=[store.title for store in desks.values()],
-        headlines=[_headline(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
-        rules=_rules_table(rules),
-        success=table(titles, rows, caption=SUCCESS),
-        losses=_of_models(losses).to_dict("records"),
-    )  # fmt: skip
-    return Markup(page)
+    page = environment().from_string(FRONT.read_text(encoding="utf-8"))
+    return Markup(
+        page.render(
+            desks=[store.title for store in desks.values()],
+            headlines=[_headline(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
+            rules=_rules_table(rules),
+            success=table(titles, rows, caption=SUCCESS),
+            losses=_of_models(losses).to_dict("records"),
+        )
+    )
 
 
 def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
@@ -275,9 +259,8 @@ def _rules_table(rules: pd.DataFrame) -> Table:
     for rule, part in rules.groupby("rule", sort=False):
         row: dict[str, Any] = {"rule": part["words"].iloc[0]}
         for r in part.to_dict("records"):
-            query = Query.of(finding=f"{BROKEN}{rule}", entry=r["entry"])
             note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
-            about = {"note": note, "yes": query, "k": r["broken"], "n": r["conversations"]}
-            row[r["entry"]] = _cell(r, "broken_share", "broken", **about)
+            about = {"note": note, "yes": Query.of(finding=f"{BROKEN}{rule}", entry=r["entry"])}
+            row[r["entry"]] = _cell(r, "broken_share", "broken", **about, k=r["broken"], n=r["conversations"])
         rows.append(row)
     return table({"rule": "Rule"} | {entry: entry for entry in rules["entry"]}, rows, caption=RULES)

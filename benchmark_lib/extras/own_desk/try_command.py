@@ -165,7 +165,7 @@ def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
 
 
 def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
-    """Return a key of ``wrong`` in ``try.yaml``, or an empty text if nothing did.
+    """Return a key of ``wrong`` in ``try.yaml``; empty if nothing went wrong.
 
     The score lets a handover pass to any queue, and a handover or a refusal without its texts. A ticket does not.
     """

@@ -27,9 +27,9 @@ from .tickets import KEY, TABLE, Ticket
 
 Row = dict[str, Any]
 MARK, CASES = "tickets.json", "cases/tickets.yaml"
-"""The file that marks a desk made from tickets, with a hash of what it is made from and one of what it holds."""
+"""The file that marks a desk made from tickets, with a hash of its inputs and one of its files."""
 SHORT_POLICY = 6_000
-"""Most characters of a policy that also stands in the prompt."""
+"""Most characters of a policy that the prompt repeats."""
 LONGEST_CODE = 3
 """Most words of a value that is compared: nobody repeats a longer text word for word."""
 

@@ -43,7 +43,7 @@ class ChatLine:
 
 
 class Exchange(NamedTuple):
-    """What the customer wrote, and what the agent said and did before the customer wrote again."""
+    """A message of the customer, and the agent's lines before the next one."""
 
     customer: str
     agent: list[ChatLine]

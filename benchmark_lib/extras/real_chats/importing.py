@@ -33,7 +33,7 @@ DRAFTED, IN_REVIEW, TWICE = (
     "possible personal data, waits in review",
     "a second chat of this id",
 )
-NAMED = "its id holds a personal value, so give it another one"
+NAMED = "its id contains a personal value, so give it another one"
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
