@@ -27,7 +27,7 @@ BUDGETS = {
     "conversation": 3_010,
     "endpoint": 2_100,
     "experiment": 3_400,
-    "figures": 2_280,
+    "figures": 2_140,
     "language": 3_320,
     "reports": 6_700,
     "runfile": 810,

@@ -159,7 +159,7 @@ def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
-    """Return for a caption which rows are no language models run here, and which are partial."""
+    """Return a caption's sentences on rows that are not language models run here, or partial."""
     sentences: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
@@ -199,7 +199,7 @@ def short_name(entry: Any, longest: int = 36) -> str:
 
 
 def fitted(text: str, longest: int) -> str:
-    """Cut a name to a length, but keep the end of what distinguishes the runs of one model."""
+    """Shorten a name, but keep the end of what distinguishes the runs of one model."""
     if len(text) <= longest:
         return text
     mark = _parted(text)[1]

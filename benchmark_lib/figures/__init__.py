@@ -4,14 +4,21 @@ Without `ax` a figure makes its own axes, ``"column"`` (3.3 inches) or ``"page"`
 """
 
 from ..extension import face, public
-from .board_figures import band_chances, escalation_both_ways, metric_intervals, unsafe_intervals, value_picture
-from .conditions import hard_families, kept_by_turn, setting_steps
-from .escalation import directions_by_intent, queue_matrix, two_directions
-from .relations import correlation_forest, cost_frontier, models_as_points
+from .board_figures import (
+    band_chances,
+    directions_by_intent,
+    escalation_both_ways,
+    metric_intervals,
+    queue_matrix,
+    two_directions,
+    unsafe_intervals,
+    value_picture,
+)
+from .few_models import chance_to_know, differences, differing_cases, hard_families, in_the_field, kept_by_turn
+from .relations import correlation_forest, cost_frontier, models_as_points, setting_steps
 from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
 from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, trap_states
 from .style import COLUMN_WIDTH, FULL_WIDTH, caption, new_axes, save, save_all, use_style, why_not_saved
-from .two_models import chance_to_know, differences, differing_cases, in_the_field
 
 __all__ = public("figures", globals())
 """The functions imported here, and those that extras offer."""

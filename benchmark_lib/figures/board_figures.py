@@ -1,4 +1,4 @@
-"""Figures of the board: safety against cost, unsafe actions and bands, one metric by model."""
+"""Figures of the board: safety against cost, unsafe actions, bands, a metric, handovers."""
 
 from __future__ import annotations
 
@@ -6,41 +6,23 @@ from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..analysis.estimators.estimate import counted, usual
+from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
+from ..analysis.query import NO, YES
 from ..analysis.tables.costs import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
-from ..analysis.tables.escalation import both_directions
+from ..analysis.tables.escalation import DIRECTIONS, both_directions
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT, RESOLVES_ENOUGH, does_too_little, of_usual_traps, worst_beside
 from ..analysis.tables.published import BOARD_SOURCE
 from ..scoring.metrics import METRICS
-from ..scoring.written import percent, rounded
-from .canvas import (
-    GREY,
-    ROW,
-    SMALL,
-    axes_for,
-    describe,
-    figure,
-    leads,
-    mark,
-    note_below,
-    nothing,
-    stacked_bars,
-    why_nothing,
-)
-from .escalation import two_directions
-from .labels import (
-    Point,
-    at_right,
-    left_out,
-    name_apart,
-    name_of,
-    name_rows,
-    names_of,
-    outermost_in_words,
-    partial_below,
-)
-from .style import is_narrow, listed, span_of, trials_of
+from ..scoring.written import percent, rounded, span, visible, words
+from . import canvas, labels
+from .canvas import GREY, ROW, SMALL, STROKE, axes_for, describe, figure, interval, leads, nothing
+from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
+from .style import figure_notes, is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,14 +45,21 @@ NO_COST = "No cost is known (`deskbench score FILE --costs` computes it by data/
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
 BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
+MISSED, OVER = "#C44E00", "#0072B2"
+TIPS = {"missed": "not handed over, of the cases that need a human", "over": "handed over, of the resolvable cases"}
+WHICH = {
+    name: {"bucket": METRICS[key].bucket, METRICS[key].column: flag}
+    for (name, key), flag in zip(DIRECTIONS.items(), (NO, YES), strict=True)
+}
+"""Query fields of the conversations that each bar counts."""
+NEITHER = "No case was run and scored that needs a human or can be resolved."
 
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw unsafe actions against the cost of 1,000 conversations, with bands for 18 traps.
 
-    `board` is the result of `tables.leaderboard` or `tables.tier_table`. Published models have no mean and no
-    interval.
+    `board` is from `tables.leaderboard` or `tables.tier_table`. Published models have no mean and no interval.
     """
     known = board.dropna(subset=["unsafe"])
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
@@ -85,20 +74,20 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     for low, high, name, shade in bands:
         ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
         at_right(ax, (low + high) / 2, name, color=GREY)
-    points = list[Point]()
+    points = list[labels.Point]()
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
         for place, (name, row) in enumerate(zip(marked_names(ax, rows), rows.itertuples(), strict=True)):
             x = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows)
             _unsafe_mark(ax, x, row, traps)
-            points.append(Point(x, row.unsafe, name, row))
+            points.append(labels.Point(x, row.unsafe, name, row))
     ax.set(ylim=(-0.5, traps + 0.5), xlim=(-0.5, len(tiers) - 0.5))
-    words = [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers]
-    ax.set_xticks(range(len(tiers)), words, fontsize=SMALL)
+    titles = [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers]
+    ax.set_xticks(range(len(tiers)), titles, fontsize=SMALL)
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
     here = [point.name for point in points if point.row.block != "published"]
     published = len(here) < len(points)
-    name_apart(ax, points, crowded=True, first=here)
+    labels.name_apart(ax, points, crowded=True, first=here)
     return describe(
         ax,
         "value_picture",
@@ -108,7 +97,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         published=published,
         source=BOARD_SOURCE,
         trials=trials_in_words(board),
-        outermost=outermost_in_words(len(points), "those run here and " if published else ""),
+        outermost=labels.outermost_in_words(len(points), "those run here and " if published else ""),
         bands=BANDS_IN_WORDS if bands else "",
         idle=no_merit(board),
     )
@@ -143,7 +132,7 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
     """Return the legend of the blocks of a board."""
     return [
-        mark(ax, f"{b}: {'one number' if b == 'published' else shown}", color=color, marker=sign, markersize=5)
+        canvas.mark(ax, f"{b}: {'one number' if b == 'published' else shown}", color=color, marker=sign, markersize=5)
         for b, (color, sign) in LOOKS.items()
         if b in set(blocks)
     ]
@@ -173,10 +162,10 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         return nothing(ax, NOTHING_KNOWN)
     left_out(ax, table, known, NO_TRAPS)
     shown, traps = on_all_traps(ax, known, "traps")
+    share = traps / BAND_TRAPS  # the interval for traps like these is for as many as the bands
     for y, row in enumerate(shown.itertuples()):
-        ends = [row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS]
-        ax.plot(ends, [y, y], color="#5F8FB0", linewidth=1.5, zorder=2)
-        ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
+        interval(ax, y, share * row.low, share * row.high, color="#5F8FB0", wide=1.5, zorder=2)
+        interval(ax, y, row.these_low, row.these_high, color="#0072B2", wide=4, zorder=3)
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
         ax.plot(row.worst, y, marker="|", color="#222222", markersize=9, markeredgewidth=1.4, zorder=5)
     name_rows(ax, marked_names(ax, shown))
@@ -215,7 +204,7 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     """Return the rows with the usual number of traps, and that number; note the other rows."""
     shown, traps, others = of_usual_traps(table, count)
     if others:
-        note_below(ax, f"Not drawn: {listed(others)}")
+        canvas.note_below(ax, f"Not drawn: {listed(others)}")
     return shown, traps
 
 
@@ -228,15 +217,13 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     shown = partial_below(table.dropna(subset=["mean"]).iloc[::-1])
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, why_nothing(table))
+        return nothing(ax, canvas.why_nothing(table))
     left_out(ax, table, shown, "no value")
     metric = metric_of(shown["metric"].iloc[0])
     scale, bare = metric.scale.times, dict[str, Any](linestyle="none")
     ring = bare | dict(marker="o", markersize=8, markerfacecolor="none", markeredgecolor="#222222", markeredgewidth=0.7)
     for y, row in enumerate(shown.itertuples()):
-        if row.low == row.low:
-            ends = [scale * row.low, scale * row.high]
-            ax.plot(ends, [y, y], color="#0072B2", linewidth=2.2, alpha=0.45, solid_capstyle="butt")
+        interval(ax, y, scale * row.low, scale * row.high, color="#0072B2", wide=2.2, alpha=0.45)
         trials = [scale * v for v in row.per_trial]
         ax.plot(trials, [y] * len(trials), marker="|", markersize=7, color="#D55E00", markeredgewidth=1, **bare)
         ax.plot(scale * row.mean, y, marker="o", markersize=4.5, color="#0072B2", **bare)
@@ -246,8 +233,8 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     if metric.scale.top:
         ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
     about = dict(label=metric.axis_label, banded=metric.banded, share=bool(metric.scale.bounds))
-    counts = dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]))
-    return describe(ax, "metric_intervals", rows=len(shown), **about, **counts)
+    about |= dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]))
+    return describe(ax, "metric_intervals", rows=len(shown), **about)
 
 
 @figure
@@ -260,10 +247,10 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
-        return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
+        return nothing(ax, canvas.why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
-        note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
+        canvas.note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
     names, idle = names_of(ax, shown["entry"]), _idle(shown)
     if all(idle):
         enough = percent(RESOLVES_ENOUGH)
@@ -271,10 +258,134 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     shares = {band: shown[f"p_{band}"].astype(float).mask(idle, 0.0) for band in BAND_COLORS}
     parts = {f"{band} ({BAND_COUNTS[band]})": list(values) for band, values in shares.items()}
     words = [[rounded(p, 2) for p in values] for values in parts.values()]
-    bars = stacked_bars(ax, parts, BAND_COLORS.values(), words)
+    bars = canvas.stacked_bars(ax, parts, BAND_COLORS.values(), words)
     for y, (band, alone) in enumerate(zip(shown["band"], idle, strict=True)):
         at_right(ax, y, "none*" if alone else "no band" if band in ("", "none") else band)
     name_rows(ax, names)
     ax.set(xlim=(0, 1))
     more = dict(traps=BAND_TRAPS, trials=trials_in_words(shown), idle=no_merit(shown))
     return describe(ax, "band_chances", rows=len(shown), handles=bars, **more)
+
+
+@figure
+def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw misses (left) and over-escalation (right): means with intervals, medians as dots.
+
+    `table` is the result of `tables.escalation_table`.
+    """
+    if "panel" in table:  # a published rate has no mean
+        public = table["panel"] == "published"
+        table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
+    shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
+    wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
+    shown = partial_below(shown.assign(_wrong=wrong).sort_values("_wrong", ascending=False))
+    ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
+    if shown.empty:
+        return nothing(ax, NEITHER)
+    left_out(ax, table, shown, "only traps run")
+    for y, row in enumerate(shown.itertuples()):
+        _direction(ax, y, "missed", row)
+        _direction(ax, y, "over", row)
+    counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
+    ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
+    _centre(ax, labels.with_counts(ax, shown["entry"], counts), 100 * float(np.nanmax(ends)), shown)
+    missed, over = (usual(n) for n in zip(*counts, strict=True))
+    sides = [f"left: % of {missed} must-escalate cases"] * bool(missed)
+    sides += [f"right: % of {over} resolvable cases"] * bool(over)
+    about = dict(sides=("\n" if is_narrow(ax) else "  |  ").join(sides) or "% of cases", missed=missed, over=over)
+    measured = bool((shown["missed_low"].notna() | shown["over_low"].notna()).any())
+    return describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
+
+
+def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
+    sign, side, color = (-1, "right", MISSED) if name == "missed" else (1, "left", OVER)
+    mean, low, high, median, cases = (getattr(row, f"{name}{end}") for end in ("_mean", "_low", "_high", "", "_cases"))
+    text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL)
+    if mean != mean:
+        leads(ax, row, ax.text(sign * 3, y, "not run", color="#888888", **text))
+        return
+    bars, others = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85), list[Any]()
+    tip = f"{row.entry}: {TIPS[name]} {percent(mean)} (as published)"
+    if low == low:
+        others += interval(ax, y, sign * 100 * low, sign * 100 * high, color=STROKE, wide=0.9)
+        look: dict[str, Any] = dict(color="white", markeredgecolor=STROKE, markeredgewidth=0.7)
+        others += ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+        ends = f"{span(100 * low, 100 * high)}, {counted(cases, 'case')}"
+        tip = f"{row.entry}: {TIPS[name]} {percent(mean)} ({ends}); median over trials {percent(median)}"
+    leads(ax, row, *bars, tip=tip, to=WHICH[name] if mean else None)
+    far = max(100 * v for v in (high, mean, median) if v == v)
+    text |= dict(xytext=(sign * 4, 0), textcoords="offset points", annotation_clip=False)
+    leads(ax, row, *others, ax.annotate(rounded(100 * mean, 0), (sign * far, y), **text))
+
+
+@figure
+def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw both directions by intent: bars are the mean over the models, strokes the models.
+
+    `table` is the result of `tables.intent_table` for both buckets.
+    """
+    known = table.dropna(subset=["wrong"])
+    parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
+    names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
+    ax = axes_for(ax, table, width, 1.3 + canvas.rows_high(max(len(names), 4)))
+    if not names:
+        return nothing(ax, NEITHER)
+    left_out(ax, table, known, "no such case run")
+    models = known.groupby(["bucket", "intent"])["entry"].nunique()
+    several = bool(models.max() > 1)
+    for sign, color, part in parts:
+        for intent, rows in part.groupby("intent"):
+            _intent(ax, names.index(intent), sign, color, rows, several)
+    reach = max(float(np.abs(np.asarray(line.get_xdata(), dtype=float)).max()) for line in ax.lines)
+    _centre(ax, list(map(words, names)), reach)
+    whose = f"mean of {span_of(models)} {figure_notes(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
+    many = span_of(known["conversations"])
+    return describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
+
+
+def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several: bool) -> None:
+    mean, only = 100 * rows["wrong"].mean(), rows.iloc[0]
+    ax.barh(y, sign * mean, color=color, height=0.62, alpha=0.85)
+    if several:
+        look: dict[str, Any] = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
+        ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
+        at_right(ax, y, rounded(mean, 0))
+    else:
+        wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
+        rate = proportion_interval(int(wrong), int(only["conversations"]))
+        interval(ax, y, sign * 100 * rate.low, sign * 100 * rate.high, color=STROKE, wide=0.9)
+        at_right(ax, y, f"{wrong} of {only['conversations']}")
+
+
+def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None = None) -> None:
+    far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
+    ax.axvline(0, color="#222222", linewidth=1)
+    name_rows(ax, names, rows=rows)
+    ax.set_xlim(-far, far)
+    ax.locator_params(axis="x", nbins=5 if is_narrow(ax) else 9)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}" if abs(x) <= 100 else "")
+
+
+@figure
+def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw the queues of each intent's handovers, orange if its cases do not accept the queue.
+
+    `table` is the result of `tables.queue_table`.
+    """
+    ax = axes_for(ax, table, width, 1.2 + 0.42 * max(table["intent"].nunique() if len(table) else 0, 3))
+    if table.empty:
+        return nothing(ax, "Nothing was handed over to a queue.")
+    sums = table.groupby(["intent", "queue"])[["accepted", "conversations"]].sum()
+    intents, queues = sorted(table["intent"].unique(), reverse=True), sorted(table["queue"].unique())
+    totals = table.groupby("intent")["conversations"].sum()
+    between = "\nof " if is_narrow(ax) else " of "
+    for (intent, queue), cell in sums.iterrows():
+        x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
+        color = OVER if 2 * cell["accepted"] >= cell["conversations"] else MISSED
+        ax.scatter(x, y, s=90 + 380 * share, color=color, alpha=0.35, linewidth=0)
+        counts = f"{cell['accepted']}{between}{cell['conversations']}"
+        ax.text(x, y, counts, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
+    name_rows(ax, list(map(words, intents)))
+    ax.set_xticks(range(len(queues)), list(map(visible, queues)), fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
+    ax.set_xlim(-0.6, len(queues) - 0.4)
+    return describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jinja2 import Environment, Template
+from jinja2 import Template
 
 from ..analysis.panels import kinds_in_words, partial_in
 from ..scoring.written import visible
@@ -95,14 +95,8 @@ def stacked_bars(
 ) -> list[Any]:
     """Draw one bar per row from consecutive parts with a legend; return the parts.
 
-    Parameters
-    ----------
-    parts : dict of str to sequence of float
-        Widths of each part in every row, from the bottom row up, by label.
-    words : iterable of sequence of str, optional
-        Texts in each part, shown if they fit.
-    rows : DataFrame, optional
-        Entries of the rows, with which a page hides the texts.
+    `parts` has the widths of each part in every row, from the bottom row up, by label. `words` are texts in the parts,
+    shown if they fit; a page hides them with the entries of `rows`.
     """
     left, drawn, words = [0.0] * len(next(iter(parts.values()), ())), list[Any](), list(words)
     for place, ((label, widths), color) in enumerate(zip(parts.items(), colors, strict=True)):
@@ -126,14 +120,8 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
 def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
     """Set title, caption, axis labels and legend of a figure from ``figures.yaml``; return it.
 
-    Parameters
-    ----------
-    rows : int
-        Number of rows, points or lines. A figure of one is drawn but not saved: a sentence is enough.
-    handles : iterable of artist
-        Labelled artists at the start of the legend.
-    **values
-        Values of the templates.
+    A figure of one row (or point, or line) is drawn but not saved: a sentence is enough. The legend begins with the
+    `handles`; `values` are those of the templates.
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
@@ -151,9 +139,7 @@ def _texts() -> dict[str, dict[str, Any]]:
     return read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
-@cache
-def _template(text: str) -> Template:
-    return Environment(autoescape=False).from_string(text)  # noqa: S701  # no markup: the writers of pages escape it
+_template = cache(Template)  # without markup: the writers of pages escape the text
 
 
 def _rendered(text: str, values: Mapping[str, Any]) -> str:
@@ -177,7 +163,7 @@ def _legend(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def _wide(longest: Sequence[int], columns: int) -> int:
-    """Return the letters of a legend in columns, each with a mark and a space."""
+    # letters of a legend in columns, each with a mark and a space
     rows, longer = divmod(len(longest), columns)
     ends = [place * rows + min(place, longer) for place in range(columns + 1)]
     return sum(max(longest[start:end]) + 5 for start, end in pairwise(ends))
@@ -190,13 +176,18 @@ def mark(ax: Axes, label: str, **look: Any) -> Any:
 
 def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
     """Make the axis of costs logarithmic if they span more than a factor of 8."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator
 
     if (costs > 0).all() and costs.max() > 8 * costs.min():
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+
+
+def interval(ax: Axes, y: float, low: float, high: float, *, wide: float = 1.6, **look: Any) -> list[Any]:
+    """Draw the interval of a row, `wide` points wide; return its line."""
+    return ax.plot([low, high], [y, y], linewidth=wide, solid_capstyle="butt", **look)
 
 
 def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any] | None = None) -> None:

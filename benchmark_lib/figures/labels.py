@@ -127,14 +127,8 @@ def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ..
 def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, first: Collection[str] = ()) -> None:
     """Write names next to their points, each in the first free place of `PLACES`.
 
-    Points that coincide share a name. A name without a free place appears below the figure.
-
-    Parameters
-    ----------
-    crowded : bool
-        Name only the outermost of many points, because lines run between them; the caption mentions it.
-    first : collection of str
-        Names that are always written, and placed before all others.
+    Points that coincide share a name. A name without a free place appears below the figure. If many points are
+    `crowded` by lines, only the outermost are named, and the names that come `first`, which are placed before others.
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, first) if many else points
@@ -155,7 +149,7 @@ def outermost_in_words(points: int, first: str = "") -> str:
 
 
 def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Collection[str]) -> None:
-    """Place the names away from all points; note the rest below, and place the others again."""
+    # Names go away from all points; the rest is noted below, which moves the axes, so the others are placed again.
     together: dict[tuple[int, ...], list[Point]] = {}
     for point in named:
         key = tuple(int(v) // 3 for v in ax.transData.transform((point.x, point.y)))

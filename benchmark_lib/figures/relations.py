@@ -5,24 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from ..scoring.written import words
+from . import labels
 from .board_figures import LOOKS, block_marks, trials_in_words
-from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
-from .labels import (
-    FEW,
-    Point,
-    at_right,
-    left_out,
-    name_apart,
-    name_of,
-    name_rows,
-    names_of,
-    outermost_in_words,
-    with_counts,
-)
+from .canvas import LINES, axes_for, describe, figure, interval, mark, note_below, nothing, scale_of_costs, why_nothing
+from .labels import FEW, Point, at_right, left_out, name_apart, name_of, name_rows, names_of
 from .style import figure_notes, listed, span_of
 
 if TYPE_CHECKING:
@@ -59,7 +50,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     for row in known.itertuples():
         color, sign, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
-        ax.plot([row.low, row.high], [y, y], color=color, linewidth=1.6, alpha=0.6)
+        interval(ax, y, row.low, row.high, color=color, alpha=0.6)
         ax.plot(row.estimate, y, marker=sign, color=color, markersize=4.8, linestyle="none")
         at_right(ax, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' *'}", color=color)
     if known["low"].isna().any():
@@ -78,17 +69,10 @@ def models_as_points(
 ) -> Axes:
     """Draw two metrics, one point per model, with intervals if the table has them.
 
-    Of many models only the outermost are named. Fewer than five models are not drawn.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Result of `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`. A
-        board gives means with intervals.
-    x, y : str
-        Columns; labels have the titles of metrics, and shares are in percent.
-    name : str
-        Column of the names: ``model`` for published figures.
+    `table` is from `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`; a
+    board gives means with intervals. `x` and `y` are columns: labels have the titles of metrics, and shares are in
+    percent. `name` is the column of the names, ``model`` for published figures. Of many models only the outermost are
+    named. Fewer than five models are not drawn.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -111,7 +95,7 @@ def models_as_points(
     counts = shown[[f"{m}_n" for m in (x, y) if f"{m}_n" in shown]].fillna(0).astype(int)
     names = names_of(ax, shown[name])
     if counts.shape[1]:
-        names = with_counts(ax, shown[name], list(counts.itertuples(index=False, name=None)))
+        names = labels.with_counts(ax, shown[name], list(counts.itertuples(index=False, name=None)))
     name_apart(ax, list(map(Point, xs, ys, names)), crowded=True)
     published = name == "model"
     return describe(
@@ -129,7 +113,7 @@ def models_as_points(
         source=BOARD_SOURCE if published else "",
         ranked=RANKING_SOURCE if "score" in (x, y) else "",
         trials=trials_in_words(shown),
-        outermost=outermost_in_words(len(shown)),
+        outermost=labels.outermost_in_words(len(shown)),
     )
 
 
@@ -179,6 +163,38 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         note_below(ax, f"Cost and value cover only some of the cases: {listed(partly)}.")
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
     return describe(ax, "cost_frontier", rows=len(shown), **about)
+
+
+@figure
+def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw a metric of each setting against its cost, joined from low to high for each model.
+
+    `table` is the result of `tables.settings_table`. Without known costs above 0 the settings are next to each other.
+    """
+    ax = axes_for(ax, table, width)
+    shown = table.dropna(subset=["mean"]) if len(table) else table
+    if shown.empty:
+        return nothing(ax, "No model was run at two settings that differ in one thing, so there is no step to draw.")
+    metric, handles = metric_of(shown["metric"].iloc[0]), []
+    points = list[Point]()
+    paid = bool(shown["usd_1000"].notna().all() and (shown["usd_1000"] > 0).all())
+    for place, ((model, setting, _), rows) in enumerate(shown.groupby(["model", "setting", "group"], sort=False)):
+        color, style = LINES[place % len(LINES)], ("-", "--", ":")[place // len(LINES) % 3]
+        xs = list(rows["usd_1000"]) if paid else list(range(len(rows)))
+        mean, low, high = (metric.scale.times * rows[name] for name in ("mean", "low", "high"))
+        ax.vlines(xs, low, high, color=color, linewidth=1, alpha=0.6, zorder=2)
+        ax.plot(xs, mean, color=color, linewidth=1.2, linestyle=style, marker="o", markersize=5, zorder=3)
+        partial = [f" (partial {part})" if part else "" for part in rows.get("partial", [""] * len(rows))]
+        points += map(Point, xs, mean, rows["value"].astype(str) + partial)
+        handles.append(mark(ax, f"{name_of(ax, model)}, {setting}", color=color, marker="o", linestyle=style))
+    if paid:
+        scale_of_costs(ax, shown["usd_1000"])
+    else:
+        ax.set_xticks([])
+    ax.margins(x=0.15, y=0.15)
+    name_apart(ax, points)
+    about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["n"]))
+    return describe(ax, "setting_steps", rows=len(shown), handles=handles, paid=paid, **about)
 
 
 def _title(name: str) -> str:

@@ -8,21 +8,8 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.headlines import metric_of
 from ..scoring.written import percent, rounded, span
-from .canvas import (
-    LINES,
-    QUIET,
-    ROW,
-    alike,
-    axes_for,
-    colors_of,
-    describe,
-    figure,
-    mark,
-    note_below,
-    nothing,
-    stacked_bars,
-    why_nothing,
-)
+from . import canvas
+from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, interval, mark, nothing, why_nothing
 from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, partial_below, with_counts
 from .style import listed, span_of, trials_of
 
@@ -57,9 +44,9 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     last = int(shown["k"].max())
     ends = shown.groupby("entry").last().sort_values("estimate", ascending=False)
     order = shown.sort_values("entry", key=lambda names: names.map(list(ends.index).index), kind="stable")
-    together = {entries[0]: entries for entries in alike(order, "entry", ["estimate", "low", "high"])}
+    together = {entries[0]: entries for entries in canvas.alike(order, "entry", ["estimate", "low", "high"])}
     loud = _spread_out(list(together), named)
-    colors = colors_of(table, loud)
+    colors = canvas.colors_of(table, loud)
     names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))
     handles, quiet = [], [entry for entry in ends.index if not any(entry in together[first] for first in loud)]
     for entry in quiet:
@@ -109,10 +96,10 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
         return nothing(ax, "No case was run twice, so nothing is known about trials that disagree.")
     shares = {words: list(100 * shown[state] / shown["cases"]) for state, (words, _) in STABLE.items()}
     colors = [color for _, color in STABLE.values()]
-    bars = stacked_bars(ax, shares, colors, [list(map(str, shown[state])) for state in STABLE])
+    bars = canvas.stacked_bars(ax, shares, colors, [list(map(str, shown[state])) for state in STABLE])
     for y, row in enumerate(shown.itertuples()):
-        interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
-        at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
+        ends = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
+        at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{ends}")
     head_at_right(ax, len(shown), "flip rate (95%)")
     name_rows(ax, names_of(ax, shown["entry"]))
     ax.set_xlim(0, 100)
@@ -141,12 +128,12 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     left = table[table["value"].notna() & ~table.index.isin(shown.index)].to_dict("records")
     if left:
         names = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
-        note_below(ax, f"Not drawn, for too few cases: {listed(names)}")
+        canvas.note_below(ax, f"Not drawn, for too few cases: {listed(names)}")
     scale, summed = metric.scale.times, metric.scale.summed
     dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
-        ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
+        interval(ax, y, values.min(), values.max(), color="#BBBBBB", wide=1.2, zorder=2)
         ax.plot(values, _beside(values, y), zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if summed else metric.scale.digits))
@@ -166,12 +153,7 @@ def _beside(values: pd.Series, y: float) -> pd.Series:
 
 @figure
 def textbook_decay(
-    *,
-    table: pd.DataFrame,
-    rate: float,
-    published: pd.DataFrame | None = None,
-    ax: Axes | None = None,
-    width: str = "page",
+    *, table: pd.DataFrame, rate: float, published: pd.DataFrame | None = None, ax: Axes | None = None, width="page"
 ) -> Axes:
     """Draw pass^k of one mean rate for equal and for mixed cases, with published figures.
 
@@ -217,13 +199,11 @@ def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = 
     rate_a, rate_b = (percent(table[name].iloc[0], 1) for name in ("rate_a", "rate_b"))
     many, _, *settings = table["method"].iloc[0].split(", ")
     about = dict(units=noun, unit=noun.removesuffix("s"), target=percent(POWER_WANTED), rate_a=rate_a, rate_b=rate_b)
-    return describe(
-        ax, "power_curves", rows=len(table), handles=handles, many=many, settings=", ".join(settings), **about
-    )
+    about |= dict(many=many, settings=", ".join(settings))
+    return describe(ax, "power_curves", rows=len(table), handles=handles, **about)
 
 
 def _spread_out(models: list[str], named: int) -> list[str]:
     named = min(named, len(LINES), len(models))
-    if named < 2:
-        return models[:named]
-    return list(dict.fromkeys(models[round(i * (len(models) - 1) / (named - 1))] for i in range(named)))
+    step = (len(models) - 1) / max(named - 1, 1)
+    return [models[round(i * step)] for i in range(named)]

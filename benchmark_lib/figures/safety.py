@@ -12,24 +12,9 @@ from ..analysis.tables.pressure import CLAIMS, TONES
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span, words
+from . import canvas
 from .board_figures import NO_TRAPS, on_all_traps, trials_in_words
-from .canvas import (
-    GREY,
-    LINES,
-    QUIET,
-    ROW,
-    SMALL,
-    alike,
-    axes_for,
-    colors_of,
-    describe,
-    figure,
-    leads,
-    mark,
-    note_below,
-    nothing,
-    stacked_bars,
-)
+from .canvas import GREY, LINES, QUIET, ROW, SMALL, axes_for, describe, figure, leads, mark, nothing
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
 from .style import figure_notes, figure_of, is_narrow, listed, span_of, trials_of
 
@@ -86,9 +71,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     _bare(ax)
     trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
     counts = dict(ran=span_of(ran) if ran.min() < len(traps) else "", traps=len(traps), trials=trials_of(trials))
-    return describe(
-        ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts
-    )
+    about = dict(handles=_states(ax, table), turned=turned, **counts)
+    return describe(ax, "trap_matrix", rows=len(traps) * len(models), **about)
 
 
 def _bare(ax: Axes) -> None:
@@ -115,13 +99,11 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
         grid, signs = grid.T, signs.T
     ax.set_facecolor("white")
     ax.patch.set(hatch="///", edgecolor="#C8C8C8")
-    look: dict[str, Any] = dict(
-        linewidths=0.6 if is_narrow(ax) else 1.2, linecolor="white", annot_kws={"fontsize": SMALL}
-    )
+    look: dict[str, Any] = dict(linecolor="white", linewidths=0.6 if is_narrow(ax) else 1.2)
     look |= dict(xticklabels=False, yticklabels=False)  # the caller writes names, without formulas
+    look |= dict(annot=signs.fillna(""), fmt="", annot_kws={"fontsize": SMALL}, cbar=False)
     colors = ListedColormap(list(CELL_COLORS.values()))
-    cells = dict(mask=grid.isna(), annot=signs.fillna(""), fmt="", cmap=colors, vmin=-0.5, vmax=len(states) - 0.5)
-    sns.heatmap(grid, ax=ax, cbar=False, **cells, **look)
+    sns.heatmap(grid, ax=ax, mask=grid.isna(), cmap=colors, vmin=-0.5, vmax=len(states) - 0.5, **look)
 
 
 def _painted(table: pd.DataFrame) -> pd.Series:
@@ -156,7 +138,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     shown, many = on_all_traps(ax, shown, "traps")
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     shares_in_words = [[rounded(share, 0) for share in of_state] for of_state in shares.values()]
-    bars = stacked_bars(ax, shares, STATE_COLORS.values(), shares_in_words, shown)
+    bars = canvas.stacked_bars(ax, shares, STATE_COLORS.values(), shares_in_words, shown)
     for state, of_state in zip(shares, bars, strict=True):
         for bar, row in zip(of_state, shown.itertuples(), strict=True):
             count = round(row.conversations * getattr(row, f"{state}_share"))
@@ -183,9 +165,9 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     ends = table[table["push"] == last].sort_values(**order)
     names = dict(zip(ends["entry"], names_of(ax, ends["entry"]), strict=True))
     ranked = table.sort_values("entry", key=lambda entries: entries.map(list(names).index), kind="stable")
-    groups = alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
+    groups = canvas.alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
     loud = groups[: min(named, len(LINES))]
-    colors = colors_of(table, [group[0] for group in loud])
+    colors = canvas.colors_of(table, [group[0] for group in loud])
     for group in groups:
         _pressed(ax, table[table["entry"].isin(group)], colors.get(group[0]))
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
@@ -204,7 +186,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 
 
 def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
-    """Draw models with equal values on top of each other; their one mark links all of them."""
+    # models with equal values are on top of each other, and their one mark links all of them
     look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
     for _, curve in table.groupby("entry"):
         first = curve.iloc[0]
@@ -258,7 +240,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     mean = f"mean of {span_of(table['models'])} {figure_notes(ax).noun}s"
     whose = mean if several else name_of(ax, table["entry"].iloc[0])
     if table["left_out"].any():
-        note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
+        canvas.note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
     which = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=which, least=LEAST_CASES)
     return describe(ax, "claim_by_tone", rows=len(table), **about)
@@ -284,7 +266,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     sizes = table.groupby("kind")["traps"].max()
     kinds = [kind for kind in KIND_COLORS if kind in counts]
     parts = {f"{words(kind)} ({counted(sizes[kind], 'trap')})": list(counts[kind].fillna(0)) for kind in kinds}
-    bars = stacked_bars(ax, parts, [KIND_COLORS[kind] for kind in kinds])
+    bars = canvas.stacked_bars(ax, parts, [KIND_COLORS[kind] for kind in kinds])
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, rounded(total))
     name_rows(ax, names_of(ax, counts.index))

@@ -30,22 +30,12 @@ LONGEST_NAME = 120
 
 @dataclass(frozen=True)
 class Lead:
-    """Behaviour of one row's marks on a page.
-
-    Attributes
-    ----------
-    entry, source : str
-        Entry of the marks, with which the page hides them, and its source.
-    tip : str
-        Numbers in words; empty if another mark has them.
-    to : dict, optional
-        Fields of the query that lists the conversations counted; empty for the page of the entry, None for no link.
-    """
+    """Tip and link of one row's marks on a page, which hides them with their entry."""
 
     entry: str
     source: str
-    tip: str = ""
-    to: Mapping[str, Any] | None = None
+    tip: str = ""  # numbers in words; empty if another mark has them
+    to: Mapping[str, Any] | None = None  # query of the conversations counted; {} for the entry's page, None for no link
 
 
 @dataclass
@@ -138,7 +128,10 @@ def save(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a figure as PNG (300 dpi), SVG and PDF, with caption and origin.
+    """Save a figure as PNG (300 dpi), SVG and PDF, with caption and origin; return the paths.
+
+    With them come ``.txt`` (caption), ``.tex`` (float with the caption; the notes are in the picture) and ``.json``
+    (origin). Nothing is saved if there is nothing to show (`why_not_saved`).
 
     Parameters
     ----------
@@ -146,16 +139,8 @@ def save(
         File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     width : str, optional
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches), at which the figure is drawn again; by default its own.
-    results : Results, optional
-        Runs of the figure; the JSON has the hashes of their files.
-    parameters : dict, optional
-        Other inputs of the figure.
-
-    Returns
-    -------
-    list of Path
-        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (caption), ``.tex`` (float with the caption; the notes are in the
-        picture) and ``.json`` (origin); empty if there is nothing to show (`why_not_saved`).
+    results, parameters : Results, dict, optional
+        Runs of the figure, whose files are hashed in the JSON, and its other inputs.
     """
     import matplotlib.pyplot as plt
 
@@ -194,10 +179,7 @@ def save_all(
 ) -> str:
     """Save several figures by name, in one or more widths; column figures end in ``-column``.
 
-    Returns
-    -------
-    str
-        Number of saved figures, what is not drawn in them, and why the others were not saved.
+    The text returned has the number of saved figures, what is not drawn in them, and why the others were not saved.
     """
     done, why = 0, []
     for name, ax in drawn.items():
@@ -207,8 +189,8 @@ def save_all(
         for width in widths:
             end = "-column" if width == "column" else ""
             save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
-        left_out = [note for note in figure_notes(ax).notes if note.startswith("Not drawn")]
-        why += [f"{name}: {note[0].lower()}{note[1:]}" for note in left_out]
+        notes = [note for note in figure_notes(ax).notes if note.startswith("Not drawn")]
+        why += [f"{name}: {note[0].lower()}{note[1:]}" for note in notes]
         done += 1
     many = f"{done} figure{'s' * (done != 1)}"
     return "\n".join([f"{many} saved in {folder} ({' and '.join(widths)} width)" if done else "no figures saved", *why])

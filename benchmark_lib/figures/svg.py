@@ -23,14 +23,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
     """Return a figure as an SVG element for a page.
 
     The element has no style, script or metadata, so it needs no exception from a content policy. Colours are
-    presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes.
-
-    Parameters
-    ----------
-    prefix : str
-        Start of every id in the element; unique in the page.
-    attributes : callable
-        Function that returns the attributes of a mark's element; with ``href`` the mark is a link.
+    presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes. Every id
+    begins with `prefix`. `attributes` returns those of a mark's element; with ``href`` the mark is a link.
     """
     import matplotlib.pyplot as plt
 
@@ -67,17 +61,17 @@ def _references(element: ElementTree.Element) -> list[str]:
 
 
 def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:
-    """Rename every reference of an element; an image's data are not a reference."""
     for key, value in list(element.attrib.items()):
         if key == LINK:
             element.attrib.pop(LINK)
+            # an image's data are no reference
             element.set("href", value if value.startswith("data:") else f"#{ids[value.removeprefix('#')]}")
         elif "url(" in value:
             element.set(key, _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value))
 
 
 def _styled(element: ElementTree.Element) -> None:
-    """Turn an inline style, which content policies forbid, into attributes without a font."""
+    # content policies forbid an inline style
     for rule in element.attrib.pop("style", "").split(";"):
         key, _, value = (part.strip() for part in rule.partition(":"))
         if key in ("font", "font-size"):

@@ -13,8 +13,8 @@ from ...errors import BadInput
 from .estimate import TAILS, Estimate, counted, generator, sentence
 from .intervals import clustered_mean, proportion_interval
 
-FEW_LABELS = 100
-EXTREME_PREVALENCE = 0.95
+FEW_LABELS, EXTREME_PREVALENCE = 100, 0.95
+_Z = NormalDist().inv_cdf(TAILS[1])
 ONE_ANSWER = "kappa is not defined, since both sides gave the same answer every time"
 ONE_SIDED = "kappa is 0 whatever the other says, since one side gave the same answer every time"
 
@@ -101,7 +101,7 @@ def agreement(table) -> Agreement:
 
 
 def _within(value: float, se: float) -> tuple[float, float]:
-    reach = NormalDist().inv_cdf(TAILS[1]) * float(se)
+    reach = _Z * float(se)
     return max(float(value) - reach, -1.0), min(float(value) + reach, 1.0)
 
 
@@ -199,8 +199,7 @@ def judge_correction(judge, human) -> JudgeCorrection:
     weight = float(np.clip(np.cov(seen, verdicts)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * verdicts).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * verdicts, ddof=1)) / n)
-    reach = NormalDist().inv_cdf(TAILS[1]) * se
-    tuned: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
+    tuned: dict[str, Any] = dict(estimate=point, low=point - _Z * se, high=point + _Z * se, se=se, weight=weight)
     return JudgeCorrection(**tuned, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 

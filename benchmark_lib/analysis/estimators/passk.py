@@ -123,11 +123,13 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
     seen = sizes[sizes > 0]
     most, typical = int(seen.max(initial=0)), int(np.median(seen)) if seen.size else 0
     rate, beyond = pass_hat_k(hits, sizes, 1), ks > most
-    thin = _too_thin(seen) if beyond.any() else ""
-    rows = list[tuple[float, float, float]]()
-    last, modelled = nan, nan
-    if beyond.any() and not thin:
+    thin, last, modelled = "", nan, nan
+    if beyond.any() and (seen.size < FEW_CLUSTERS or most < 2):  # the trials do not show how much cases differ
+        few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most"
+        thin = f"{few}: too few to extrapolate past the trials"
+    elif beyond.any():
         last, modelled = pass_hat_k(hits, sizes, most), population(hits, sizes, k=most)[0]
+    rows = list[tuple[float, float, float]]()
     for k, extrapolated in zip(ks, beyond):
         if not seen.size or (extrapolated and thin):
             rows.append((nan, nan, nan))
@@ -162,10 +164,3 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> Pas
         trials=typical,
         reason=sentence(uneven, thin) if seen.size else "no case has a trial",
     )
-
-
-def _too_thin(seen: np.ndarray) -> str:
-    # why the trials do not show how much cases differ
-    most = int(seen.max(initial=0))
-    few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
-    return few if seen.size < FEW_CLUSTERS or most < 2 else ""

@@ -1,7 +1,8 @@
-"""Figures of two models next to each other, and of one model among others."""
+"""Figures of one model under several conditions, of two models, and of one among others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,20 +10,24 @@ import pandas as pd
 
 from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
 from ..analysis.estimators.estimate import counted
+from ..analysis.tables.hard import ALL, family_order
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
 from ..analysis.tables.verdicts import p_in_words
 from ..scoring.metrics import METRICS
 from ..scoring.written import percent, rounded, words
+from . import canvas
 from .board_figures import trials_in_words
-from .canvas import LINES, QUIET, axes_for, describe, figure, nothing, rows_high, why_nothing
+from .canvas import LINES, axes_for, describe, figure, interval, mark, nothing
 from .labels import at_right, name_of, name_rows
-from .style import is_narrow
+from .style import is_narrow, span_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
+HARD, TWIN, EASY = "#C44E00", "#0072B2", ", easy"
+MARKS = "osD^vP*"
 
 
 @figure
@@ -40,10 +45,9 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     factors = [100 / scale.factor(cases) for scale, cases in zip(scales, shown["cases"], strict=True)]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         _difference(ax, y, row, scale)
-    titles = [
-        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
-        for r, s in zip(shown.itertuples(), scales, strict=True)
-    ]
+    shares = [f" (% of {scale.noun}s)" if scale.summed else "" for scale in scales]
+    cases = [counted(int(n), "case") for n in shown["cases"]]
+    titles = [f"{title}{share}\n{n}" for title, share, n in zip(shown["title"], shares, cases, strict=True)]
     ends = ["low", "high", "these_low", "these_high", "truth"]
     reach = min(105.0, 8 + float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
     ax.axvline(0, color="#222222", linewidth=1)
@@ -55,16 +59,15 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
 
 
 def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
-    these: dict[str, Any] = dict(linewidth=4.5, alpha=0.3, solid_capstyle="butt")
-    ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, **these)
-    ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
+    interval(ax, y, scale * row.these_low, scale * row.these_high, color=FIRST, wide=4.5, alpha=0.3)
+    interval(ax, y, scale * row.low, scale * row.high, color=FIRST)
     face = FIRST if row.word == SURE else "white"
     ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=face)
     if row.truth == row.truth:
         ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
-    adjusted = row.p_adjusted == row.p_adjusted
-    p = p_in_words(row.p_adjusted if adjusted else row.p)
-    at_right(ax, y, f"p {'' if p.startswith('<') else '= '}{p}{'' if adjusted else ' *'}")
+    planned = row.p_adjusted == row.p_adjusted
+    p = p_in_words(row.p_adjusted if planned else row.p)
+    at_right(ax, y, f"p {'' if p.startswith('<') else '= '}{p}{'' if planned else ' *'}")
 
 
 def _sides(table: pd.DataFrame) -> pd.DataFrame:
@@ -83,11 +86,11 @@ def differing_cases(
     """
     sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
-    ax = axes_for(ax, sides, width, 1.4 + rows_high(max(len(shown), 4)))
+    ax = axes_for(ax, sides, width, 1.4 + canvas.rows_high(max(len(shown), 4)))
     if shown.empty:
         return nothing(ax, "The two models do not differ in success on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
-        ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
+        interval(ax, y, 100 * row.a, 100 * row.b, color="#C9C9C9", wide=2, zorder=1)
         at_right(ax, y, f"{row.a_trials}  {row.b_trials}", family="monospace")
     handles = []
     for side, name, color, sign, size in (("a", a, FIRST, "o", 5), ("b", b, SECOND, "D", 4.5)):
@@ -110,14 +113,12 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     known = table.dropna(subset=["a", "b"])
-    if known.empty:
-        return nothing(ax, "The two models share too few cases for a comparison.")
     differ = known[known["a"] != known["b"]]
-    if differ.empty:
-        return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
     shown = differ.dropna(subset=columns)
     if shown.empty:
-        return nothing(ax, why_nothing(differ))
+        few = "The two models share too few cases for a comparison."
+        equal = "The two models do not differ in any planned metric, so there is no difference to detect."
+        return nothing(ax, few if known.empty else equal if differ.empty else canvas.why_nothing(differ))
     handles = []
     for row, color in zip(shown.to_dict("records"), LINES, strict=False):
         metric = METRICS[row["metric"]]
@@ -150,7 +151,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     whole = shown[others & shown["partial"].eq("")]
     stroke: dict[str, Any] = dict(marker="|", linestyle="none")
     ax.plot(100 * shown["value"][public], at[public] - 0.3, markersize=5, color=PUBLISHED, **stroke)
-    ax.plot(100 * shown["value"][others], at[others], markersize=11, color=QUIET, markeredgewidth=1.4, **stroke)
+    ax.plot(100 * shown["value"][others], at[others], markersize=11, color=canvas.QUIET, markeredgewidth=1.4, **stroke)
     if whole["entry"].nunique() > 1:
         medians = 100 * whole.groupby("metric")["value"].median()
         places = list(map(metrics.index, medians.index))
@@ -158,13 +159,16 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     titles = {r.metric: _field_title(r, "") for r in shown[~own].itertuples()}
     for row in shown[own].itertuples():
         y = metrics.index(row.metric)
-        ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
+        interval(ax, y, 100 * row.low, 100 * row.high, color=FIRST, wide=1.4)
         ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
         titles[row.metric] = _field_title(row, f"{'*' * row.no_merit}, n = {row.n:.0f}")
     name_rows(ax, [titles[m] for m in metrics])
     ax.set_xlim(-3, 103)
     among, models = shown[others]["entry"].nunique(), shown[public]["entry"].nunique()
-    about = dict(
+    return describe(
+        ax,
+        "in_the_field",
+        rows=len(metrics),
         name=name_of(ax, entry),
         others=counted(among, "other") if among else "",
         whole=whole["entry"].nunique(),
@@ -172,8 +176,61 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         trials=trials_in_words(shown[own]),
         idle=NO_MERIT if shown[own]["no_merit"].any() else "",
     )
-    return describe(ax, "in_the_field", rows=len(metrics), **about)
 
 
 def _field_title(row: Any, more: str) -> str:
     return f"{row.title}{more}\n({'higher' if row.higher_is_better else 'lower'} is better)"
+
+
+@figure
+def hard_families(*, table: pd.DataFrame, known: Iterable[str] = (), ax: Axes | None = None, width="page") -> Axes:
+    """Draw success by family in hard cases (filled, with interval) and clean twins (hollow).
+
+    `table` has the rows of one entry in `tables.hard_table`. The order of families is that of `known`, then by name.
+    """
+    ax = axes_for(ax, table, width, 1.3 + canvas.ROW * max(len(table), 4))
+    if table.empty:
+        return nothing(ax, "No case of a hard set was run and scored.")
+    rows = table.set_index("family").loc[family_order(table, known)]
+    names = []
+    for y, (family, row) in enumerate(rows.iterrows()):
+        hard, clean, low, high = (100 * row[name] for name in ("hard", "clean", "hard_low", "hard_high"))
+        size = 7 if family == ALL else 5
+        interval(ax, y, hard, clean, color="#999999", wide=1.2, zorder=1)
+        interval(ax, y, low, high, color=HARD, wide=0.8, alpha=0.55, zorder=2)
+        ax.plot(clean, y, "o", markersize=size + 2, color="white", markeredgecolor=TWIN, zorder=3)
+        ax.plot(hard, y, "o", markersize=size - 1, color=HARD, zorder=4)
+        easy = EASY if row.get("easy", False) else ""
+        names.append(f"{words(family).capitalize()}{easy} ({int(row['hard_n'])} + {int(row['clean_n'])})")
+    name_rows(ax, names)
+    ax.set(xlim=(-3, 103))
+    ax.invert_yaxis()
+    about = dict(name=name_of(ax, table["entry"].iloc[0]), cases=span_of(rows["hard_n"]))
+    marked = dict(twins=bool(rows["clean"].notna().any()), easy=any(EASY in name for name in names))
+    return describe(ax, "hard_families", rows=len(rows), **about, **marked)
+
+
+@figure
+def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw the share of replies that keep each rule, by turn; equal rules share a line.
+
+    `table` has the rows of one entry in `tables.rules_by_turn`.
+    """
+    ax = axes_for(ax, table, width, 3.6)
+    if table.empty:
+        return nothing(ax, "No conversation with operator rules has a second reply.")
+    table, handles = table.sort_values("turn"), []
+    lines = canvas.alike(table, "rule", ["turn", "kept", "low", "high"])
+    for place, (rules, color, sign) in enumerate(zip(lines, LINES, MARKS, strict=False)):
+        line = table[table["rule"] == rules[0]]
+        at = line["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
+        ax.vlines(at, 100 * line["low"], 100 * line["high"], color=color, linewidth=0.8, alpha=0.6)
+        ax.plot(at, 100 * line["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
+        handles.append(mark(ax, ", ".join(map(words, rules)), color=color, marker=sign, linestyle="-", markersize=4))
+    last = int(table["turn"].max())
+    ax.set(xlim=(0.5, last + 0.5), ylim=(-4, 104))
+    ax.set_xticks(range(1, last + 1))
+    replies = table.groupby("turn")["replies"].max()
+    ends = dict(first=replies.iloc[0], start=replies.index[0], last=replies.iloc[-1], end=replies.index[-1])
+    who = name_of(ax, table["entry"].iloc[0])
+    return describe(ax, "kept_by_turn", rows=len(table), handles=handles, name=who, **ends)
