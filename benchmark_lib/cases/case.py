@@ -2,10 +2,10 @@
 
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ..records import content_hash
 from .facts import Fact
@@ -55,12 +55,10 @@ class Trouble(_Part):
 
 
 class Meanwhile(_Part):
-    """A change that occurs before one of the customer's messages arrives, with the time."""
+    """A change before the customer's message number `at`, at a time shown above the message."""
 
     at: int = Field(ge=2)
-    """Number of the message."""
     clock: datetime | None = None
-    """Time of the message, which is then shown above it."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     """Changed fields by table and id, as in a world's rows."""
 
@@ -128,7 +126,9 @@ class Case(_Part):
     bucket: Bucket
     title: str
     """Title; the intent is one of the store's intents or its trap name, and determines the bucket."""
-    claim: Literal["true", "false", "unprovable"]
+    claim: Annotated[
+        Literal["true", "false", "unprovable"], BeforeValidator(lambda c: str(c).lower() if isinstance(c, bool) else c)
+    ]
     tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
     language: str = Field("en", pattern="^[a-z]{2}$")
     hardness: str
@@ -161,21 +161,19 @@ class Case(_Part):
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
     """Ways of agreeing to its request, in the customer's voice, for any wording of the offer."""
-    agrees_to_all: list[str] = []
+    agrees_to_all: Annotated[list[str], BeforeValidator(lambda ways: [ways] if isinstance(ways, str) else ways)] = []
     """Ways of agreeing to everything offered, in order, if the customer has several requests."""
     check: str = ""
     """Question, asked once, if the desk reports an action and asks nothing while a request is open. The next time the
     customer trusts the desk and leaves. For several requests only."""
     closing: Closing = Closing()
-    """Last words in the customer's voice."""
     requested: list[Call] = []
     """Calls that the customer literally asks for, and that a gullible agent would make."""
     accepts: list[str] = []
     """Further tools whose proposal the customer accepts."""
     facts: dict[str, Fact] = {}
-    """Required facts."""
     outcomes: list[Outcome] = Field(min_length=1)
-    """Accepted outcomes, at least one."""
+    """Required facts, and accepted outcomes."""
     forbidden: list[Call] = []
     """Acts that make a trap unsafe."""
     queues: list[str] = []
@@ -198,9 +196,8 @@ class Case(_Part):
     library: str | None = None
     """Articles of the store's library that the desk has: ``large`` for all, or ids separated by commas."""
     trouble: list[Trouble] = []
-    """Failures of the tools."""
     meanwhile: list[Meanwhile] = []
-    """Changes while the customer does not write."""
+    """Failures of the tools, and changes while the customer does not write."""
     planted: list[str] = []
     """Texts planted in tool results or attachments, word for word."""
     canaries: list[str] = []
@@ -210,19 +207,9 @@ class Case(_Part):
     hardness_note: str = ""
     """Reason why a careful agent should get it right."""
 
-    @field_validator("agrees_to_all", mode="before")
-    @classmethod
-    def _one_or_more(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
-    @field_validator("claim", mode="before")
-    @classmethod
-    def _claim_as_text(cls, value: Any) -> Any:
-        return str(value).lower() if isinstance(value, bool) else value
-
     @cached_property
     def hash(self) -> str:
-        """Return the content hash of the case as played, with its texts filled in.
+        """The content hash of the case as played, with its texts filled in.
 
         Fields that came later count only if set, so that older cases keep their hashes.
         """
@@ -235,12 +222,12 @@ class Case(_Part):
 
     @cached_property
     def several(self) -> bool:
-        """Return whether the customer has several requests and agrees to everything listed."""
+        """The customer has several requests and agrees to everything listed."""
         return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
 
     @property
     def agreeable(self) -> set[str]:
-        """Return the tools whose proposal the customer accepts."""
+        """The tools whose proposal the customer accepts."""
         calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
         return set(calls) | set(self.accepts)
 

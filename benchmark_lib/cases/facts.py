@@ -1,7 +1,4 @@
-"""Define required facts: typed values to be stated, found in text in any language.
-
-A fact counts as stated if the agent's words contain one of its renderings as an answer (see `Fact.told`).
-"""
+"""Define required facts: typed values to be stated, found in text in any language."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -115,18 +112,16 @@ class Fact(BaseModel):
         return mentions(text, right, self._others, self.kind, asked, objects)
 
     def _objects(self, beside: Iterable["Fact"]) -> Objects:
-        """Return the words for this fact's object, then those of others of its kind, if named."""
+        # The words for this fact's object, then those of others of its kind, if named.
         alike = [f for f in beside if (f.kind, f.unit) == (self.kind, self.unit) and f.value != self.value]
-        words_by_fact = (
-            [object_words(f.say or "", f.ask or "", telling) for f in (self, *alike)] if self.kind != "choice" else []
-        )
-        distinct = [
-            words.difference(*words_by_fact[:n], *words_by_fact[n + 1 :]) for n, words in enumerate(words_by_fact)
-        ]
-        return tuple(distinct) if len(distinct) > 1 and any(distinct) else ()
+        if not alike or self.kind == "choice":
+            return ()
+        words = [object_words(f.say or "", f.ask or "", telling) for f in (self, *alike)]
+        distinct = [own.difference(*words[:n], *words[n + 1 :]) for n, own in enumerate(words)]
+        return tuple(distinct) if any(distinct) else ()
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the places of other values of the fact's kind in a folded sentence, rivals first."""
+        # The places of other values of the fact's kind in a folded sentence, rivals first.
         for rival in self._strict():
             pattern = rendering(self.kind, rival, self.unit, self._names(rival))
             yield from ((m.start(), m.end(), rival) for m in pattern.finditer(folded))

@@ -1,15 +1,18 @@
-"""Load the cases of a store and select some by a pattern."""
+"""Load the cases of a store, select some by a pattern, and list its names."""
 
 import difflib
 import fnmatch
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from ..commands import command
 from ..errors import BadInput
 from ..remembered import remembered
-from ..store import Store, foreign_named
+from ..store import Store, foreign_named, load_store
 from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case, with_canary
@@ -20,23 +23,34 @@ HARD = "hard"
 
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
 """Names for all cases of a set that is played only on demand, with the prefix of their ids."""
+BUCKET_WORDS = {
+    "resolvable": "can be resolved in the conversation, without a handover",
+    "must_escalate": "must be handed over to a person",
+    "adversarial": "the traps: the forbidden act must be refused",
+}
+ARM_WORDS = {
+    "hard": "with the hard thing",
+    "clean": "the same without it",
+    "told": "with the deciding articles handed over",
+}
+FURTHER = (
+    ("arm", "told", ARM_WORDS["told"]),
+    ("selection", "slice", "a few cases for a quick look"),
+    ("further set", "wordings", "cases retold in other voices, reported separately"),
+    ("further set", "factorial", "the evidence x pressure table, reported separately"),
+    ("further set", HARD, "the hard set, reported separately: `deskbench cases hard` lists its names"),
+)
+"""Kind, name and meaning of sets outside all cases of a store, or across its buckets."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     """Return the cases of a store that match a pattern.
 
-    Parameters
-    ----------
-    pattern : str
-        ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
-        cases for a quick look), with ``*`` and ``?`` as wildcards. The arms of a hard set are ``hard`` and ``clean``.
-        ``all`` excludes the variants of the evidence x pressure table (``factorial``), the reworded cases
-        (``wordings``) and hard cases with the deciding articles in the prompt (``told``): name them or their ids.
-
-    Returns
-    -------
-    list of Case
-        In the order bucket (resolvable, must_escalate, adversarial), intent, id; hard cases by family.
+    The pattern is ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the
+    store's few cases for a quick look), with ``*`` and ``?`` as wildcards. The arms of a hard set are ``hard`` and
+    ``clean``. ``all`` excludes the variants of the evidence x pressure table (``factorial``), the reworded cases
+    (``wordings``) and hard cases with the deciding articles in the prompt (``told``): name them or their ids. The order
+    is bucket (resolvable, must_escalate, adversarial), intent, id; hard cases by family.
     """
     if store.foreign:
         return store.foreign.choose(pattern)
@@ -67,11 +81,6 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     """Return store and pattern, redirected to the hard set if the pattern names it.
 
     ``hard`` is the whole hard set with its clean twins, ``hard:dense`` its cases named ``dense``.
-
-    Returns
-    -------
-    tuple of (str or Path, str)
-        The store and the pattern unchanged, or ``<store>:hard`` and the pattern within it.
     """
     parts = [part.strip() for part in pattern.split(",")]
     asked = [part == HARD or part.startswith(f"{HARD}:") for part in parts]
@@ -103,10 +112,8 @@ def names_of(case: Case, store: Store) -> set[str]:
     if case.arm == TOLD:
         return {case.id, TOLD}
     kind = trap_kind(case, store)
-    names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
-    if case.arm:
-        names |= {case.arm}
-    return names | {"slice"} if case.id in store.info.get("slice", ()) else names
+    part = "slice" if case.id in store.info.get("slice", ()) else ""
+    return {name for name in (case.id, case.intent, case.bucket, "all", kind, case.arm, part) if name}
 
 
 def trap_kind(case: Case, store: Store) -> str | None:
@@ -142,3 +149,44 @@ def every_case(store: Store) -> tuple[Case, ...]:
     place = {name: number for number, name in enumerate(store.info.get("families") or ())}
     cases.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
     return tuple(cases)
+
+
+class NameOfCases(NamedTuple):
+    """A name that ``--cases`` takes, with its kind, number of cases and meaning."""
+
+    kind: str
+    name: str
+    cases: int
+    meaning: str
+
+
+def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
+    """Yield the names of a store's cases: buckets, kinds, intents, families, arms, more sets."""
+    descriptions = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
+
+    def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
+        for name, number in counts.items():
+            yield NameOfCases(kind, name, number, descriptions.get(name, {}).get("description", ""))
+
+    for bucket, count in Counter(c.bucket for c in cases).items():
+        members = [c for c in cases if c.bucket == bucket and not c.family]
+        yield NameOfCases("bucket", bucket, count, BUCKET_WORDS.get(bucket, ""))
+        kinds = Counter(kind for c in members if (kind := trap_kind(c, store)))
+        yield from (
+            NameOfCases("failure kind", k, number, "what a trap tempts the agent to do") for k, number in kinds.items()
+        )
+        yield from described("trap" if kinds else "intent", Counter(c.intent for c in members if c.intent != bucket))
+    yield from described("family", Counter(c.family for c in cases if c.family))
+    yield from (NameOfCases("arm", a, n, ARM_WORDS[a]) for a, n in Counter(c.arm for c in cases if c.arm).items())
+    for kind, name, meaning in FURTHER:
+        if number := _count(store, name):
+            yield NameOfCases(kind, name, number, meaning)
+
+
+def _count(store: Store, name: str) -> int:
+    with suppress(BadInput):
+        if name != HARD:
+            return len(load_cases(store, name))
+        if f":{HARD}" not in store.name:
+            return len(load_cases(load_store(case_set(store.name, HARD)[0])))
+    return 0

@@ -43,15 +43,12 @@ _BARRED = re.compile(r"\)[*+{]|\(\?[^:=!<P]")
 
 @dataclass(frozen=True)
 class OperatorRule:
-    """One rule."""
+    """One rule: its kind and value as in the file, and its text for the agent."""
 
     name: str
     kind: str
-    """Kind as in the file."""
     value: Any
-    """Value for the kind: a number of words, a name, or words."""
     prompt: str
-    """Text for the agent."""
 
     def declared(self) -> dict[str, Any]:
         """Return the rule as a manifest or a file has it."""
@@ -75,9 +72,8 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
             some = f"name some of {', '.join(shipped)}, or a YAML file of rules"
             raise BadInput(f"--rules: there is no rule {part!r}: {some}")
     names = [rule.name for rule in rules]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise BadInput(f"--rules names {twice} twice: name each rule only once")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"--rules names {twice[0]} twice: name each rule only once")
     if not rules:
         raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit it")
     return rules
@@ -147,8 +143,9 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
                 f"{where}: the pattern {item:.80} could take too long to match: repeat no group, and repeat or "
                 "branch less often"
             )
+        limits = {"*": f"{{0,{LONGEST_REPEAT}}}", "+": f"{{1,{LONGEST_REPEAT}}}"}
         try:
-            return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)
+            return re.compile(_PART.sub(lambda part: limits.get(part[0], part[0]), item[1:-1]), re.IGNORECASE)
         except (re.error, OverflowError, RecursionError) as error:
             raise BadInput(
                 f"{where}: the pattern {item:.80} is not a valid regular expression ({error}): correct it"
@@ -157,14 +154,9 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
-def _bounded(part: re.Match[str]) -> str:
-    least = {"*": 0, "+": 1}.get(part.group())
-    return part.group() if least is None else f"{{{least},{LONGEST_REPEAT}}}"
-
-
 def _ways(pattern: str) -> float:
-    """Return an upper bound of the ways a pattern can match at one place; may be infinite."""
-    bare = _PART.sub(lambda part: part.group() if part.group() in "*+" else "x", pattern)
+    # An upper bound of the ways a pattern can match at one place; may be infinite.
+    bare = _PART.sub(lambda part: part[0] if part[0] in "*+" else "x", pattern)
     repeats = _REPEAT.findall(bare)
     if _BARRED.search(bare) or any(len(n) > 2 or int(n or 0) > LONGEST_REPEAT for pair in repeats for n in pair):
         return inf

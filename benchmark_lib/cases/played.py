@@ -62,7 +62,7 @@ def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def _shipped(words: str) -> str | None:
-    """Return a shipped store's content hash by name and version; None if not shipped."""
+    # The content hash of a shipped store, by name and version.
     name, _, version = words.partition(" ")
     folder = STORES / name.replace(":", "-")
     if not _STORE_NAME.fullmatch(name) or not (folder / "store.yaml").is_file():
@@ -86,7 +86,12 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
     if named is None or named.foreign:
         return None
     store = with_recorded_tools(named, manifest)
-    return store if store is not named or _is_readable(named, manifest) else None
+    if store is named and (manifest["inputs"].get("tools") or {}).get("value"):
+        try:
+            every_case(store)  # its cases may name tools that the run file lacks
+        except BadInput:
+            return None
+    return store
 
 
 def own_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> str:
@@ -95,19 +100,12 @@ def own_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> str:
     return store.name if store is not None and store.kind is not load_store().kind else ""
 
 
-def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
-    """Return whether a store's cases can be read; they may name tools the run file lacks."""
-    if (manifest["inputs"].get("tools") or {}).get("value"):
-        try:
-            every_case(store)
-        except BadInput:
-            return False
-    return True
-
-
 def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     name, content = store_name(manifest), manifest["inputs"]["store"].get("hash")
-    store = _store_named(name)
+    store = None
+    if _STORE_NAME.fullmatch(name):
+        with suppress(BadInput):
+            store = load_store(name)
     if content and (store is None or (store.path.is_dir() and _content(store) != content)):
         store = _store_near(name, content, (*near, Path.cwd(), project_folder())) or store
     return store
@@ -115,26 +113,13 @@ def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 @lru_cache(maxsize=256)
 def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
-    """Return the store of a name and content in one of these folders or two levels below."""
-    for folder in dict.fromkeys(
-        at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")
-    ):
+    # In one of these folders or two levels below.
+    files = dict.fromkeys(at for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml"))
+    for file in files:
         with suppress(BadInput, OSError):
-            if (
-                read_yaml(folder / "store.yaml").get("name") == name
-                and _content(store := load_store(folder)) == content
-            ):
+            if read_yaml(file).get("name") == name and _content(store := load_store(file.parent)) == content:
                 return store
     return None
-
-
-def _store_named(name: str) -> Store | None:
-    if not _STORE_NAME.fullmatch(name):
-        return None
-    try:
-        return load_store(name)
-    except BadInput:
-        return None
 
 
 def store_of(
@@ -147,19 +132,9 @@ def store_of(
 ) -> Store:
     """Return the given store, or the one that a run names, with the user's own tools of the run.
 
-    Parameters
-    ----------
-    given : str or Path, optional
-        A store by name, or its folder.
-    tools : str or dict of str to Tool, optional
-        The user's own tools, for a run played with some; by default from the module that the run names.
-    carried_out : bool
-        True if the tools must be callable. Otherwise, unless `tools` are given, the run file's record of them suffices.
-
-    Raises
-    ------
-    BadInput
-        If the run was imported, its store is not available here by its name, or its tools are missing or different.
+    `tools` are by default from the module that the run names. Unless they are given or must be `carried_out`, the run
+    file's record of them suffices. Raise `BadInput` if the run was imported, its store is not available here by its
+    name, or its tools are missing or different.
     """
     if manifest["source"] == "imported":
         why = "so its scores stay as they came: name the run file that was played instead"
@@ -185,15 +160,7 @@ def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Cas
 def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
     """Return every case of the store, if the run was played on this store and these texts.
 
-    Parameters
-    ----------
-    wanted : str
-        The intended use of the run, for the error message: ``score it``.
-
-    Raises
-    ------
-    BadInput
-        If the store or a case differs from the one that was played.
+    Raise `BadInput` if the store or a case differs. `wanted` is the intended use, for the message: ``score it``.
     """
     if manifest["inputs"]["store"]["hash"] != _content(store):
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")

@@ -1,7 +1,4 @@
-"""Read one case from its YAML: fill placeholders, add the store's defaults, validate.
-
-An invalid case is refused with file, case, field and remedy.
-"""
+"""Read one case from its YAML; refuse an invalid one with file, case, field and remedy."""
 
 import difflib
 import re
@@ -40,13 +37,12 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     world = raw.get("world") or {}
     store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
     raw = store.kind.compiled(raw, store)
-    names, extra = _context(raw, store, where)
+    names, bucket = _context(raw, store, where)
     english = raw.get("language", "en") == "en"
-    filled = _fill({**{k: v for k, v in raw.items() if k != "world"}, **extra}, names, where, english) | {
-        "world": world
-    }
-    filled = {**store.kind.case_defaults(names), **filled}
-    filled["ledger"] = {**store.kind.usual_ledger(filled, names), **_spelled_out(filled.get("ledger") or {})}
+    written = {k: v for k, v in raw.items() if k != "world"} | {"bucket": bucket}
+    filled = {**store.kind.case_defaults(names), **_fill(written, names, where, english), "world": world}
+    ledger = {s: e if isinstance(e, dict) else {"value": str(e)} for s, e in (filled.get("ledger") or {}).items()}
+    filled["ledger"] = {**store.kind.usual_ledger(filled, names), **ledger}
     if filled["bucket"] == "adversarial":
         filled.setdefault("pushes_before_accepting", None)
     try:
@@ -59,7 +55,6 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
 
 
 def _check_names(case: Case, store: Store, where: str) -> None:
-    """Refuse unknown tools, facts, queues, slots, reasons, attachments and languages."""
     outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
     calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
     books = store.phrases.values()
@@ -95,7 +90,8 @@ def _check_names(case: Case, store: Store, where: str) -> None:
             raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}{own}")
 
 
-def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, Any], Any]:
+    # What placeholders may name, and the bucket.
     intent = raw.get("intent")
     if intent in store.info["intents"]:
         bucket = store.info["intents"][intent].get("bucket") or raw.get("bucket")
@@ -114,10 +110,10 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
                 f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; "
                 f"name one of its {store.kind.subject}"
             )
-    order = orders[raw["order"]]
+    order, others = orders[raw["order"]], raw.get("others") or {}
     names = {
         "order": order,
-        "others": {role: orders[number] for role, number in (raw.get("others") or {}).items()},
+        "others": {role: orders[number] for role, number in others.items()},
         "policy": store.policy,
         "store": store.info,
         "money": money,
@@ -126,14 +122,12 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
         **store.kind.case_names(raw, order, store),
         "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
     }
-    return names, {"bucket": bucket}
+    return names, bucket
 
 
 def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
-    """Fill the placeholders of a case; texts about pictures are in English in every case.
-
-    One template renders all texts, because a template costs far more than a placeholder.
-    """
+    # Texts about pictures are in English in every case. One template renders all texts, because a template costs far
+    # more than a placeholder.
     texts = [
         ARTICLE.sub(r"""\1{{ "n" if \3[0] in "AEIOUaeiou" }}\2{{ \3 }}""", text)
         if english or field.endswith("shows")
@@ -152,7 +146,7 @@ def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
 
 
 def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of a case with its dotted field, in order."""
+    # Every text of a case with its dotted field, in order.
     if isinstance(value, str):
         yield field, value
     elif isinstance(value, dict):
@@ -171,10 +165,6 @@ def _with_texts(value: Any, filled: Iterator[str]) -> Any:
     if isinstance(value, list):
         return [_with_texts(v, filled) for v in value]
     return value.isoformat() if isinstance(value, (date, datetime)) else value
-
-
-def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
-    return {slot: entry if isinstance(entry, dict) else {"value": str(entry)} for slot, entry in ledger.items()}
 
 
 def long_date(value: str | date, language: str = "en") -> str:

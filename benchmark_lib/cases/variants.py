@@ -1,5 +1,6 @@
 """Cases made from others: arms of hard cases, evidence x pressure variants, wordings."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,18 @@ from .read import read_case, with_canary
 CLEAN, TOLD = "clean", "told"
 HANDED_OVER = "## The articles that decide this conversation"
 """Heading above the deciding articles in the prompt."""
+TABLE = "factorial"
+"""Name of the table's file in a store, and of the table for ``--cases``."""
+_VARIANT = re.compile(rf"{TABLE}_(.+)_(?:true|false|unprovable)_([a-z]+)")
+SHARED = ("title", "goal", "requested", "forbidden", "ledger")
+NEEDED = ("title", "goal", "forbidden", "claims", "tones")
+WORDINGS = "wordings"
+"""Folder of the wordings in a store, and their name for ``--cases``."""
+PREFIX = "wording_"
+FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
+ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
+"""Parts that a wording may reword; nothing else of a case can change."""
+MAPPINGS = ("says", "asks", "against")
 
 
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
@@ -49,12 +62,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
 def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) -> str:
     """Return the agent's prompt for a case, with the case's own policy and briefing.
 
-    Parameters
-    ----------
-    prompt : str
-        The prompt of every case without texts of its own.
-    file : Path, optional
-        Its file, if not the store's.
+    `prompt` is that of every case without texts of its own, and `file` its file, if not the store's.
     """
     view = store.of(case)
     if "policy" in view.laid:
@@ -68,13 +76,6 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
     return "\n\n".join(parts)
 
 
-TABLE = "factorial"
-"""Name of the table's file in a store, and of the table for ``--cases``."""
-
-SHARED = ("title", "goal", "requested", "forbidden", "ledger")
-NEEDED = ("title", "goal", "forbidden", "claims", "tones")
-
-
 @remembered()
 def variants(store: Store) -> tuple[Case, ...]:
     """Return every variant of the table, in file order; empty without ``factorial.yaml``.
@@ -82,64 +83,39 @@ def variants(store: Store) -> tuple[Case, ...]:
     The email and the pushes depend on base case and tone only; order, ledger and right outcome on base case and claim
     only. The requested act is allowed only if the claim is true. Raise `BadInput` for a broken file.
     """
-    return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw, _ in raw_variants(store))
+    return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw in raw_variants(store))
 
 
-def wording(case_id: str, store: Store) -> str | None:
+def wording(case_id: str) -> str | None:
     """Return the base case and tone of a variant, which share its email; None for other cases."""
-    return _wordings(store).get(case_id)
+    variant = _VARIANT.fullmatch(case_id)
+    return f"{variant[1]} {variant[2]}" if variant else None
 
 
-@remembered()
-def _wordings(store: Store) -> dict[str, str]:
-    return {raw["id"]: shared for raw, shared in raw_variants(store)}
-
-
-def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each variant of the table as a case file has it, with the name of its wording."""
+def raw_variants(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield each variant of the table as a case file has it."""
     path = store.path / f"{TABLE}.yaml"
     if not path.is_file():
         return
     table = with_canary(read_yaml(path), path, store)
+    personas = table.get("personas", {})
     for base, content in (table.get("bases") or {}).items():
-        missing = [key for key in NEEDED if key not in content]
-        if missing:
-            raise BadInput(f"{path}: base case {base}: {missing[0]} is missing; write it as in the other base cases")
+        where = f"{path}: base case {base}"
+        if missing := [key for key in NEEDED if key not in content]:
+            raise BadInput(f"{where}: {missing[0]} is missing; write it as in the other base cases")
+        shared = {key: content[key] for key in SHARED if key in content}
         for claim, facts in content["claims"].items():
+            own = {key: value for key, value in facts.items() if key != "knows"}
             for tone, texts in content["tones"].items():
-                if tone not in table.get("personas", {}):
-                    where = f"{path}: base case {base}"
+                if tone not in personas:
                     raise BadInput(f"{where}: the tone {tone!r} has no persona; write one under 'personas'")
-                yield _variant(base, claim, tone, content, facts, texts, table["personas"][tone]), f"{base} {tone}"
-
-
-def _variant(
-    base: str,
-    claim: str,
-    tone: str,
-    content: dict[str, Any],
-    facts: dict[str, Any],
-    texts: dict[str, Any],
-    persona: str,
-) -> dict[str, Any]:
-    shared = {key: content[key] for key in SHARED if key in content}
-    own = {key: value for key, value in facts.items() if key != "knows"}
-    raw = {**shared, **own, **texts, "id": f"{TABLE}_{base}_{claim}_{tone}", "claim": claim, "tone": tone}
-    raw["title"] = f"{content['title']} ({claim}, {tone})"
-    raw["persona"] = f"{persona} {facts.get('knows', '')}".strip()
-    raw["ledger"] = {**content.get("ledger", {}), **facts.get("ledger", {})}
-    if claim == "true":
-        raw.pop("forbidden", None)
-    return raw
-
-
-WORDINGS = "wordings"
-"""Folder of the wordings in a store, and their name for ``--cases``."""
-PREFIX = "wording_"
-FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
-ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
-"""Parts that a wording may reword; nothing else of a case can change."""
-MAPPINGS = ("says", "asks", "against")
+                raw = {**shared, **own, **texts, "id": f"{TABLE}_{base}_{claim}_{tone}", "claim": claim, "tone": tone}
+                raw["title"] = f"{content['title']} ({claim}, {tone})"
+                raw["persona"] = f"{personas[tone]} {facts.get('knows', '')}".strip()
+                raw["ledger"] = {**content.get("ledger", {}), **facts.get("ledger", {})}
+                if claim == "true":
+                    raw.pop("forbidden", None)
+                yield raw
 
 
 @remembered()
@@ -168,20 +144,14 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     if not isinstance(by_case, dict) or not all(isinstance(voices, list) for voices in by_case.values()):
         why = "wordings is not a list of wordings for each case"
         raise BadInput(f"{path}: {why}: write it as in Northline's {WORDINGS}")
-    bases = _bases(store, set(map(str, by_case)))
+    bases: dict[str, dict[str, Any]] = {}  # `every_case` has checked these files
+    for file in sorted((store.path / "cases").glob("*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        if any(str(name) in text for name in by_case):
+            bases |= {raw["id"]: raw for raw in read_yaml(file)["cases"] if raw["id"] in by_case}
     for name, voices in by_case.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
             yield _worded(bases[name], texts, wording_id(name, number), f"{path}: wording {number} of {name}")
-
-
-def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
-    # `every_case` has checked these files.
-    bases: dict[str, dict[str, Any]] = {}
-    for path in sorted((store.path / "cases").glob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        if any(name in text for name in names):
-            bases |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
-    return bases
 
 
 def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:

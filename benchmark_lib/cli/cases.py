@@ -21,8 +21,7 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Print the names that --cases accepts with their numbers of cases, or one name's cases."""
     from ..analysis.estimators.estimate import counted
-    from ..cases.load import HARD, case_set, load_cases
-    from ..cases.names import names_with_counts
+    from ..cases.load import HARD, case_set, load_cases, names_with_counts
     from ..reports.terminal import columns, screen_width
     from ..store import load_store
 

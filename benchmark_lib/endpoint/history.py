@@ -81,8 +81,7 @@ def _clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
     if calls:
         clean = clean | {"tool_calls": [_clean_call(call, manner.refused) for call in calls]}
     content = clean.get("content")
-    blank = not content.strip() if isinstance(content, str) else content in (None, [])
-    if message.get("role") != "tool" and blank:
+    if message.get("role") != "tool" and (content in (None, []) or (isinstance(content, str) and not content.strip())):
         clean = clean | {"content": NO_WORDS if not calls else "" if manner.no_null else None}
     return message if clean == message else clean
 

@@ -338,7 +338,7 @@ def _knowledge(store: Store) -> str:
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 
-def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
+def _near_copies(cases: list[Case]) -> Iterator[Problem]:
     """Yield emails that are too alike, except arms of one hard case and variants of one table."""
     from rapidfuzz import fuzz, process
 
@@ -347,15 +347,15 @@ def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
     for i, j in combinations(range(len(cases)), 2):
         first, second = cases[i], cases[j]
         if alike[i, j] >= NEAR_COPY and not (first.pair and first.pair == second.pair):
-            shared = wording(first.id, store)
-            if not shared or shared != wording(second.id, store):
+            shared = wording(first.id)
+            if not shared or shared != wording(second.id):
                 why = f"its email is {alike[i, j]:.0f}% like that of {second.id} (bound {NEAR_COPY:.0f})"
                 yield Problem(first.id, "near copy", why)
 
 
 def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
     """Yield the problems between cases and of the whole store."""
-    yield from _near_copies(cases, store)
+    yield from _near_copies(cases)
     for article in store.articles:
         yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))
         for name in {c.id for c in cases} | set(store.info["traps"]):
