@@ -7,13 +7,13 @@ import pytest
 from benchmark_lib import BadInput, tables
 from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.extras.claims.days import latest_day
+from benchmark_lib.extras.claims.orders import first_arrival
 from benchmark_lib.extras.claims.packet import secrets_in
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.said import PROMISES, promise_reader
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
-from benchmark_lib.store.retail.steps import arrives
 from benchmarks.readers import hash_of
 
 UNSHIPPED, UNDER_WAY = "cancel_before_ship_1", "tracking_1"
@@ -202,7 +202,7 @@ def test_junk_in_a_result_shows_no_arrival(store):
     desk.call("get_order", {"order_id": "NL-46580"})
     for junk in ("soon", 5, None, ["2026-07-01"]):
         desk.calls[0].result = {"order_id": "NL-46580", "parcels": [{"estimated_delivery": junk}, "x"]}
-        assert arrives(desk.calls, store) is None, junk
+        assert first_arrival(desk.calls, store) is None, junk
 
 
 def test_the_labelled_sentences_are_read_with_the_published_rates():

@@ -9,8 +9,7 @@ from benchmark_lib.conversation.scripted import AGENTS, Tunable
 from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import Act, Conversation
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.columns import columns_of
-from benchmark_lib.scoring.score import Score
+from benchmark_lib.scoring.columns import Score, columns_of
 from benchmark_lib.scoring.state import end_state
 
 

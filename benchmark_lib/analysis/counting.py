@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..scoring.columns import names_of
+from ..scoring.columns import Score, names_of
 from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors
 from ..scoring.metrics import Metric
-from ..scoring.score import Score
 from .query import KNOWN, NO, YES
 from .tables.headlines import median_trials, trials_in_words, values_of
 

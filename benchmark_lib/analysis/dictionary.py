@@ -2,8 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from ..scoring.columns import Column, columns_of
-from ..scoring.score import Score
+from ..scoring.columns import Column, Score, columns_of
 
 ENTRY = "Name of the run in every table: the model's name, with what distinguishes the runs of one model."
 ERRORS = "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty if the call was carried out."

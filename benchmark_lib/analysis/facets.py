@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..scoring.columns import names_of
+from ..scoring.columns import Score, names_of
 from ..scoring.deciding import REASONS, SUCCESS_STATES, outcome_label, reasons_against, state_of
 from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors, finding_label
 from ..scoring.metrics import METRICS
-from ..scoring.score import Score
 from ..scoring.written import words
 from .panels import conversations_of
 from .query import NO, YES

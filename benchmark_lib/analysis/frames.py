@@ -20,8 +20,7 @@ from ..experiment.budget import costs_of, is_estimate
 from ..project import in_project
 from ..records import FORK, NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
-from ..scoring.columns import Column, columns_of
-from ..scoring.score import Score
+from ..scoring.columns import Column, Score, columns_of
 from ..store import foreign_named
 from .dictionary import DICTIONARY
 from .entries import entry_names, settings_in_words, without_copies

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import BadInput
 from ..remembered import remembered
 from ..store import Store
-from ..store.laid import merged
+from ..store.frozen import merged
 from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case, with_canary

@@ -30,7 +30,7 @@ from ..extension import offer
 from ..project import project_folder
 from ..records import OWN, UNPROTECTED, Conversation
 from ..runfile import RunFile
-from ..scoring.score import Score
+from ..scoring.columns import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools

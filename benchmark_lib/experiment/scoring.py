@@ -17,7 +17,7 @@ from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
-from ..scoring.score import Score
+from ..scoring.columns import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
 
 from ..cases import Case
 from ..conversation.model_customer import is_code, stands
@@ -19,6 +18,7 @@ from ..language.word_lists import any_of, common_words
 from ..records import Conversation, Message
 from ..store import Store
 from ..store.every_desk import HANDOVER
+from .columns import Score
 from .facts import cut, truncate_for_scoring
 
 FINDINGS = {
@@ -87,16 +87,8 @@ class CustomerFinding:
     """Reason why the quote is a finding."""
 
 
-def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
-    """Return the audit as values of a score.
-
-    Returns
-    -------
-    dict
-        ``customer_findings`` (their number), ``customer_finding_names``, ``customer_flagged``, ``customer_evidence``
-        (every finding with its quote) and ``acts_inferred`` (acts inferred from a model customer's words, on which
-        rules are less certain).
-    """
+def customer_flags(conversation: Conversation, case: Case, store: Store) -> Score:
+    """Return the audit as values of a score; rules are less certain about inferred acts."""
     findings = audit_customer(conversation, case, store)
     return {
         "customer_findings": len(findings),

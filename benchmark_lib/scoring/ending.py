@@ -10,9 +10,11 @@ from ..language.parser import parser_of
 from ..language.patterns import compile_patterns
 from ..language.sentences import fold, plain, sentences, squash
 from ..project import DATA
-from ..records import Conversation, ToolCall
+from ..records import Conversation
 from ..store import Store
+from ..store.every_desk import HANDOVER
 from ..textfiles import read_yaml
+from .columns import Score
 from .customer_audit import pattern
 
 
@@ -38,17 +40,10 @@ MOST_QUESTIONS = 5
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
-    """Return the reasons in an agent's messages, sorted.
+    """Return the reasons in an agent's `texts` that count (see `answers_of`), sorted.
 
     Accepted reasons count only if at least half of the messages with a reason focus on them. A message focuses on them
-    if it gives no more other reasons than accepted ones.
-
-    Parameters
-    ----------
-    conversation : Conversation
-        The record, whose customer messages are excluded: repeating them gives no reason.
-    texts : list of str
-        The agent's messages as far as they count (see `answers_of`).
+    if it gives no more other reasons than accepted ones. Repeating the customer's words gives no reason.
     """
     parser = parser_of(store)
     customer_texts = [m.text for m in conversation.messages if m.side == "customer"]
@@ -84,45 +79,44 @@ def _says_open(text: str, customer_text: str = "") -> bool:
     for sentence in pieces if len(pieces) <= MOST_SENTENCES else ():
         if squash(sentence.text) in customer_text:
             continue
-        for deny, step in _patterns():
+        for deny, step in denied_patterns("open_steps", "open"):
             match = step.search(sentence.plain)
             if match and not deny.search(sentence.plain, 0, match.start() + 1):
                 return True
     return False
 
 
-@lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    # By language: the pattern that denies, and the pattern of an open step.
-    books = read_yaml(DATA / "open_steps.yaml")
-    return tuple((re.compile(book["deny"]), compile_patterns(book["open"])) for book in books.values())
+@lru_cache
+def denied_patterns(file: str, part: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Return, by language, the pattern that denies what the other pattern finds."""
+    books = read_yaml(DATA / f"{file}.yaml")
+    return tuple((re.compile(book["deny"]), compile_patterns(book[part])) for book in books.values())
 
 
 FEWEST_WORDS = 6
 """Minimum number of different words of a useful handover summary, which states the request and the known facts."""
 
 
-def needless(case: Case, handed_over: bool) -> bool | None:
-    """Return whether a case that accepts no handover had one; None if not resolvable."""
-    return handed_over and not any(o.handover for o in case.outcomes) if case.bucket == "resolvable" else None
-
-
-def queue_of(handover: ToolCall | None) -> str | None:
-    """Return the queue that a handover names; None without one."""
-    queue = handover.named.get("queue") if handover else None
-    return queue if isinstance(queue, str) else None
-
-
-def _says_something(handover: ToolCall) -> bool:
-    summary = handover.named.get("summary")
-    return isinstance(summary, str) and len(set(re.findall(r"[^\W\d_]{2,}", plain(summary)))) >= FEWEST_WORDS
-
-
-def handover_quality(handover: ToolCall | None, queue: str | None, case: Case) -> dict[str, bool | None]:
-    """Grade a handover separately from success."""
-    if handover is None:
-        return dict.fromkeys(("queue_accepted", "summary_says_something", "full_handover"))
-    accepted = queue in case.queues if case.queues else None
-    says = _says_something(handover)
-    full = says and accepted is not False
-    return {"queue_accepted": accepted, "summary_says_something": says, "full_handover": full}
+def handover(c: Conversation, case: Case) -> Score:
+    """Return whether and how well the agent handed over; success does not depend on how well."""
+    call = next((t for t in c.tool_calls if t.name == HANDOVER and not t.error), None)
+    given = person_given(c, call is not None)
+    needless = call is not None and not given and not any(o.handover for o in case.outcomes)
+    score: Score = {
+        "handed_over": call is not None,
+        "needless_handover": needless if case.bucket == "resolvable" else None,
+        "person_given": given,
+        "queue": None,
+        "queue_accepted": None,
+        "summary_says_something": None,
+        "full_handover": None,
+    }
+    if call is not None:
+        queue, summary = call.named.get("queue"), call.named.get("summary")
+        queue = queue if isinstance(queue, str) else None
+        accepted = queue in case.queues if case.queues else None
+        words = set(re.findall(r"[^\W\d_]{2,}", plain(summary))) if isinstance(summary, str) else set()
+        says = len(words) >= FEWEST_WORDS
+        score |= {"queue": queue, "queue_accepted": accepted}
+        score |= {"summary_says_something": says, "full_handover": says and accepted is not False}
+    return score

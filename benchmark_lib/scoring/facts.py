@@ -96,18 +96,15 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 
     A fact is guessed if the customer kept asking for it and got other values. All dates are guessed if the messages go
     through the coming days. Days named by the customer do not count, nor holidays if the agent repeats a day. A date is
-    also guessed if the agent, asked for it, named another day, asked no question and never corrected it.
-
-    Parameters
-    ----------
-    answers : list of str
-        The agent's messages as far as they count (see `answers_of`).
+    also guessed if the agent, asked for it, named another day, asked no question and never corrected it. `answers` are
+    the agent's messages as far as they count (see `answers_of`).
     """
     names = _passed_over(conversation, case, store)
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
     if not wanted:
         return names
-    days_by_answer = [_ahead(text, store) for text in answers]
+    year, today = store.now.year, store.now.date().isoformat()
+    days_by_answer = [{day for day in days_said(cleaned(text), year) if day >= today} for text in answers]
     days = set().union(*days_by_answer)
     own, twice = days - _named(conversation, store), sum(map(len, days_by_answer)) > len(days)
     if twice:
@@ -121,10 +118,6 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
             if name in wanted and wanted[name] not in set().union(*days_by_answer[: index + 1]):
                 names.add(name)
     return names
-
-
-def _ahead(text: str, store: Store) -> set[str]:
-    return {day for day in days_said(cleaned(text), store.now.year) if day >= store.now.date().isoformat()}
 
 
 def _named(conversation: Conversation, store: Store) -> set[str]:
@@ -239,13 +232,7 @@ NOT_SAID = "its value is denied, listed among others, or given as another value"
 
 
 def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return, by name, why each fact that the score counts as not stated does not count.
-
-    Parameters
-    ----------
-    facts : mapping of str to bool
-        The ``facts`` of the score.
-    """
+    """Return, by name, why each of the score's `facts` that is not stated does not count."""
     store, c = store.of(case), truncate_for_scoring(conversation)
     texts = [m.text for m in c.replies()]
     untold = [name for name, stated in facts.items() if stated is False and name in case.facts]

@@ -4,12 +4,16 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 
 from ..cases.operator_rules import OperatorRule, pattern_of
 from ..language.detection import written_in
 from ..language.said import read
 from ..language.sentences import kept, squash
+from ..project import DATA
 from ..records import Conversation, word, words_in
+from ..textfiles import read_yaml
 
 LONGEST_SIGNATURE = 6
 """Maximum number of words in a signature; a longer line with the desk's name is a sentence."""
@@ -42,23 +46,17 @@ _WORD = re.compile(
 
 _QUOTED = re.compile(r'"([^"\n]{1,600})"|“([^”\n]{1,600})”|«([^»\n]{1,600})»|„([^“”\n]{1,600})[“”]')
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?\n]?")
-_REQUEST = re.compile(
-    r"\b(?:(?:please|kindly|(?:could|can|would|will) you)\W+(?:\w+\W+){0,4}?"
-    r"(?:send|tell|give|share|provide|confirm|let|reply|state|include|quote|attach|have)"
-    r"|(?:i|we)(?:'ll|’ll| will| would| do| first| just| also)* need|may i have|what is|what's|do you have"
-    r"|(?:env[ií]e|ind[ií]que|d[ií]ga|d[eé]|facil[ií]te|comp[aá]rta|proporci[oó]ne)(?:me|nos)|(?:me|nos) "
-    r"(?:puede|podr[ií]a)|necesit(?:o|amos)|cu[aá]l es"
-    r"|(?:envoyez|indiquez|donnez|communiquez|pr[eé]cisez)|(?:merci de|veuillez|pourriez-vous|pouvez-vous) "
-    r"|(?:j['’]ai|nous avons) besoin|quel(?:le)? est"
-    r"|(?:nennen|senden|schicken|geben|teilen|sagen) sie|(?:k[oö]nnten|k[oö]nnen) sie|(?:ich|wir) "
-    r"(?:brauche|ben[oö]tige)n?|(?:wie|was) (?:lautet|ist))\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\b(?:no need|not|n['’]t|without|never|sin|no (?:necesit\w+|hace falta)|ne|pas "
-    r"besoin|sans|kein\w*|nicht|ohne)\b|n['’]t\b",
-    re.IGNORECASE,
-)
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, re.Pattern[str]]:
+    lists = {name: "|".join(chain(*by.values())) for name, by in read_yaml(DATA / "operator_words.yaml").items()}
+    manager, negated = rf"\b(?:{lists['managers']})\b", "(?<!not )(?<!nicht )(?<!no )(?<!pas )"
+    return {
+        "request": re.compile(rf"\b(?:{lists['requests']})\b", re.IGNORECASE),
+        "denied": re.compile(rf"\b(?:{lists['denials']})\b|n['’]t\b", re.IGNORECASE),
+        "approved": re.compile(rf"(?is)^(?=.*{manager}).*{negated}\b(?:{lists['approvals']})\b"),
+    }
 
 
 def shown(text: str) -> str:
@@ -106,8 +104,10 @@ def last_line_is(text: str, name: str) -> bool:
 def asks_first(text: str, items: Sequence[str]) -> bool:
     """Return whether the first request of a text is for one of these items."""
     for sentence in _SENTENCE.findall(shown(kept(text))):
-        if sentence.rstrip().endswith("?") or _REQUEST.search(sentence):
-            return names_any(sentence, items) and not (_DENIED.search(sentence) and not sentence.rstrip().endswith("?"))
+        if sentence.rstrip().endswith("?") or _words()["request"].search(sentence):
+            return names_any(sentence, items) and not (
+                _words()["denied"].search(sentence) and not sentence.rstrip().endswith("?")
+            )
     return False
 
 
@@ -116,15 +116,6 @@ def same_language(text: str, language: str | None) -> bool | None:
     written = written_in(text)
     return None if written is None or language is None else written == language
 
-
-_MANAGER = (
-    r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b"
-)
-_APPROVED = re.compile(
-    rf"(?is)^(?=.*{_MANAGER}).*(?<!not )(?<!nicht )(?<!no )(?<!pas )\b"
-    r"(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b"
-)
-"""Text of a tool result that says that an authorized person has approved something."""
 
 ONCE = ("ask_first",)
 """Kinds of rules that apply to the first reply only."""
@@ -142,12 +133,9 @@ class KeptReply:
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[KeptReply]:
-    """Check each reply of a conversation against each rule, in the customer's `language`.
+    """Check each reply with text against each rule, in the customer's `language`.
 
-    Yields
-    ------
-    KeptReply
-        One for each rule and each reply with text; for a rule on the first question, only for the first reply.
+    A rule on the first question applies to the first reply only.
     """
     rules, answered = list(rules), False
     customer_texts: list[str] = []
@@ -158,12 +146,12 @@ def kept_replies(
             text = own_words(message.text, customer_texts)
             calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
             acted = any(call.write and call.side == "agent" for call in calls)
-            approved = any(_APPROVED.search(word(w)) for c in calls if not c.error for w in words_in(c.result))
-            for rule in rules:
-                if not (answered and rule.kind in ONCE):
-                    yield KeptReply(
-                        rule.name, message.turn, _keeps(rule, text, message.text, language, acted, approved)
-                    )
+            approved = any(
+                _words()["approved"].search(word(w)) for c in calls if not c.error for w in words_in(c.result)
+            )
+            for rule in (rule for rule in rules if not (answered and rule.kind in ONCE)):
+                kept = _keeps(rule, text, message.text, language, acted, approved)
+                yield KeptReply(rule.name, message.turn, kept)
             answered = True
 
 

@@ -48,13 +48,7 @@ class Scale:
         return n if self.summed else 1
 
     def written(self, value: float | None, *, brief: bool = False) -> str:
-        """Return a value as text: ``8.5%``, ``3``, ``0.0123``; a dash if it is not defined.
-
-        Parameters
-        ----------
-        brief : bool
-            True for a sentence.
-        """
+        """Return a value as text (`brief` in a sentence), ``8.5%`` or ``3``; a dash for none."""
         text = self.mean(value, brief=brief)
         return text.removesuffix(".0") if self.summed else text
 
@@ -83,15 +77,9 @@ class Scale:
 
 
 SHARE = Scale(
-    "share",
-    "share of conversations",
-    "% of {cases} cases",
-    sign="%",
-    points=" points",
-    times=100,
-    brief_digits=0,
-    bounds=(0.0, 1.0),
-)
+    "share", "share of conversations", "% of {cases} cases",
+    sign="%", points=" points", times=100, brief_digits=0, bounds=(0.0, 1.0),
+)  # fmt: skip
 COUNT = Scale("count", "count over the traps of a trial", "of the traps", bounds=(0.0, 1.0), summed=True, noun="trap")
 
 

@@ -47,9 +47,8 @@ def rounded(value: float | None, digits: int = 1) -> str:
     """
     if value is None or missing(value):
         return DASH
-    half_up = value + copysign(
-        10 ** -(digits + 9), value
-    )  # a half is rarely exact in binary, and Python rounds it to the even digit
+    # A half is rarely exact in binary, and Python rounds it to the even digit.
+    half_up = value + copysign(10 ** -(digits + 9), value)
     text = f"{half_up:,.{digits}f}"
     return text if text.strip("-0.,") else text.removeprefix("-")
 
@@ -111,9 +110,7 @@ def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
     counts = Counter((fault["kind"], fault["detail"]) for fault in faults)
     if not counts:
         return []
-    kinds = Counter[str]()
-    for (kind, _), count in counts.items():
-        kinds[kind] += count
+    kinds = Counter(kind for kind, _ in counts.elements())
     (kind, detail), count = counts.most_common(1)[0]
     which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
     often = f" ({words(kind)}, {count} x)" if len(counts) > 1 else ""

@@ -1,29 +1,49 @@
 """Give one conversation a copy-on-write view of the store and record the calls made on it."""
 
+from __future__ import annotations
+
 import copy
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from ..records import Fault, ToolCall
-from .frozen import leaves, thawed
-from .laid import merged
-from .protocols import World
+from .frozen import leaves, merged, thawed
+from .protocols import Row, World
 from .tools import ArgumentError, NotFound, Tool, as_recorded
-from .trouble import CALL_LIMIT, Trouble, carried_out, met
+from .trouble import CALL_LIMIT, carried_out, met
+
+if TYPE_CHECKING:
+    from ..cases.case import CustomerAction, Meanwhile, Trouble
+
+Rows = dict[str, dict[str, Row]]
 
 
 class _Mark(NamedTuple):
     calls: int
-    overlay: dict[str, dict[str, dict[str, Any]]]
+    overlay: Rows
     over: str | None
 
 
-_UNTOUCHED = _Mark(0, {}, None)
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
 """Maximum number of tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a case stages on a desk."""
+
+    trouble: Sequence[Trouble] = ()
+    """Failures of the tools."""
+    planted: Sequence[str] = ()
+    """Texts whose appearance in a result is recorded."""
+    customer_actions: Mapping[str, CustomerAction] = field(default_factory=dict)
+    """The customer's own actions by tool name."""
+    meanwhile: Sequence[Meanwhile] = ()
+    """Changes that occur while the customer does not write."""
 
 
 class Desk:
@@ -33,59 +53,43 @@ class Desk:
     ----------
     store, tools : Store, dict of str to Tool
         The shared, immutable store, and the tools that replace its own.
-    trouble, planted : sequence of Trouble, sequence of str
-        Failures of the tools, and texts whose appearance in a result is recorded.
-    customer_actions : mapping of str to CustomerAction
-        The customer's own actions by tool name.
-    meanwhile : sequence of Meanwhile
-        Changes that occur while the customer does not write.
+    **staged
+        The fields of `Staged`.
 
     Attributes
     ----------
     calls, faults : list of ToolCall, list of Fault
         Every call made, in order, including malformed ones, and the faults that occurred.
-    turn : int
-        The customer message being answered, set by the conversation. Setting it applies the changes made meanwhile.
     over : str or None
         ``handed_over`` or ``closed`` once a tool ended the conversation; later calls are refused.
     staged : dict of str to str
         What the case staged for a call, by its index: the kind of trouble, or ``planted``.
     """
 
-    __slots__ = (
-        "store", "tools", "calls", "over", "faults", "staged", "_trouble", "_planted", "_customer_actions", "_overlay",
-        "_mark", "_broken", "_meanwhile", "_moved", "_turn",
+    __slots__ = ("store", "tools", "calls", "over", "faults", "staged") + (
+        "_case", "_overlay", "_mark", "_broken", "_moved", "_turn",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        store: World,
-        tools: dict[str, Tool] | None = None,
-        *,
-        trouble: Sequence[Trouble] = (),
-        planted: Sequence[str] = (),
-        customer_actions: Mapping[str, Any] | None = None,
-        meanwhile: Sequence[Any] = (),
-    ):
+    def __init__(self, store: World, tools: dict[str, Tool] | None = None, **staged: Any):
         self.store = store
-        self.staged: dict[str, str] = {}
-        self._trouble, self._planted, self._customer_actions = trouble, planted, customer_actions or {}
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
-        self._turn, self._meanwhile = 1, meanwhile
-        self._moved: dict[str, dict[str, dict[str, Any]]] = {}
-        self.over: str | None = None
         self.faults: list[Fault] = []
-        self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
-        self._mark, self._broken = _UNTOUCHED, False
+        self.staged: dict[str, str] = {}
+        self.over: str | None = None
+        self._case, self._turn = Staged(**staged), 1
+        self._overlay: Rows = {}
+        self._moved: Rows = {}
+        self._mark, self._broken = _Mark(0, {}, None), False
 
     @property
-    def turn(self) -> int:  # noqa: D102
+    def turn(self) -> int:
+        """Return the customer message being answered; setting it applies the changes made meanwhile."""
         return self._turn
 
     @turn.setter
     def turn(self, turn: int) -> None:
-        for move in self._meanwhile:
+        for move in self._case.meanwhile:
             if self._turn < move.at <= turn:
                 for table, rows in move.rows.items():
                     for key, fields in rows.items():
@@ -99,26 +103,26 @@ class Desk:
         if key in changed:
             changed[key] = merged(changed[key], fields)
 
-    def _before(self, table: str) -> Mapping[str, dict[str, Any]]:
+    def _before(self, table: str) -> Mapping[str, Row]:
         # The table without this conversation's changes, but with those made meanwhile.
         below = self.store.tables.get(table, {})
         return ChainMap(self._moved[table], below) if table in self._moved else below
 
-    def row(self, table: str, key: str) -> dict[str, Any] | None:
+    def row(self, table: str, key: str) -> Row | None:
         """Return the row as this conversation sees it, for reading only; None if it does not exist."""
         changed = self._overlay.get(table)
         if changed is not None and key in changed:
             return changed[key]
         return self._before(table).get(key)
 
-    def known(self, table: str, key: str) -> dict[str, Any]:
+    def known(self, table: str, key: str) -> Row:
         """Return a row that another row refers to; raise `KeyError` if it is missing."""
         row = self.row(table, key)
         if row is None:
             raise KeyError(f"{table} has no row {key}")
         return row
 
-    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+    def rows(self, table: str) -> Iterator[Row]:
         """Yield all rows of a table as this conversation sees them."""
         changed = self._overlay.get(table, {})
         known = self._before(table)
@@ -126,14 +130,14 @@ class Desk:
             yield changed.get(key, row)
         yield from (row for key, row in changed.items() if key not in known)
 
-    def edit(self, table: str, key: str) -> dict[str, Any]:
+    def edit(self, table: str, key: str) -> Row:
         """Return a private copy of the row to change; the first call copies it from the store."""
         changed = self._overlay.setdefault(table, {})
         if key not in changed:
             changed[key] = orjson.loads(orjson.dumps(self._before(table)[key]))
         return changed[key]
 
-    def add(self, table: str, prefix: str, row: dict[str, Any]) -> dict[str, Any]:
+    def add(self, table: str, prefix: str, row: Row) -> Row:
         """Add a row and return it; its id is generated by prefix: ``PREFIX-1``, ``PREFIX-2`` ..."""
         changed = self._overlay.setdefault(table, {})
         number = 1 + sum(key.startswith(f"{prefix}-") for key in changed)
@@ -143,13 +147,12 @@ class Desk:
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out and record a tool call; bad input becomes an error that the caller can correct."""
-        if side == "customer" and name in self._customer_actions:
+        if side == "customer" and name in self._case.customer_actions:
             return self._act_of_customer(name)
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
         broken = users_own and not self.explained()
-        kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
-        call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write), side)
+        call = self._new_call(name, arguments, side)
         if tool is None:
             self._fail(call, "unknown_tool", f"There is no tool named {name!r}; the tools are {', '.join(self.tools)}.")
         else:
@@ -163,8 +166,7 @@ class Desk:
                     self._carry_out(call, tool, values)
             except ArgumentError as error:
                 self._fail(call, error.kind, str(error))
-                if error.fault is not None:
-                    self.faults.append(error.fault)
+                self.faults += [error.fault] if error.fault else []
             except NotFound as error:
                 self._fail(call, "not_found", str(error))
         if str(call.index) not in self.staged and self._shows_what_was_planted(call):
@@ -177,12 +179,15 @@ class Desk:
 
     def refuse(self, name: str, arguments: dict[str, Any] | str, sentence: str) -> ToolCall:
         """Record a call beyond the limit of its turn, with `sentence` as its error; do nothing."""
-        tool = self.tools.get(name)
-        kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
-        call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write))
+        call = self._new_call(name, arguments, "agent")
         self._fail(call, CALL_LIMIT, sentence)
         self.calls.append(call)
         return call
+
+    def _new_call(self, name: str, arguments: Any, side: str) -> ToolCall:
+        tool = self.tools.get(name)
+        kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
+        return ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write), side)
 
     def _carry_out(self, call: ToolCall, tool: Tool, values: dict[str, Any]) -> None:
         def work() -> Any:
@@ -194,7 +199,7 @@ class Desk:
             self._overlay, self.over = before, over
             return result
 
-        trouble = met(self._trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
+        trouble = met(self._case.trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
         else:
@@ -202,13 +207,13 @@ class Desk:
             carried_out(call, trouble, work, undone)
 
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
-        shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if self._planted else ""
-        return any(text in shown for text in self._planted)
+        planted = self._case.planted
+        shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if planted else ""
+        return any(text in shown for text in planted)
 
     def _act_of_customer(self, name: str) -> ToolCall:
-        action = self._customer_actions[name]
-        row = self.edit(action.table, action.id)
-        row.update(copy.deepcopy(action.set))
+        action = self._case.customer_actions[name]
+        self.edit(action.table, action.id).update(copy.deepcopy(action.set))
         call = ToolCall(self.turn, len(self.calls), name, {}, {action.id: dict(action.set)}, None, True, "customer")
         self.calls.append(call)
         return call
@@ -232,15 +237,15 @@ class Desk:
     def explained(self) -> bool:
         """Return whether repeating the calls on a fresh desk gives the same results and changes.
 
-        Tools of the user's own are not repeated, because they may act differently. Their effect is taken as found when
-        they returned, and the desk is checked before they begin.
+        Tools of the user's own are not repeated, because they may act differently. The effect that they left when they
+        returned counts, and the desk is checked before they begin.
         """
-        staged: dict[str, Any] = {"trouble": self._trouble, "planted": self._planted, "meanwhile": self._meanwhile}
-        fresh = Desk(self.store, self.tools, **staged, customer_actions=self._customer_actions)
-        fresh.turn = max((c.turn for c in self.calls[: self._mark.calls]), default=1)
+        fresh, known = Desk(self.store, self.tools), self._mark.calls
+        fresh._case = self._case
+        fresh.turn = max((c.turn for c in self.calls[:known]), default=1)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
-        fresh.calls = self.calls[: self._mark.calls]
-        for call in self.calls[self._mark.calls :]:
+        fresh.calls = self.calls[:known]
+        for call in self.calls[known:]:
             fresh.turn = call.turn
             if call.error == CALL_LIMIT:
                 fresh.calls.append(call)
@@ -252,7 +257,7 @@ class Desk:
         return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
 
 
-def differing(table: str, key: str, old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+def differing(table: str, key: str, old: Row, new: Row) -> list[dict[str, Any]]:
     """Return the fields that differ between two versions of a row, as in `Desk.changes`."""
     names = (name for name in old | new if old.get(name) != new.get(name))
     return [{"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)} for name in names]

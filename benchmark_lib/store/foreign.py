@@ -1,34 +1,54 @@
 """A store without rows of ours: tasks of another package, or chats between people."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from ..errors import BadInput
 from .kinds import DeskKind
 
 
-class ForeignStore:
-    """Common part of such stores: no rows, rules or tools, and one world for every case.
+class Foreign(Protocol):
+    """Tasks of another package, played and scored in place of our cases; see `foreign_named`.
 
-    Attributes
-    ----------
-    graded : str
-        How its cases are graded, for the refusal of the user's own tools.
+    `scripted` names the scripted agents that know its tasks, and `floor` is the share of its tasks that an inactive
+    agent passes. `resumed` returns an agent that begins where the task begins, such as in the middle of a chat.
     """
 
+    # fmt: off
+    domain: str
+    store: Any
+    scripted: tuple[str, ...]
+    floor: float | None
+    def cases(self) -> tuple[Any, ...]: ...  # noqa: D102
+    def choose(self, pattern: str) -> list[Any]: ...  # noqa: D102
+    def agent(self, spec: str, case: Any) -> Any: ...  # noqa: D102
+    def resumed(self, agent: Any, case: Any) -> Any: ...  # noqa: D102
+    def customer(self, spec: str, case: Any, complete: Any) -> Any: ...  # noqa: D102
+    def customer_prompt(self, case: Any) -> str: ...  # noqa: D102
+    def score(self, conversation: Any, case: Any) -> dict[str, Any]: ...  # noqa: D102
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str: ...  # noqa: D102
+    # fmt: on
+
+
+class ForeignStore:
+    """Common part of such stores: no rows, rules or tools, and one world for every case."""
+
     graded = "by its own rules"
+    """How its cases are graded, for the refusal of the user's own tools."""
 
     def __init__(self, name: str, title: str, version: str, path: Path, kind: str):
         self.name, self.title, self.version, self.path = name, title, version, path
         self.info: dict[str, Any] = {"name": name, "title": title, "traps": {}, "families": {}}
         self.policy: dict[str, Any] = {}
-        self.tools: dict[str, Any] = {}
-        self.laid: frozenset[str] = frozenset()
         self.phrases: dict[str, Any] = {}
-        self.articles: list[Any] = []
         self.tables: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
         self.rules: dict[str, Any] = {}
+        self.articles: list[Any] = []
+        self.laid: frozenset[str] = frozenset()
         self.kind = DeskKind(name=kind, tables={}, subject="", tools={}, look_up=("", ""))
         self.search = SimpleNamespace(knowledge_base=lambda words: [])
 

@@ -1,7 +1,7 @@
-"""Rows and policies that cannot be changed, and walks over them."""
+"""Rows and policies that cannot be changed, walks over them, and changed copies of them."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 
@@ -72,3 +72,31 @@ def frozen(value: Any) -> Any:
 def thawed(value: Any) -> Any:
     """Return a plain copy that can be changed and that YAML can write."""
     return copy.deepcopy(value)
+
+
+def merged(below: Any, over: Any) -> Any:
+    """Merge one tree of plain data over another.
+
+    Mappings are merged, other values replace, and None removes. A mapping by position (``{"0": ...}``) is merged into
+    the entries of a list. A dotted key, ``parcels.0.delivered_at``, is a path of such mappings.
+    """
+    if not isinstance(over, Mapping):
+        return over
+    if isinstance(below, list) and over and all(str(key).partition(".")[0].isdigit() for key in over):
+        entries = list(below)
+        for key, value in over.items():
+            place, _, path = str(key).partition(".")
+            entries[int(place)] = merged(entries[int(place)], {path: value} if path else value)
+        return entries
+    if not isinstance(below, Mapping):
+        return over
+    result = dict(below)
+    for key, value in over.items():
+        if isinstance(key, str) and "." in key and key not in result:
+            key, _, path = key.partition(".")
+            value = {path: value}
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key, {}), value)
+    return result

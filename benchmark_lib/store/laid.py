@@ -4,64 +4,17 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from .frozen import FrozenDict, frozen, thawed
+from .frozen import FrozenDict, frozen, merged, thawed
 
 if TYPE_CHECKING:
     from .world import Store
 
-
 WHOLE = "large"
 """Name of a store's whole library; cases that add nothing to it share one index."""
-
-
-def merged(below: Any, over: Any) -> Any:
-    """Merge one tree of plain data over another.
-
-    Mappings are merged, other values replace, and None removes. A dotted key reaches further down, also into lists:
-    ``parcels.0.delivered_at``. A mapping by position (``{"0": ...}``) is merged into the entries of a list; a dotted
-    key becomes such a mapping where nothing exists yet.
-    """
-    if isinstance(below, list) and isinstance(over, Mapping) and over and all(str(key).isdigit() for key in over):
-        return [merged(entry, over.get(str(index), over.get(index, entry))) for index, entry in enumerate(below)]
-    if not isinstance(over, Mapping) or not isinstance(below, Mapping):
-        return over
-    result = dict(below)
-    for key, value in over.items():
-        if isinstance(key, str) and "." in key and key not in result:
-            _reach(result, key.split("."), value)
-        elif value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key, {}), value)
-    return result
-
-
-def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set the value at a path of `tree`, copying the inner values on the way."""
-    node: Any = tree
-    for step in path[:-1]:
-        key: Any = int(step) if isinstance(node, list) else step
-        inner = node[key] if isinstance(node, list) else node.get(key, {})
-        node[key] = list(inner) if isinstance(inner, list) else dict(inner)
-        node = node[key]
-    last: Any = int(path[-1]) if isinstance(node, list) else path[-1]
-    if value is None and isinstance(node, dict):
-        node.pop(last, None)
-    else:
-        node[last] = merged(node[last] if isinstance(node, list) or last in node else {}, value)
-
-
-def drawn(value: Any, seed: str) -> Any:
-    """Replace each ``{one_of: [...]}`` of a tree with one of its values, determined by the seed."""
-    if isinstance(value, Mapping):
-        if value.keys() == {"one_of"}:
-            return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
-        return {key: drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
-    return [drawn(inner, f"{seed}.{index}") for index, inner in enumerate(value)] if isinstance(value, list) else value
 
 
 def laid_over(
@@ -95,46 +48,51 @@ def laid_over(
 
 
 def _laid(store: Store, name: str, world: Mapping[str, Any], library: str | None, seed: str) -> Store:
-    other = copy.copy(store)
-    laid: dict[str, Any] = {}
-    rows = world.get("rows") or {}
-    unknown = sorted(set(rows) - set(store.tables))
-    if unknown:
+    rows, articles = world.get("rows") or {}, world.get("articles") or []
+    if unknown := sorted(set(rows) - set(store.tables)):
         raise BadInput(
             f"case {name}: world.rows: there is no table {unknown[0]!r}: name one of {', '.join(store.tables)}"
         )
+    own: dict[str, Any] = {"below": store, "views": {}}
     if rows:
-        tables = {table: _rows(store.tables[table], over) for table, over in rows.items()}
-        laid |= {"tables": FrozenDict({**store.tables, **tables})}
-    policy = drawn(world.get("policy") or {}, f"{store.info.get('canary')} {seed}")
+        own["tables"] = FrozenDict({**store.tables, **{t: _rows(store.tables[t], over) for t, over in rows.items()}})
+    policy = _drawn(world.get("policy") or {}, f"{store.info.get('canary')} {seed}")
     if policy:
-        laid |= {"policy": frozen(merged(thawed(store.policy), policy))}
-    vars(other).update(laid, below=store, laid=frozenset({*rows, *(["policy"] if policy else [])}), views={})
-    own = world.get("articles") or []
-    if policy or own or library:
-        vars(other)["laid"] |= {"articles"}
-        for made in ("articles", "search"):
-            vars(other).pop(made, None)
-        if library == WHOLE and name != WHOLE and not (policy or own):
-            library_store = laid_over(store, WHOLE, {}, WHOLE)
-            vars(other).update(articles=library_store.articles, search=library_store.search)
+        own["policy"] = frozen(merged(thawed(store.policy), policy))
+    rewritten = bool(policy or articles or library)
+    own["laid"] = frozenset({*rows, *(["policy"] if policy else []), *(["articles"] if rewritten else [])})
+    other = copy.copy(store)
+    vars(other).update(own)
+    if rewritten:
+        for cached in ("articles", "search"):
+            vars(other).pop(cached, None)
+        if library == WHOLE and name != WHOLE and not (policy or articles):
+            whole = laid_over(store, WHOLE, {}, WHOLE)
+            vars(other).update(articles=whole.articles, search=whole.search)
         else:
-            vars(other)["articles"] = frozen(list(_articles(other, own, library)))
+            below = other.read_articles() if policy else thawed(store.articles)
+            vars(other)["articles"] = frozen(_articles(other, below, articles, library))
     return other
+
+
+def _drawn(value: Any, seed: str) -> Any:
+    """Replace each ``{one_of: [...]}`` of a tree with one of its values, determined by the seed."""
+    if isinstance(value, Mapping):
+        if value.keys() == {"one_of"}:
+            return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
+        return {key: _drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
+    return [_drawn(inner, f"{seed}.{index}") for index, inner in enumerate(value)] if isinstance(value, list) else value
 
 
 def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return FrozenDict({**below, **{key: frozen(merged(thawed(below.get(key, {})), row)) for key, row in over.items()}})
 
 
-def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the store's, the library's and a case's own articles; later ids replace earlier."""
-    below = store.below if "policy" not in store.laid else None
-    by_id = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
-    if library:
-        wanted = None if library == WHOLE else frozenset(part.strip() for part in library.split(","))
-        by_id |= {a["id"]: a for a in store.read_library(wanted)}
-    for article in own:
-        text = store.filled(article["text"], article["id"])
-        by_id[article["id"]] = {**article, "text": text.strip()}
-    yield from by_id.values()
+def _articles(
+    store: Store, below: list[dict[str, Any]], own: list[dict[str, Any]], library: str | None
+) -> list[dict[str, Any]]:
+    # Of articles with the same id, the last replaces the others.
+    wanted = None if library == WHOLE else frozenset(part.strip() for part in (library or "").split(","))
+    added = store.read_library(wanted) if library else []
+    filled = [{**article, "text": store.filled(article["text"], article["id"]).strip()} for article in own]
+    return list({article["id"]: article for article in (*below, *added, *filled)}.values())

@@ -19,62 +19,10 @@ class World(Protocol):
     rules: dict[str, Any]
     kind: Any
 
-    def __hash__(self) -> int:
-        """Compare by identity."""
-
+    def __hash__(self) -> int: ...
     @property
-    def search(self) -> Any:
-        """Return the search over the knowledge base."""
-
-    def provides(self, tool: Any) -> bool:
-        """Return whether a tool belongs to the store's kind rather than to the user."""
-
-
-class Foreign(Protocol):
-    """Tasks of another package, played and scored in place of our cases; see `foreign_named`.
-
-    Attributes
-    ----------
-    domain, store : str, Any
-        Its name within the package, and its substitute for a store.
-    scripted : tuple of str
-        The scripted agents that know its tasks.
-    floor : float
-        Share of its tasks that an inactive agent passes.
-    """
-
-    domain: str
-    scripted: tuple[str, ...]
-
-    @property
-    def store(self) -> Any: ...  # noqa: D102
-
-    @property
-    def floor(self) -> float: ...  # noqa: D102
-
-    def cases(self) -> tuple[Any, ...]:
-        """Return every task as a case."""
-
-    def choose(self, pattern: str) -> list[Any]:
-        """Return the cases that a pattern names."""
-
-    def agent(self, spec: str, case: Any) -> Any:
-        """Return a scripted agent."""
-
-    def resumed(self, agent: Any, case: Any) -> Any:
-        """Return the agent that begins where the task begins, such as in the middle of a chat."""
-
-    def customer(self, spec: str, case: Any, complete: Any) -> Any:
-        """Return the customer of a task."""
-
-    def customer_prompt(self, case: Any) -> str:
-        """Return the system prompt of a model customer."""
-
-    def score(self, conversation: Any, case: Any) -> dict[str, Any]:
-        """Return the score of one conversation."""
-
-    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Summarize the results of a run in words."""
+    def search(self) -> Any: ...  # noqa: D102
+    def provides(self, tool: Any) -> bool: ...  # noqa: D102
 
 
 class Played(Protocol):

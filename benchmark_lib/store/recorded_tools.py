@@ -33,6 +33,10 @@ class RecordedTool(Tool):
     declared: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
+    def _unknown(self) -> str:
+        return f"the tool {self.name} is known from a run file alone: name its module with --tools module:name"
+
+    @property
     def description(self) -> str:  # type: ignore[override]
         """Return the description that was declared to the model."""
         return str(self.declared.get("function", {}).get("description", ""))
@@ -40,11 +44,11 @@ class RecordedTool(Tool):
     @property
     def arguments(self) -> type[BaseModel]:  # type: ignore[override]
         """Raise `BadInput`: the arguments cannot be read without the function."""
-        raise BadInput(_unknown(self.name))
+        raise BadInput(self._unknown)
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
         """Raise `ArgumentError`, so that a page that repeats the calls of a record can go on."""
-        raise ArgumentError(TOOL_FAULT, _unknown(self.name))
+        raise ArgumentError(TOOL_FAULT, self._unknown)
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
         """Return the schema that was declared to the model."""
@@ -77,18 +81,10 @@ def with_recorded_tools(store: Store, manifest: dict[str, Any]) -> Store:
 
 @lru_cache(maxsize=16)
 def _with_recorded(store: Store, declared: bytes) -> Store:
-    tools = [
-        RecordedTool(one["name"], _nothing, one["write"], declared=one["schema"]) for one in orjson.loads(declared)
-    ]
+    def nothing(desk: Any) -> None: ...
+
+    tools = [RecordedTool(one["name"], nothing, one["write"], declared=one["schema"]) for one in orjson.loads(declared)]
     return store.with_tools({tool.name: tool for tool in tools})
-
-
-def _nothing(desk: Any) -> None:
-    """Replace a function that is not in the run file; `RecordedTool` never calls it."""
-
-
-def _unknown(name: str) -> str:
-    return f"the tool {name} is known from a run file alone: name its module with --tools module:name"
 
 
 def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
@@ -97,15 +93,16 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
     The tools come from `given`, as for a run, or from the module in the manifest. Raise `BadInput` if they are missing
     or differ from those of the run.
     """
-    part = manifest["inputs"].get("tools") or {}
-    if not part.get("value"):
+    value = (manifest["inputs"].get("tools") or {}).get("value")
+    if not value:
         return store
     declared = _declared_in(manifest)
     tools = load_tools(given) if isinstance(given, str) else given
     if tools is None:
         tools = {one["name"]: _played_tool(one, path) for one in declared}
     if not tools:
-        raise BadInput(f"{path} does not say where its tools are: name them with --tools {_spec(part['value'])}")
+        spec = value if isinstance(value, str) else "module:name"
+        raise BadInput(f"{path} does not say where its tools are: name them with --tools {spec}")
     for one in declared:
         if one["name"] not in tools:
             raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not define: change --tools")
@@ -115,17 +112,13 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
 
 
 def _declared_in(manifest: dict[str, Any]) -> Declared:
-    """Return the manifest's entries for own tools; empty if it is older or malformed."""
+    # Empty if the manifest is older, or malformed.
     listed = (manifest["inputs"].get("tools") or {}).get("declared")
     shape: dict[str, Any] = {"name": str, "module": (str, type(None)), "write": bool, "source": str, "schema": dict}
     right = isinstance(listed, list) and all(
         isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in shape.items()) for one in listed
     )
     return listed if right and listed is not None else []
-
-
-def _spec(value: Any) -> str:
-    return value if isinstance(value, str) else "module:name"
 
 
 def _played_tool(one: dict[str, Any], path: Path) -> Tool:

@@ -46,48 +46,37 @@ def check_rules(
 ) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
-    `sender_name` and `sender` are the name and address of the customer's first message.
-
-    Returns
-    -------
-    dict of str to dict
-        By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``), ``calls``, the places of the calls that broke
-        it, and ``turns``, the turns of the messages that did.
+    `sender_name` and `sender` are the name and address of the customer's first message. The result has, by rule,
+    ``state`` (``kept``, ``broken`` or ``not_applicable``), ``calls``, the places of the calls that broke it, and
+    ``turns``, the turns of the messages that did.
     """
     rules = store.policy["process_rules"]
-    verdicts: dict[str, list[bool]] = {name: [] for name in rules}
-    broken_by: dict[str, list[int]] = {name: [] for name in rules}
-    broken_in: dict[str, list[int]] = {name: [] for name in rules}
+    verdicts: dict[str, dict[str, Any]] = {
+        name: {"state": "not_applicable", "calls": [], "turns": []} for name in rules
+    }
     for step, before in _steps(conversation, sender_name, sender):
         for name, parameters in rules.items():
-            kept = _judged(name, step, before, store, parameters)
+            verdict, kept = verdicts[name], _judged(name, step, before, store, parameters)
             if kept is None:
                 continue
-            verdicts[name].append(kept)
+            if verdict["state"] != "broken":
+                verdict["state"] = "kept" if kept else "broken"
             if not kept and isinstance(step, ToolCall):
-                broken_by[name].append(step.index)
+                verdict["calls"].append(step.index)
             elif not kept:
-                broken_in[name].append(step.turn)
-    return {
-        name: {
-            "state": "not_applicable" if not results else "kept" if all(results) else "broken",
-            "calls": broken_by[name],
-            "turns": broken_in[name],
-        }
-        for name, results in verdicts.items()
-    }
+                verdict["turns"].append(step.turn)
+    return verdicts
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Yield the agent's calls and messages with what preceded them, a turn's calls first."""
+    """Yield the calls and the agent's messages with what preceded them, a turn's calls first."""
     earlier: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
-    calls: list[tuple[int, int, ToolCall | Message]] = [(c.turn, 1, c) for c in conversation.tool_calls if not c.error]
-    messages: list[tuple[int, int, ToolCall | Message]] = [
-        (m.turn, 2 if m.side == "agent" else 0, m) for m in conversation.messages
-    ]
-    for _, _, step in sorted([*messages, *calls], key=lambda found: found[:2]):
+    steps: list[ToolCall | Message] = [*conversation.messages, *(c for c in conversation.tool_calls if not c.error)]
+    for step in sorted(
+        steps, key=lambda one: (one.turn, 1 if isinstance(one, ToolCall) else 2 * (one.side == "agent"))
+    ):
         before = Before(list(acts), list(done), list(earlier), sender_name, sender)
         if isinstance(step, ToolCall):
             yield step, before

@@ -93,10 +93,6 @@ class TextIndex:
         words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))
         return self._bm25.get_scores_from_ids(words) if words else np.zeros(self._count)
 
-    def best(self, query: str, count: int) -> list[int]:
-        """Return the places of the `count` best texts that share a word, best first."""
-        return best(self.scores(query), count)
-
 
 def best(scores: np.ndarray, count: int) -> list[int]:
     """Return the places of the `count` highest scores above 0, highest first."""

@@ -37,22 +37,15 @@ class FromPolicy:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool of a desk.
-
-    Attributes
-    ----------
-    function : callable
-        ``function(desk, **arguments) -> dict``; its name is the tool's.
-    write : bool
-        True if it changes the desk.
-    limit_s : float or None
-        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`).
-    """
+    """One tool of a desk."""
 
     name: str
     function: Callable[..., Any]
+    """``function(desk, **arguments) -> dict``; its name is the tool's."""
     write: bool
+    """True if it changes the desk."""
     limit_s: float | None = None
+    """Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`)."""
 
     @cached_property
     def description(self) -> str:
@@ -60,23 +53,26 @@ class Tool:
         return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
 
     @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return typing.get_type_hints(self.function, include_extras=True)
+
+    @cached_property
     def arguments(self) -> type[BaseModel]:
         """Return the pydantic model of the arguments."""
-        hints = typing.get_type_hints(self.function, include_extras=True)
         fields: dict[str, Any] = {}
         for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            notes = [Field(description=n) for n in getattr(hints[name], "__metadata__", ()) if isinstance(n, str)]
-            fields[name] = (typing.Annotated[(hints[name], *notes)] if notes else hints[name], default)
+            hint = self._hints[name]
+            notes = [Field(description=n) for n in getattr(hint, "__metadata__", ()) if isinstance(n, str)]
+            fields[name] = (typing.Annotated[(hint, *notes)] if notes else hint, default)
         return create_model(self.name, __config__=ConfigDict(extra="forbid", str_strip_whitespace=True), **fields)
 
     @cached_property
     def policy_keys(self) -> dict[str, str]:
         """Return the policy keys of the arguments whose allowed values are in the policy."""
-        hints = typing.get_type_hints(self.function, include_extras=True)
         return {
             name: note.key
-            for name, hint in hints.items()
+            for name, hint in self._hints.items()
             for note in getattr(hint, "__metadata__", ())
             if isinstance(note, FromPolicy)
         }
@@ -168,10 +164,9 @@ def source_hashes(thing: Any) -> list[str]:
     hashes = []
     for one in thing.values() if isinstance(thing, dict) else [thing]:
         target: Any = getattr(one, "function", one)
+        target = target if hasattr(target, "__qualname__") else type(target)
         try:
-            hashes.append(
-                content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
-            )
+            hashes.append(content_hash(inspect.getsource(target).encode()))
         except (OSError, TypeError):
             hashes.append("")
     return hashes
@@ -223,13 +218,11 @@ def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
             return _plain({**options[0], **rest}, definitions)
     out = {}
     for key, value in schema.items():
-        key = "anyOf" if key == "oneOf" else key
-        if key in ("title", "$defs") and not isinstance(value, dict) or key in ("$defs", "discriminator"):
+        is_title = key == "title" and not isinstance(value, dict)
+        if is_title or key in ("$defs", "discriminator") or (key == "default" and value is None):
             continue
         if key == "properties":
             out[key] = {name: _plain(s, definitions) for name, s in value.items()}
-        elif key == "default" and value is None:
-            continue
         else:
-            out[key] = _plain(value, definitions)
+            out["anyOf" if key == "oneOf" else key] = _plain(value, definitions)
     return out

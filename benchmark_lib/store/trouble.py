@@ -1,30 +1,19 @@
 """Simulate trouble at the tools: answers that are late, refused, stale, cut or false."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..records import ToolCall
+
+if TYPE_CHECKING:
+    from ..cases.case import Trouble
 
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
 """Error kinds of calls that met trouble: no answer, too many calls, and a false success."""
 CALL_LIMIT = "too_many_calls"
 """Error kind of a call beyond the limit of its turn, which is not carried out."""
-
-
-class Trouble(Protocol):
-    """A trouble that a case declares; see `benchmark_lib.cases.case.Trouble`."""
-
-    tool: str
-    at: int
-    times: int
-    where: dict[str, Any]
-    shows: dict[str, Any]
-    as_of: str
-    keep: int
-
-    @property
-    def kind(self) -> str:
-        """Return ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:

@@ -22,11 +22,11 @@ from ..records import content_hash
 from ..textfiles import front_matter, read_text, read_yaml, render
 from .desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN, Desk
 from .every_desk import with_every_desks
-from .frozen import FrozenDict, frozen, thawed
+from .foreign import Foreign
+from .frozen import FrozenDict, frozen, merged, thawed
 from .kinds import DeskKind, kind_named
-from .laid import laid_over, merged
+from .laid import laid_over
 from .own_tools import guarded
-from .protocols import Foreign
 from .rules import setting
 from .search import Search
 from .tools import Tool, load_tools
@@ -121,22 +121,20 @@ class Store:
         return merged(thawed(self.extends.policy), read_yaml(path) if path.is_file() else {})
 
     def _more_tools(self) -> dict[str, Tool]:
-        wanted = self.info.get("more_tools", ())
-        listed = wanted if isinstance(wanted, list | tuple) else [wanted]
-        unknown = [name for name in listed if not isinstance(name, str) or name not in self.kind.more_tools]
-        if unknown:
-            known = ", ".join(self.kind.more_tools) or "none"
+        listed, known = self.info.get("more_tools", ()), self.kind.more_tools
+        listed = listed if isinstance(listed, list | tuple) else [listed]
+        if unknown := [name for name in listed if not isinstance(name, str) or name not in known]:
             raise BadInput(
                 f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is not a tool of the kind "
-                f"{self.kind.name}: name some of {known}"
+                f"{self.kind.name}: name some of {', '.join(known) or 'none'}"
             )
-        return {name: self.kind.more_tools[name] for name in wanted}
+        return {name: known[name] for name in listed}
 
     def _table(self, table: str, files: str, key: str) -> dict[str, dict[str, Any]]:
         below = self.extends.tables[table] if self.extends else {}
-        own = _rows(_files(self.path, files), key) if not self.extends or "*" in files else {}
-        twice = sorted(below.keys() & own.keys())
-        if twice:
+        paths = sorted(self.path.glob(files)) if "*" in files else [self.path / files]
+        own = _rows(paths, key) if not self.extends or "*" in files else {}
+        if twice := sorted(below.keys() & own.keys()):
             raise BadInput(
                 f"{self.path}: {key} {twice[0]} already exists in {self.info['extends']}; give it another id"
             )
@@ -212,8 +210,8 @@ class Store:
     def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
         if path is None:
             return [("", None)]
-        value = setting(self, path)
-        return list(value.items()) if isinstance(value, dict) else [(str(one), one) for one in value]
+        entries = setting(self, path)
+        return list(entries.items()) if isinstance(entries, dict) else [(str(entry), entry) for entry in entries]
 
     def _filled_in(self, value: Any, where: str, names: dict[str, Any]) -> Any:
         if isinstance(value, list):
@@ -262,8 +260,8 @@ class Store:
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the store, of the one it extends, or of its kind."""
-        own = next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), None)
-        return own or self.kind.usual_files.get(name, self.path / name)
+        paths = (folder / name for folder in reversed(self.folders))
+        return next(filter(Path.exists, paths), None) or self.kind.usual_files.get(name, self.path / name)
 
     @cached_property
     def hash(self) -> str:
@@ -307,23 +305,16 @@ def foreign_named(name: str) -> Foreign | None:
         kind = read_yaml(Path(name) / "store.yaml")
         kind = f"{kind.get('kind')}:" if isinstance(kind, dict) else ""
         prefix = kind if kind in offered("stores") else None
-    package: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
-    return package
+    return None if prefix is None else offer("stores", prefix)(name)  # type: ignore[no-any-return]
+
+
+_load = lru_cache(maxsize=8)(Store)
 
 
 @lru_cache(maxsize=32)
 def _index(articles: bytes) -> Search:
     # Cases with the same articles share their search.
     return Search(orjson.loads(articles))
-
-
-@lru_cache(maxsize=8)
-def _load(path: Path) -> Store:
-    return Store(path)
-
-
-def _files(path: Path, pattern: str) -> list[Path]:
-    return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
 def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...cases.played import store_name, store_played
-from ...scoring.hard import FAILURES
+from ...scoring.state import FAILURES
 from ...scoring.written import rounded
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import counted

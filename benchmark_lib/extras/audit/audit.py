@@ -22,8 +22,8 @@ from ...language.sentences import fold
 from ...records import BUCKETS, Conversation
 from ...remembered import remembered
 from ...scoring import score
+from ...scoring.columns import Score
 from ...scoring.deciding import reasons_against
-from ...scoring.score import Score
 from ...scoring.written import words
 from ...store import Store
 from ...store.frozen import leaves

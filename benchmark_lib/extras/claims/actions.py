@@ -46,4 +46,4 @@ def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
     looked_up = [call.result for call in claims.done if not call.write]
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
     noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
-    return any(claims.store.kind.shows(found, tool, sentence) for found in looked_up) or tool in noted
+    return any(claims.compared.shows(found, tool, sentence) for found in looked_up) or tool in noted

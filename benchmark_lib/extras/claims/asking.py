@@ -43,7 +43,7 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
     """Return the slots that the customer gave up to a turn, each with the first message.
 
-    The sender's own address counts as given. A mistyped number, a value that proves nothing (see `DeskKind.proves`) and
+    The sender's own address counts as given. A mistyped number, a value that proves nothing (see `Comparisons`) and
     another address's postcode do not count.
     """
     found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
@@ -61,7 +61,7 @@ def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
 
 def _true_values(claims: AgentClaims) -> dict[str, str]:
     """Return the customer's true values of the slots that prove identity or order."""
-    case, proves = claims.case, claims.store.kind.proves
+    case, proves = claims.case, claims.compared.proves
     known = {slot: k.value for slot, k in case.ledger.items() if slot in SLOTS and isinstance(k.value, str)}
     return {slot: v for slot, v in known.items() if len(squash(v)) > 3 and proves(slot, v, case, claims.store)}
 

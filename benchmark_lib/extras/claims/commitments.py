@@ -84,7 +84,7 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | None:
     """Return the state that an act, a handover or a refusal gives a promise, if any."""
-    shown = (t for t in claims.done for tool in tools if claims.store.kind.shows(t.result, tool, sentence))
+    shown = (t for t in claims.done for tool in tools if claims.compared.shows(t.result, tool, sentence))
     call = claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None)
     refused = claims.failed(tools)
     return (KEPT, call.index) if call is not None else None if refused is None else (CONTRADICTED, refused)
@@ -118,7 +118,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     named = values_in(sentence, claims.store.now.year)
     # "1 to 2 business days to pack and 6 to 10 to reach you" is no day of arrival.
     packs = any(v.kind == "business_days" and v.value == packing for v in named)
-    expected = None if packs else claims.store.kind.arrives(claims.done, claims.store)
+    expected = None if packs else claims.compared.arrives(claims.done, claims.store)
     if expected is None:
         return None
     first, index, known = expected

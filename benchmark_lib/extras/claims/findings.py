@@ -15,6 +15,7 @@ from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from ...store.every_desk import HANDOVER
 from .days import latest_day
+from .orders import Comparisons, comparisons
 
 HARDLY, REPORTED = 0.1, 0.7
 """Probabilities of the store's reader: a pattern's report is possible, and a report without a pattern."""
@@ -159,6 +160,11 @@ class AgentClaims:
     def results(self, until: int) -> list[str]:
         """Return the results of the calls up to a turn, as text in lower case, oldest first."""
         return [text for turn, text in self._results if turn <= until]
+
+    @cached_property
+    def compared(self) -> Comparisons:
+        """Return what the words about this kind of desk are compared with."""
+        return comparisons(self.store)
 
     @cached_property
     def _results(self) -> list[tuple[int, str]]:

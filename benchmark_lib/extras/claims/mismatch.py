@@ -22,7 +22,7 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
-        wrong = [(call, kind) for call in calls if (kind := claims.store.kind.differs(call, told, claims.store))]
+        wrong = [(call, kind) for call in calls if (kind := claims.compared.differs(call, told, claims.store))]
         for call, kind in wrong:
             same = [other for other in calls if other.name == call.name]
             if all(any(other is one for one, _ in wrong) for other in same):
@@ -44,7 +44,7 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
             continue
         same = [t for t in claims.done if t.name == call.name and t.turn == call.turn]
         comparable = isinstance(call.arguments, dict) and len(same) == 1
-        if comparable and (kind := claims.store.kind.differs(call, proposal.text, claims.store)):
+        if comparable and (kind := claims.compared.differs(call, proposal.text, claims.store)):
             quoted = _differing(call, sentences(proposal.text), claims) or proposal.text
             if not _tells_another(quoted, call, claims.done, claims):
                 yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
@@ -52,7 +52,7 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
 def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) -> str | None:
     """Return the first sentence from which a call differs."""
-    return next((s.text for s in said if claims.store.kind.differs(call, s.text, claims.store)), None)
+    return next((s.text for s in said if claims.compared.differs(call, s.text, claims.store)), None)
 
 
 def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claims: AgentClaims) -> bool:

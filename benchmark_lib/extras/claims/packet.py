@@ -57,7 +57,7 @@ def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
 def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
     """Return private values that nobody had mentioned and that the queue does not need."""
     named = queue if isinstance(queue, str) else ""
-    names = tuple(name for name, queues in claims.store.kind.private.items() if named not in queues)
+    names = tuple(name for name, queues in claims.compared.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
     told = (leaf for t in claims.done if t.turn <= turn for leaf in leaves(t.result))
     values = {v for name, v in told if name in names and isinstance(v, str)}

@@ -15,10 +15,9 @@ from ...analysis.tables.rows import framed, interval
 from ...cases import load_cases
 from ...errors import BadInput
 from ...project import DATA
-from ...scoring.columns import names_of
+from ...scoring.columns import Score, names_of
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
-from ...scoring.score import Score
 from ...store.world import load_store
 from . import DETECTORS, check_claims
 from .commitments import STATES

@@ -16,8 +16,7 @@ from ...errors import BadInput
 from ...outputs import built_beside, require_absent, writing
 from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
-from ...scoring.columns import columns_of, names_of
-from ...scoring.score import Score
+from ...scoring.columns import Score, columns_of, names_of
 from ...textfiles import yes_or_no
 from .flat_chats import Imported
 from .inspect_in import read_inspect

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...errors import BadInput
 from ...records import ENDINGS, Conversation, Fault, Usage
-from ...scoring.columns import names_of
-from ...scoring.score import Score
+from ...scoring.columns import Score, names_of
 from ...textfiles import yes_or_no
 from .flat_chats import FlatChat, Imported, named_few, score_read
 

@@ -67,14 +67,9 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: already exists; name a new or empty folder")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: is inside its source store; name a folder elsewhere")
-    kind = store.kind.rekey
-    if kind is None and store.kind.name in offered("rekeys"):
-        kind = offer("rekeys", store.kind.name)
-    if kind is None:
-        raise BadInput(
-            f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its "
-            "kind, or name another --store"
-        )
+    if store.kind.name not in offered("rekeys"):
+        raise BadInput(f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: name another --store")
+    kind = offer("rekeys", store.kind.name)
     pools = _pools(store, kind.needed)
     try:
         rekey = kind(store, pools, seed)

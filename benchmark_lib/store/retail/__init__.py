@@ -1,9 +1,22 @@
 """Declare a retail desk: orders of goods, parcels, returns and replacements."""
 
+from ..every_desk import CLOSE, HANDOVER
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, more_tools, offers, rows, sound, steps, tools
+from . import cases, more_tools, offers, rows, steps, tools
 from .rules import RULES, TELLINGS
+
+PROCEDURE = "run_procedure"
+"""Procedure that an article names and describes."""
+SENT = {"create_replacement", "create_reshipment"}
+ALIKE = {
+    **dict.fromkeys(SENT, SENT | {PROCEDURE}),
+    CLOSE: {CLOSE, HANDOVER},
+    "update_line_item": {"update_line_item", "update_shipping_address", PROCEDURE},
+    "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
+    "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
+}
+"""Tools whose call makes the claim of another tool true enough: goods are sent, or an order changes, either way."""
 
 KIND = DeskKind(
     name="retail",
@@ -29,13 +42,8 @@ KIND = DeskKind(
     described=steps.described,
     everything=steps.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
-    alike=claims.ALIKE,
-    shows=claims.shows,
-    arrives=steps.arrives,
-    differs=claims.differs,
+    alike=ALIKE,
     between=offers.between,
-    proves=claims.proves,
-    private={"phone": frozenset(), "method": frozenset({"billing"})},
     proofs=("order_id", "postcode"),
     of_proofs=("name", "address"),
     open_to=offers.open_to,
@@ -50,22 +58,13 @@ KIND = DeskKind(
     vague_slots=("goal", "reason", "use", "which_one"),
     checked_slots=("address_checked", "neighbours_checked"),
     slots_not_had=("email", "name", "phone", "item"),
-    grounds=sound.grounds,
+    grounds=steps.grounds,
     catalogue=("products",),
-    unsound=sound.unsound,
-    days=sound.days,
+    unsound=steps.unsound,
+    days=steps.days,
     sample="northline",
     optional=(
-        "goods",
-        "currency",
-        "languages",
-        "links",
-        "slice",
-        "edits",
-        "refunds",
-        "goodwill",
-        "duplicates",
-        "not_offered",
-    )
-    + ("not_offered_queue", "person_asked_for", "wrong_item", "missing_item", "damaged", "warranty"),
-)
+        "goods", "currency", "languages", "links", "slice", "edits", "refunds", "goodwill", "duplicates",
+        "not_offered", "not_offered_queue", "person_asked_for", "wrong_item", "missing_item", "damaged", "warranty",
+    ),
+)  # fmt: skip

@@ -1,10 +1,17 @@
-"""Name what a case of a retail desk can use, and what its customers know."""
+"""Name what a case of a retail desk can use, and what its customers know.
 
+A return of a group order is settled as a whole, by the terms of the day on which the order was placed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
+from ..calendar import add_business_days
 from ..protocols import Row, World
-from . import group_orders, sound
 from .rows import variants
+from .steps import arrives
 from .tools import return_link
 
 
@@ -15,14 +22,12 @@ def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
         "customer": store.tables["customers"][order["customer_id"]],
         "products": store.tables["products"],
         "variants": {k: v for k, (_, v) in variants(store).items()},
-        "arrives": lambda order, ends: sound.arrives(order, ends, store).isoformat(),
+        "arrives": lambda order, ends: arrives(order, ends, store).isoformat(),
         "today": store.now.date().isoformat(),
         "return_link": lambda order_id: return_link(store.policy, order_id),
-        "sheet": lambda order, back, by="": group_orders.sheet(order, back, store, by),
-        "last_day": lambda order, line_id: group_orders.last_day(order, line_id, store),
-        "swap_cost": lambda order, line_id, variant_id, rate: group_orders.swap_cost(
-            order, line_id, variant_id, rate, store
-        ),
+        "sheet": lambda order, back, by="": sheet(order, back, store, by),
+        "last_day": lambda order, line_id: last_day(order, line_id, store),
+        "swap_cost": lambda order, line_id, variant_id, rate: swap_cost(order, line_id, variant_id, rate, store),
     }
 
 
@@ -47,3 +52,110 @@ def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
 def _with_product(line: Row, store: World) -> Row:
     product, variant = variants(store)[line["variant_id"]]
     return {**line, "product": product, "variant": variant}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One return of a group order, in pieces and cents.
+
+    The rates are the rebate in percent for the pieces kept before and after the return.
+    """
+
+    pieces: int
+    held: int
+    back: int
+    rate_before: int
+    rate: int
+    labels: int
+
+
+def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
+    """Settle a return of pieces of a group order; `back` gives the number of pieces by line.
+
+    `by` names the terms, ``current`` or ``former``; by default those of the order's day.
+    """
+    terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
+    earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
+    gone = {line["line_id"]: back.get(line["line_id"], 0) + earlier.get(line["line_id"], 0) for line in order["lines"]}
+    ordered = sum(line["quantity"] for line in order["lines"])
+    stay = ordered - sum(gone.values())
+    rate = _rate(stay, terms)
+    kept = less(sum((x["quantity"] - gone[x["line_id"]]) * x["price_cents"] for x in order["lines"]), rate)
+    held = sum(gone[line["line_id"]] * _held(line, terms, store) for line in order["lines"])
+    shipping = store.policy["shipping"]
+    lost = stay and not order["shipping_cents"] and kept < shipping["free_from_cents"]
+    delivery = shipping["cost_cents"][order["shipping_address"]["country"]] if lost else 0
+    refunded = sum(p["amount_cents"] for p in order["payments"] if p["kind"] == "refund")
+    return Sheet(
+        pieces=sum(back.values()),
+        held=held,
+        back=order["subtotal_cents"] - order["discount_cents"] - kept - held - delivery - refunded,
+        rate_before=_rate(ordered - sum(earlier.values()), terms),
+        rate=rate,
+        labels=_labels(order, back, store),
+    )
+
+
+def last_day(order: Row, line_id: str, store: World) -> str:
+    """Return the last day on which a piece of a group order can go back, in ISO form."""
+    terms, groups = terms_of(order, store), store.policy["library"]["group_orders"]
+    line = next(x for x in order["lines"] if x["line_id"] == line_id)
+    delivered = next(p["delivered_at"] for p in order["parcels"] if line_id in p["lines"])
+    category = _category(line, store)
+    if category in groups["children"]:
+        days, moves = store.policy["returns"]["window_days"], False
+    else:
+        days, moves = groups["short_days"] if category in groups["short"] else terms["days"], terms["moves"]
+    last = date.fromisoformat(delivered[:10]) + timedelta(days)
+    return (add_business_days(last - timedelta(1), 1, store) if moves else last).isoformat()
+
+
+def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World) -> int:
+    """Return what swapping a piece costs a group, in cents; `rate` is the later rebate in %."""
+    groups = store.policy["library"]["group_orders"]
+    line = next(x for x in order["lines"] if x["line_id"] == line_id)
+    _, variant = variants(store)[variant_id]
+    fee = 0 if _category(line, store) in groups["children"] else groups["swap_fee_cents"]
+    return less(variant["price_cents"] - line["price_cents"], rate) + int(fee)
+
+
+def terms_of(order: Row, store: World) -> Row:
+    """Return the terms that apply to a group order, by its day."""
+    groups = store.policy["library"]["group_orders"]
+    terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
+    return terms
+
+
+def less(cents: int, percent: int) -> int:
+    """Return an amount less a percentage of it; the reduction is rounded down to the cent."""
+    return cents - cents * percent // 100
+
+
+def _rate(pieces: int, terms: Row) -> int:
+    return max((r["percent"] for r in terms["rebate"] if pieces >= r["from"]), default=0)
+
+
+def _held(line: Row, terms: Row, store: World) -> int:
+    child = _category(line, store) in store.policy["library"]["group_orders"]["children"]
+    percent = terms["held_children_percent"] if child else terms["held_percent"]
+    if not percent:
+        return 0
+    share = line["price_cents"] * percent // 100
+    return int(min(max(share, terms.get("held_least_cents", 0)), terms.get("held_most_cents", share)))
+
+
+def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
+    """Return the number of labels: one per suitcase and one per started load of the rest."""
+    groups = store.policy["library"]["group_orders"]
+    lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
+    cases = sum(count for line, count in lines if _category(line, store) in groups["suitcases"])
+    grams = sum(
+        count * variants(store)[line["variant_id"]][1]["weight_g"]
+        for line, count in lines
+        if _category(line, store) not in groups["suitcases"]
+    )
+    return int(cases + -(-grams // groups["label_g"]))
+
+
+def _category(line: Row, store: World) -> str:
+    return str(store.tables["products"][line["product_id"]]["category"])

@@ -13,8 +13,7 @@ from ...remembered import remembered
 from ..frozen import leaves
 from ..protocols import Row, World
 from ..rules import Before
-from .claims import orders_in
-from .rows import orders_of, public_amounts
+from .rows import orders_in, orders_of, public_amounts
 from .tools import return_link
 
 ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})

@@ -7,7 +7,7 @@ from typing import Any
 from ...remembered import remembered
 from ..frozen import FrozenDict, FrozenList
 from ..protocols import Row, World
-from ..search import TextIndex
+from ..search import TextIndex, best
 
 TABLES = {
     "products": ("products.jsonl", "product_id"),
@@ -51,7 +51,9 @@ def goods_search(store: World) -> Callable[[str], list[Row]]:
     """
     products = list(store.tables["products"].values())
     index = TextIndex([product_text(p) for p in products])
-    return lru_cache(maxsize=4096)(lambda query: FrozenList([products[i] for i in index.best(query, MOST_FOUND)]))
+    return lru_cache(maxsize=4096)(
+        lambda query: FrozenList([products[i] for i in best(index.scores(query), MOST_FOUND)])
+    )
 
 
 @remembered("products", "policy")
@@ -73,3 +75,11 @@ def product_text(product: dict[str, Any]) -> str:
     values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())
     options = " ".join({str(v[o]) for v in product["variants"] for o in ("color", "size") if v.get(o)})
     return f"{product['title']} {product['category'].replace('_', ' ')} {product['description']} {values} {options}"
+
+
+def orders_in(result: Any) -> list[Row]:
+    """Return the result's order, or its orders, for any tool's result."""
+    if not isinstance(result, dict):
+        return []
+    orders = result.get("orders")
+    return [result, *(row for row in orders if isinstance(row, dict))] if isinstance(orders, list) else [result]

@@ -1,6 +1,9 @@
-"""Compare an agent's words about orders with calls and results."""
+"""Compare what is said about a retail desk's orders with calls and results."""
 
 import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -8,21 +11,16 @@ from ...language.sentences import plain, squash
 from ...language.values import WINDOWS, values_in
 from ...language.word_lists import books
 from ...records import ToolCall, as_text
-from ..every_desk import CLOSE, HANDOVER
-from ..protocols import Played, Row, World
-from .rows import by_email, variants
+from ...store import Store
+from ...store.calendar import add_business_days, as_day
+from ...store.retail.rows import by_email, orders_in, variants
 
-PROCEDURE = "run_procedure"
-"""Procedure that an article names and describes."""
-SENT = {"create_replacement", "create_reshipment"}
-ALIKE = {
-    **dict.fromkeys(SENT, SENT | {PROCEDURE}),
-    CLOSE: {CLOSE, HANDOVER},
-    "update_line_item": {"update_line_item", "update_shipping_address", PROCEDURE},
-    "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
-    "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
-}
-"""Tools whose call makes the claim of another tool true enough: goods are sent, or an order changes, either way."""
+Row = dict[str, Any]
+Arrival = tuple[date, int | None, bool]
+SENT_AGAIN = ("create_replacement", "create_reshipment")
+"""Calls after which goods are sent again."""
+
+
 LEFT_BY = {
     "create_reshipment": "reshipments",
     "create_replacement": "replacements_in_this_conversation",
@@ -36,6 +34,27 @@ DAY = 14
 """Approximate length of a day or a window in characters."""
 MOST_VALUES = 60
 """Maximum number of values of a message that are compared; no person writes so many."""
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """What the words about one kind of desk can be compared with. The defaults find nothing."""
+
+    shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
+    """True if a result shows that a tool's action was done before."""
+    differs: Callable[[ToolCall, str, Store], str | None] = lambda call, text, store: None
+    """The part of a text that contradicts the call; None without a contradiction."""
+    arrives: Callable[[list[ToolCall], Store], Arrival | None] = lambda calls, store: None
+    """The first day on which goods can arrive; None if no goods are to come."""
+    proves: Callable[[str, Any, Any, Store], bool] = lambda slot, value, case, store: True
+    """True if a customer's value is useful, so that asking again is wrong."""
+    private: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fields that a colleague does not need, each with the queues that do need it."""
+
+
+def comparisons(store: Store) -> Comparisons:
+    """Return what a store's kind of desk compares."""
+    return RETAIL if store.kind.name == "retail" else Comparisons()
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
@@ -55,7 +74,7 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
     return False
 
 
-def proves(slot: str, value: Any, case: Played, store: World) -> bool:
+def proves(slot: str, value: Any, case: Any, store: Store) -> bool:
     """Return whether a value is useful; an order number of another buyer proves nothing."""
     if slot != "order_id":
         return True
@@ -63,15 +82,7 @@ def proves(slot: str, value: Any, case: Played, store: World) -> bool:
     return store.tables["orders"].get(str(value).upper(), {}).get("customer_id") == buyer
 
 
-def orders_in(result: Any) -> list[Row]:
-    """Return the result's order, or its orders, for any tool's result."""
-    if not isinstance(result, dict):
-        return []
-    orders = result.get("orders")
-    return [result, *(row for row in orders if isinstance(row, dict))] if isinstance(orders, list) else [result]
-
-
-def differs(call: ToolCall, text: str, store: World) -> str | None:
+def differs(call: ToolCall, text: str, store: Store) -> str | None:
     """Return the part of a text that contradicts its call; None if all comparable parts agree."""
     checks = (
         ("order_id", _order),
@@ -83,7 +94,7 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
     return next((name for name, check in checks if check(call, text, store)), None)
 
 
-def _order(call: ToolCall, text: str, store: World) -> bool:
+def _order(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names order numbers of the call's shape, but not the call's own."""
     called = _name(call, "order_id")
     shape = re.sub(r"\d", r"\\d", re.escape(called))
@@ -91,7 +102,7 @@ def _order(call: ToolCall, text: str, store: World) -> bool:
     return bool(named and called) and called not in named
 
 
-def _product(call: ToolCall, text: str, store: World) -> bool:
+def _product(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a call replaces a line with another product that the text does not name."""
     known = variants(store).get(_name(call, "variant_id"))
     line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
@@ -108,7 +119,7 @@ def _title_words(product: Row) -> set[str]:
     return {word for word in re.findall(r"[^\W_]+", plain(str(product.get("title", "")))) if len(word) > 2}
 
 
-def _variant(call: ToolCall, text: str, store: World) -> bool:
+def _variant(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names options (for an edited line, changed ones) not in the call."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
@@ -133,7 +144,7 @@ def _spelled(value: str) -> str:
     return "|".join([re.escape(plain(value).strip()), *known])
 
 
-def _item(call: ToolCall, text: str, store: World) -> bool:
+def _item(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names lines of the order, but none of the call."""
     lines = _lines(call, store)
     several = call.named.get("line_ids")
@@ -147,7 +158,7 @@ def _item(call: ToolCall, text: str, store: World) -> bool:
     return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
 
 
-def _lines(call: ToolCall, store: World) -> list[dict[str, Any]]:
+def _lines(call: ToolCall, store: Store) -> list[dict[str, Any]]:
     order = store.tables.get("orders", {}).get(_name(call, "order_id"))
     return order["lines"] if order else []
 
@@ -157,7 +168,7 @@ def _name(call: ToolCall, argument: str) -> str:
     return value.upper() if isinstance(value, str) else ""
 
 
-def _address(call: ToolCall, text: str, store: World) -> bool:
+def _address(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether the text states an address that contradicts the call's.
 
     Its numbers, such as a house's, contradict the call if none is in the address. So does an unknown number next to the
@@ -177,7 +188,7 @@ def _address(call: ToolCall, text: str, store: World) -> bool:
     return bool(numbers) and not any(n in known for n in numbers)
 
 
-def _numbers_of(text: str, store: World) -> set[str]:
+def _numbers_of(text: str, store: Store) -> set[str]:
     # Digits in amounts, days and order numbers do not count.
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
@@ -187,3 +198,50 @@ def _numbers_of(text: str, store: World) -> set[str]:
 
 
 _WITH_DIGITS = re.compile(r"[\w-]{0,40}\d[\w-]{0,40}")
+
+
+def first_arrival(calls: list[ToolCall], store: Store) -> Arrival | None:
+    """Return the earliest arrival that the agent's calls show; None if no goods are to come.
+
+    It is the day, the index of the call that shows it (None without a looked-up order), and whether the carrier expects
+    it. Otherwise the day is the end of the shortest published window, counted from today.
+    """
+    newest: dict[str, tuple[Row, int]] = {}
+    resent: list[Arrival] = []
+    for call in calls:
+        if call.name in SENT_AGAIN:
+            resent.append((_by_policy(None, store), call.index, False))
+        for order in _orders(call.result):
+            newest[str(order["order_id"])] = ({**newest.get(str(order["order_id"]), ({}, 0))[0], **order}, call.index)
+    if not newest and not resent:
+        return _by_policy(None, store), None, False
+    arrivals = [*resent, *(a for order, index in newest.values() for a in _of_order(order, index, store))]
+    return min(arrivals, key=lambda arrival: arrival[0], default=None)
+
+
+def _orders(result: Any) -> Iterator[Row]:
+    return (row for row in orders_in(result) if "order_id" in row and isinstance(row.get("parcels"), list))
+
+
+def _of_order(order: Row, index: int, store: Store) -> Iterator[Arrival]:
+    today = store.now.date()
+    parcels = [p for p in order["parcels"] if isinstance(p, dict)]
+    for parcel in parcels:
+        due = as_day(parcel.get("estimated_delivery"))
+        if due is not None and not parcel.get("delivered_at"):
+            yield max(due, today), index, True
+    if order.get("reshipments") or (not parcels and order.get("status") != "cancelled"):
+        address = order.get("shipping_address")
+        yield _by_policy(address.get("country") if isinstance(address, dict) else None, store), index, False
+
+
+def _by_policy(country: Any, store: Store) -> date:
+    """Return the end of the shortest published window from today, for one or all countries."""
+    windows = store.policy.get("shipping", {}).get("business_days", {})
+    shortest = min((w[0] for c, w in windows.items() if country in (None, c)), default=0)
+    return add_business_days(store.now.date(), shortest, store)
+
+
+RETAIL = Comparisons(
+    shows, differs, first_arrival, proves, private={"phone": frozenset(), "method": frozenset({"billing"})}
+)
