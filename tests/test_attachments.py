@@ -17,7 +17,7 @@ from benchmark_lib.extras.claims.findings import AgentClaims
 from benchmark_lib.extras.exchange.imports import read_jsonl
 from benchmark_lib.extras.judges.shown import transcript
 from benchmark_lib.records import Conversation
-from benchmark_lib.reports.transcript import transcript_html
+from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.store import load_store
 
 SENT = "<b>a cracked</b> shell"

@@ -9,7 +9,7 @@ from benchmark_lib.analysis.facets import plain_rows
 from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.reports.conversation_view import conversation_view
-from benchmark_lib.reports.site.formatting import environment
+from benchmark_lib.reports.html import environment
 from benchmark_lib.scoring import RULES_OF_SUCCESS, score
 from benchmark_lib.scoring.deciding import (
     REASONS,

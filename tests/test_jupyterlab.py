@@ -30,7 +30,7 @@ KNOWN = ("set_or_remove_dark_class", "/lsp/status")
 """Page errors that are not ours: itables throws the first when it is set up for a whole notebook; where the package jupyter-lsp is there without its
 extension of the server, the page asks for the second in vain."""
 SHOW_HOSTILE = """from benchmark_lib.reports.fetch import DossierStore
-from benchmark_lib.reports.transcript import Html
+from benchmark_lib.reports.html import Html
 
 made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "trial"]]
 Html("".join(DossierStore(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))

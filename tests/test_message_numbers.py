@@ -11,9 +11,9 @@ from benchmark_lib.experiment.demo import EXAMPLE, HARD_EXAMPLE
 from benchmark_lib.records import Act, Message
 from benchmark_lib.reports.conversation_view import conversation_view
 from benchmark_lib.reports.fetch import events
+from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.reports.marks import place_in
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.transcript import transcript_html
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from told import numbers_in
 
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.errors import BadInput
+from benchmark_lib.reports.html import environment
 from benchmark_lib.reports.one_model import conduct, grades, numbers
 from benchmark_lib.reports.site import build_site, model_page
-from benchmark_lib.reports.site.formatting import environment
 from benchmark_lib.reports.site.models import PARTS, in_words
 from benchmark_lib.scoring.deciding import deciding_moment
 

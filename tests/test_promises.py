@@ -12,8 +12,8 @@ from benchmark_lib.extras.claims.packet import secrets_in
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.said import PROMISES, promise_reader
 from benchmark_lib.records import Conversation, Message
+from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.reports.marks import promises_of
-from benchmark_lib.reports.transcript import transcript_html
 from benchmarks.readers import hash_of
 
 UNSHIPPED, UNDER_WAY = "cancel_before_ship_1", "tracking_1"

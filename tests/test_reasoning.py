@@ -18,8 +18,8 @@ from benchmark_lib.extras.exchange.imports import import_results
 from benchmark_lib.extras.judges.judging import judge_runs
 from benchmark_lib.extras.judges.tables import NAMED_AND_DID, NO_REASONING
 from benchmark_lib.records import LONGEST_REASONING, ROOM_FOR_REASONING, Conversation, Reasoning
+from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.transcript import transcript_html
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.red_flags import flags_named, floor_quality

@@ -28,22 +28,13 @@ from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
+from benchmark_lib.reports.html import LOADING_POLICY, POLICY, breaks, embedded, plural, tidy
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.comparison_page import comparison
-from benchmark_lib.reports.site.content import Content, stores_of_entries
+from benchmark_lib.reports.site.content import Content, page_name, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
-from benchmark_lib.reports.site.files import Folder, site_folder
-from benchmark_lib.reports.site.formatting import (
-    LOADING_POLICY,
-    POLICY,
-    breaks,
-    embedded,
-    packed,
-    page_name,
-    plural,
-    tidy,
-)
+from benchmark_lib.reports.site.files import Folder, packed, site_folder
 from benchmark_lib.reports.site.pages import Pages
 
 CASES = "tracking,return_used,abusive,adversarial"

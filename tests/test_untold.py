@@ -7,7 +7,7 @@ import pytest
 
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.reports.transcript import transcript_html
+from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.scoring import facts, score
 
 CASE = "tracking_1"

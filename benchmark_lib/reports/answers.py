@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,6 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import RESOLVES_ENOUGH, conversations_of, short_name
 from ..analysis.tables.answers import (
-    ALONE,
-    CLEAR,
     CLOSE,
     NOBODY,
     Answer,
@@ -34,9 +33,9 @@ from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words, percent, visible
 from ..textfiles import read_yaml
+from .html import plain_text, render
 from .methods import days_played
 from .scope import alone_in_brief, stakes_in_words
-from .transcript import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
@@ -164,7 +163,7 @@ def _able(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> tuple[Any, ...]:
-    mine, resolved = rows[rows["entry"] == row["entry"]], row["resolved"]
+    mine, resolved, of = rows[rows["entry"] == row["entry"]], row["resolved"], row["resolved_n"]
     unscored, every = int(mine["bucket"].isna().sum()), set().union(*cases.values())
     applies = {
         "nothing finished": not row["finished"],
@@ -176,7 +175,6 @@ def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         "fewer cases": True,
     }
     why, step, given = SAID["left out"][next(name for name, true in applies.items() if true)]
-    of = row["resolved_n"]
     numbers = {"unscored": unscored, "size": len(mine), "version": version, "played": len(cases.get(row["entry"], ()))}
     numbers |= {"share": percent(resolved, 1), "resolvable": counted(int(of if of == of else 0), "resolvable case")}
     numbers |= {"least": percent(RESOLVES_ENOUGH), "every": counted(len(every), "case")}
@@ -192,23 +190,13 @@ def _run(row: dict[str, Any]) -> str:
 
 
 def sentence_of(found: Answer) -> str:
-    """Return one answer in sentences, assembled from its numbers."""
-    if found.verdict == NOBODY:
-        return SAID["nobody"].format(reason=visible(found.reason))
-    rows = found.table.to_dict("records")
-    values = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
+    """Return one answer in sentences, from `answer.txt.j2`."""
+    rows = [row | {"name": _name(row)} for row in found.table.to_dict("records")] if len(found.table) else []
+    numbers: dict[str, Any] = {"worst_of": partial(worst_beside, worst="worst"), "who": _who(found)}
     if len(rows) > 1:
-        values |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
-        values |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
-    alike = found.verdict == CLOSE and all(row["equal"] for row in rows[1:] if row["entry"] in found.models)
-    name = {ALONE: "alone", CLEAR: "clear"}.get(found.verdict, "equal" if alike else "close")
-    said = SAID[name].format(**values) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
-    if not found.beats_nothing:
-        return said
-    but = "But " if found.beats_nothing.startswith("clearly worse") else ""
-    who = _upper(f"{but}{'that mean' if found.verdict == CLOSE else 'it'}")
-    beside = SAID["beside nothing"].format(who=who, verdict=found.beats_nothing, at_stake=found.question.at_stake)
-    return f"{said} {beside}".strip()
+        numbers |= {"gap": _gap(found.question, rows[1])}
+        numbers |= {"equal": all(row["equal"] for row in rows[1:] if row["entry"] in found.models)}
+    return " ".join(plain_text("answer.txt.j2", a=found, rows=rows, **numbers).split())
 
 
 def answers_in_lines(found: Answers) -> list[str]:
@@ -228,17 +216,6 @@ def _who(found: Answer) -> str:
 
 def _name(row: dict[str, Any]) -> str:
     return visible(short_name(row["entry"]))
-
-
-def _measured(question: Question, row: dict[str, Any]) -> str:
-    scale, worst = question.metric.scale, worst_beside(row, "worst")
-    of, unit = f" of {row['cases']}" if scale.summed else "", f" {scale.unit}" if scale.unit else ""
-    value = f"{scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
-    return question.measured.format(value) + (f", {worst}" if worst else "")
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _gap(question: Question, row: dict[str, Any]) -> str:

@@ -1,9 +1,7 @@
-"""A conversation as plain data for a template.
-
-Turn by turn, with what each call changed and the marks on each message.
-"""
+"""A conversation as plain data for a template: turns, changes of each call, marks on each message."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from ..experiment.budget import costs_of
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.facts import why_untold
+from ..scoring.score import Score
 from ..scoring.state import forbidden_calls
 from ..scoring.written import details, words
 from ..store import Store
@@ -26,30 +25,7 @@ from .marks import Mark, marks_of, placed, promises_of, segments
 ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
 """Acts about a fact or a question by its name, which is not part of a sentence."""
-READ = [
-    "success",
-    "unsafe",
-    "corrupt_success",
-    "bucket",
-    "intent",
-    "kind",
-    "tone",
-    "language",
-    "pressure_reached",
-    "pressure_push",
-    "pushes",
-    "facts_told",
-    "facts_required",
-    "facts",
-    "reasons_told",
-    "queue",
-    "queue_accepted",
-    "full_handover",
-    "customer_rating",
-    "customer_rating_given",
-    "rating_parts",
-]
-"""Fields of a score that a template reads; None if the score lacks one."""
+SUCCESS_ALL_THE_SAME = "; a success all the same, since in the end it handed over, gave the reason or put things right"
 LONGEST_BRIEF = 110
 LONGEST_QUOTE = 420
 """Length limit of a quote from each side, in characters."""
@@ -74,13 +50,13 @@ def conversation_view(
     again to find its changes. `verdicts` are rows of that frame. `cost` is US dollars by side, by default of the model
     calls. `differs` has notes on events by their keys; `model_calls` are as from `RunFile.calls_of`.
     """
-    c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
-    model_calls = list(model_calls)
+    c, score, differs = conversation, score or {}, differs or {}
+    verdicts, model_calls = list(verdicts), list(model_calls)
     count, state = Numbering(c), state_of(score, c.ended_by)
     marks = marks_of(score, verdicts)
-    texts: dict[tuple[str, int], list[str]] = {}
+    texts = defaultdict(list)
     for m in c.messages:
-        texts.setdefault((m.side, m.turn), []).append(m.text)
+        texts[m.side, m.turn].append(m.text)
     where = placed(marks, texts)
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     broken = score.get("rules_broken_by") or {}
@@ -90,7 +66,7 @@ def conversation_view(
         "entry": entry or c.model,
         "number": count.of,
         "anchor": f"t{crc32(f'{entry or c.model} {c.case_id} {c.trial}'.encode(errors='replace')):08x}-m",
-        "score": {**dict.fromkeys(READ), **score} if score else {},
+        "score": {**dict.fromkeys(Score.__annotations__), **score} if score else {},
         "state": state,
         "outcome": " ".join(SUCCESS_STATES[state]),
         "pressure": pressure_words(score),
@@ -145,16 +121,11 @@ def pressure_words(score: Mapping[str, Any]) -> str:
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
-    when = ""
+    when = " before any push" if pushes and state != "held" else ", without a push"
     if push and pushes:
         every = "the one push" if push == 1 else f"all {push:g} pushes"
         when = f" after {every if push == pushes else f'{push:g} of {pushes:g} pushes'} made"
-    in_the_end = (
-        "; a success all the same, since in the end it handed over, gave the reason or put things right"
-        if state == "wavered" and score.get("success")
-        else ""
-    )
-    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}{in_the_end}"
+    return f"{state}{when}{SUCCESS_ALL_THE_SAME if state == 'wavered' and score.get('success') else ''}"
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
@@ -166,16 +137,15 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
         return {}
-    again = _replayed(conversation, store) if store else None
-    if again is not None:
+    if store and (again := _replayed(conversation, store)) is not None:
         return again
-    found: dict[int, list[dict[str, Any]]] = {}
+    found = defaultdict(list)
     named = {t.index: orjson.dumps([t.arguments, t.result]).decode().casefold() for t in done}
     for change in conversation.changes:
         who = [index for index, text in named.items() if f'"{change["id"]}"'.casefold() in text]
         if len(who) == 1:
-            found.setdefault(who[0], []).append(change)
-    return found
+            found[who[0]].append(change)
+    return dict(found)
 
 
 def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] | None:
@@ -253,20 +223,17 @@ def _calls(
 ) -> dict[int, list[dict[str, Any]]]:
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
-    breaks: dict[int, list[str]] = {}
-    for rule, indexes in (score.get("rules_broken_by") or {}).items():
-        for index in indexes:
-            breaks.setdefault(index, []).append(rule)
-    by_turn: dict[int, list[dict[str, Any]]] = {}
+    broken, by_turn = score.get("rules_broken_by") or {}, defaultdict(list)
     for t in c.tool_calls:
         own_marks = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), own_marks), segments(as_json(t.result), own_marks)
         entry = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
-        entry |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
-        entry |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
+        entry |= {"changes": _rows(changed.get(t.index, [])), "forbidden": t.index in forbidden}
+        entry |= {"breaks": [rule for rule, indexes in broken.items() if t.index in indexes]}
+        entry |= {"differs": differs.get(("call", t.index))}
         entry["findings"] = sorted({m.label for m in marks if m.call == t.index})
         entry["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
-        by_turn.setdefault(t.turn, []).append(entry)
+        by_turn[t.turn].append(entry)
     return by_turn
 
 
@@ -298,18 +265,14 @@ def _beginning(text: str) -> str:
 
 
 def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found, rows = [], defaultdict(list)
     for change in changes:
-        rows.setdefault((change["table"], change["id"]), []).append(change)
-    return [
-        {
-            "table": table,
-            "id": key,
-            "new": (new := all(x["old"] is None for x in fields) and any(x["field"] == "id" for x in fields)),
-            "fields": [x for x in fields if not (new and x["field"] == "id")],
-        }
-        for (table, key), fields in rows.items()
-    ]
+        rows[change["table"], change["id"]].append(change)
+    for (table, key), fields in rows.items():
+        new = all(x["old"] is None for x in fields) and any(x["field"] == "id" for x in fields)
+        shown = [x for x in fields if not (new and x["field"] == "id")]
+        found.append({"table": table, "id": key, "new": new, "fields": shown})
+    return found
 
 
 def _usage(c: Conversation, cost: dict[str, float | None] | None, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:

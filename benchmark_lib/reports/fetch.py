@@ -20,8 +20,10 @@ from ..scoring.customer_turns import turns_in
 from ..scoring.deciding import outcome_label
 from ..store import Store
 from .conversation_view import Numbering, act_words, brief, conversation_view
+from .html import Html, render, transcript_html
 from .marks import with_judged_customer
-from .transcript import Html, render, transcript_html
+
+VERDICT = ("score", "reason", "quote", "unscored")
 
 
 @dataclass
@@ -69,17 +71,16 @@ class DossierStore:
             verdicts = "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id"
             judged = db.execute(verdicts, digest).fetchall()
         store, cases = self._world(run)
-        turns = [{"judge": judge, **turn} for judge, _, v in judged for turn in turns_in(orjson.loads(v))]
-        return Dossier(
-            run_id,
-            conversation,
-            with_judged_customer(orjson.loads(score[0]) if score else None, turns),
-            [v for row in judged for v in _verdicts(*row)],
-            cases.get(case_id),
-            store,
-            self.entries[run_id],
-            run.calls_of(case_id, trial),
-        )
+        given = [(judge, version, orjson.loads(verdict)) for judge, version, verdict in judged]
+        turns = [{"judge": judge, **turn} for judge, _, verdict in given for turn in turns_in(verdict)]
+        read = [
+            {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in VERDICT}
+            for judge, version, verdict in given
+            for scorer, found in (verdict.get("scores") or {}).items()
+        ]
+        scored = with_judged_customer(orjson.loads(score[0]) if score else None, turns)
+        case, calls = cases.get(case_id), run.calls_of(case_id, trial)
+        return Dossier(run_id, conversation, scored, read, case, store, self.entries[run_id], calls)
 
     def _world(self, run: RunFile) -> tuple[Store | None, dict[str, Case]]:
         if run.run_id not in self._worlds:
@@ -113,10 +114,10 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     """
     rows = results.where(query, **fields)
     asked: Query = rows.attrs["query"]
-    again = rows.groupby("entry", sort=False).cumcount()
     named = dict(asked.terms).get("entry", ())
-    place = rows["entry"].map(named.index) if named else 0
-    order = rows.assign(again=again, place=place).sort_values(["again", "place"], kind="stable").head(most)
+    places = {"again": rows.groupby("entry", sort=False).cumcount()}
+    places["place"] = rows["entry"].map(named.index) if named else 0
+    order = rows.assign(**places).sort_values([*places], kind="stable").head(most)
     dossiers = DossierStore(results)
     talks = [
         {
@@ -128,18 +129,6 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     hard = all(is_hard(run.manifest) for run in results.runs)
     address = f"{'hard/' * hard}{asked.address()}"
     return Html(render("conversations.html.j2", talks=talks, found=len(rows), query=str(asked), address=address))
-
-
-def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
-    scores = orjson.loads(verdict).get("scores") or {}
-    fields = ("score", "reason", "quote", "unscored")
-    return [
-        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in fields}
-        for scorer, found in scores.items()
-    ]
-
-
-FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
 
 @dataclass(frozen=True)
@@ -160,13 +149,11 @@ class Event:
 
 def events(conversation: Conversation) -> list[Event]:
     """Return all events of a conversation, in order."""
-    c, found, count = conversation, [], Numbering(conversation)
+    c, found, count = conversation, list[Event](), Numbering(conversation)
     for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
-        found += [
-            *_acts(c, "customer", turn, count),
-            *(_call(t, count) for t in c.tool_calls if t.turn == turn),
-            *_acts(c, "agent", turn, count),
-        ]
+        found += _acts(c, "customer", turn, count)
+        found += [_call(call, count) for call in c.tool_calls if call.turn == turn]
+        found += _acts(c, "agent", turn, count)
     last = c.messages[-1].turn if c.messages else 0
     return [*found, Event(("end",), last, f"ended: {c.ended_by}", c.ended_by, message=len(c.messages) or None)]
 
@@ -174,15 +161,13 @@ def events(conversation: Conversation) -> list[Event]:
 def _acts(c: Conversation, side: str, turn: int, count: Numbering) -> Iterator[Event]:
     for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
         for i, act in enumerate(message.acts):
-            same = f"{side} {act.kind} {act.what} {act.detail}"
-            number = count.of(turn, side, n)
-            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same, message=number)
+            key, same = ("act", side, turn, n, i), f"{side} {act.kind} {act.what} {act.detail}"
+            yield Event(key, turn, f"{side} {act_words(act)}", same, message=count.of(turn, side, n))
 
 
 def _call(call: ToolCall, count: Numbering) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
-    same = f"{call.side} {call.name} {arguments} {call.error}"
-    counts = bool(call.write) and not call.error
+    same, counts = f"{call.side} {call.name} {arguments} {call.error}", bool(call.write) and not call.error
     what = f"{call.name} ({brief(call)})"
     return Event(("call", call.index), call.turn, what, same, counts, count.of(call.turn))
 
@@ -212,24 +197,22 @@ def first_difference(
 
 def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
     """Return two conversations side by side as HTML, with the first difference marked."""
-    first = first_difference(left.conversation, right.conversation)
-    counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
-    found = {FIRST: first} if first else {}
-    found |= {FIRST_THAT_COUNTS: counts} if counts and counts != first else {}
-    views = []
-    for n, d in enumerate((left, right)):
-        differs = {pair[n].key: words for words, pair in found.items()}
-        views.append(conversation_view(d.conversation, d.score, differs=differs, **d.about))
+    records = left.conversation, right.conversation
+    first, counts = (first_difference(*records, only_what_counts=only) for only in (False, True))
+    pairs = (("first difference", first), ("first difference that counts", counts if counts != first else None))
+    found = {words: pair for words, pair in pairs if pair}
+    views = [
+        conversation_view(d.conversation, d.score, differs={pair[n].key: w for w, pair in found.items()}, **d.about)
+        for n, d in enumerate((left, right))
+    ]
     turns = [{t["number"]: t for t in v["turns"]} for v in views]
     rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
-    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()]
+    lines = []
+    for words, (one, other) in found.items():
+        numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
+        lines.append(f"{words.capitalize()}, {numbers}: {one.what}  |  {other.what}")
     lines = lines or ["The same acts and calls on both sides."]
     return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
-
-
-def _where(one: Event, other: Event) -> str:
-    numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
-    return f"{numbers}: {one.what}  |  {other.what}"
 
 
 def compare_trials(

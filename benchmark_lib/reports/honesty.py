@@ -1,7 +1,4 @@
-"""The pages in ``docs/``: how to read the numbers honestly, and the data dictionary.
-
-The texts of the limits are in `limits.yaml.j2`. Their numbers come from `analysis.tables.recovery`.
-"""
+"""The pages in ``docs/``: the limits of the numbers, with texts in `limits.yaml.j2`, and the data dictionary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +17,7 @@ from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
 from ..store.world import load_store
-from .transcript import TEXTS, plain_text
+from .html import TEXTS, plain_text
 from .views import language_names
 
 LANGUAGES = language_names()
@@ -75,22 +72,16 @@ def limits() -> tuple[Limit, ...]:
 
 def detector_quality() -> dict[str, Any]:
     """Return the quality of the detectors, and their goals; no rows without an extra."""
-    found: dict[str, Any] = {"detectors": []}
-    for quality in offers("detector_quality"):
-        found |= quality()
-    return found
+    return {
+        "detectors": [],
+        **{name: value for quality in offers("detector_quality") for name, value in quality().items()},
+    }
 
 
 def limits_page() -> str:
     """Return `limits` as Markdown, for ``docs/limits.md``."""
     wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
     return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
-
-
-def in_words(limit: Limit) -> dict[str, Any]:
-    """Return a limit as text for a page that is not Markdown."""
-    plain = {name: getattr(limit, name).replace("`", "").replace("*", "") for name in ("title", "text", "source")}
-    return plain | {"head": limit.head, "rows": limit.rows}
 
 
 def dictionary_page() -> str:

@@ -22,7 +22,7 @@ from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
 from ..scoring.written import in_words
 from ..textfiles import read_yaml
-from .transcript import plain_text
+from .html import plain_text
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"

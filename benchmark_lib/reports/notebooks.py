@@ -23,26 +23,13 @@ from ..extension import offer
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
-from .transcript import TEXTS, render
+from .html import TEXTS, render
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
-SETTINGS = tuple(
-    [
-        "base_url",
-        "customer",
-        "customer_base_url",
-        "store",
-        "prompt",
-        "rules",
-        "tools",
-        "settings",
-        "cases",
-        "trials",
-        "messages",
-        "seed",
-        "metric",
-    ]
+SETTINGS = (
+    *("base_url", "customer", "customer_base_url", "store", "prompt", "rules", "tools"),
+    *("settings", "cases", "trials", "messages", "seed", "metric"),
 )
 """Parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)

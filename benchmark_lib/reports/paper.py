@@ -23,8 +23,7 @@ from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
 from ..outputs import as_cell
 from ..scoring.written import DASH, missing, rounded, visible
-from .html import table_html
-from .transcript import Html, render
+from .html import Html, render, table_html
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."

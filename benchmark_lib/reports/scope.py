@@ -27,7 +27,7 @@ from ..errors import BadInput
 from ..figures.style import paths_for
 from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from ..textfiles import read_yaml
-from .transcript import render
+from .html import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 

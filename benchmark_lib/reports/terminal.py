@@ -18,7 +18,7 @@ from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
-from .transcript import TEXTS
+from .html import TEXTS
 
 WIDTH = 100
 NARROWEST = 16

@@ -17,7 +17,7 @@ from ..project import slug
 from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
 from ..scoring.written import cost_in_words, failed_calls, visible
-from .transcript import render, transcript_css, transcript_html
+from .html import render, transcript_css, transcript_html
 
 
 @dataclass(frozen=True)

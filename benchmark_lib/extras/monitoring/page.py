@@ -18,9 +18,9 @@ from ...figures.style import figure_of
 from ...figures.svg import as_svg
 from ...outputs import write_csv, writing
 from ...reports.conversation_view import conversation_view
+from ...reports.html import render, transcript_css
 from ...reports.shown import show_figure
 from ...reports.terminal import columns
-from ...reports.transcript import render, transcript_css
 from ...scoring.scales import SHARE
 from ...scoring.written import DASH, rounded, span, visible
 from .drift import sunday

@@ -20,7 +20,7 @@ from ...analysis.query import Query
 from ...analysis.tables.answers import Stakes, read_stakes, with_stakes
 from ...analysis.tables.rows import framed, interval
 from ...cases.played import known_cases, store_played
-from ...reports.site.formatting import environment
+from ...reports.html import environment
 from ...scoring.deciding import rule_in_words
 from ...scoring.scales import SHARE
 from .desk_file import read_desk

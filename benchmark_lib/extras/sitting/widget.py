@@ -9,7 +9,7 @@ import ipywidgets as w
 from markupsafe import Markup
 
 from ...experiment import Experiment
-from ...reports.transcript import transcript_css
+from ...reports.html import transcript_css
 from ...threads import running_loop
 from .acts import READ_AS, acts_of
 from .chairs import Chairs, Item, NotYourTurn

@@ -34,7 +34,7 @@ from ...analysis.facets import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
-from ..transcript import Html, render
+from ..html import Html, render
 from ..views import readable
 
 LABELS_FILE = "data/labels.csv"

@@ -26,10 +26,10 @@ from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store
 from ..fetch import Dossier, DossierStore
-from ..site.content import CaseView, Entry
+from ..html import packed_text, shown_deep
+from ..site.content import CaseView, Entry, page_name
 from ..site.conversations import ConversationPage, markup, page_of
-from ..site.formatting import packed_text, page_name, shown_deep
-from ..site.lists import encoded, in_order, list_data
+from ..site.files import encoded, in_order, list_data
 from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
 
 KEY = ["run_id", "case_id", "trial"]

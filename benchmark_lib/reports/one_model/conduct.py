@@ -1,14 +1,15 @@
 """Tables of what one model did: endings, tools, rules, words, habits and traps."""
 
 from math import nan
-from typing import Any
 
 import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
+from ...analysis.tables.rows import framed
 from ...analysis.tables.safety import KINDS, STATES
+from ...analysis.tables.safety import NOT_SCORED as UNSCORED
 from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
@@ -16,7 +17,8 @@ from ...scoring.deciding import outcome_label, trap_in_words
 from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
 
-RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
+RULE, RULES = "rule_", ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
+"""The prefix of a rule's column, and the order of the shipped rules; those of a desk's own follow."""
 EXAMPLES = 6
 WORST_FIRST = tuple(reversed(STATES))
 HABITS = (
@@ -36,37 +38,29 @@ HABITS = (
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
-    """Return the outcomes of the conversations of each bucket; each is in exactly one row.
-
-    Returns
-    -------
-    DataFrame
-        bucket, outcome, conversations, share (of the recorded conversations of the bucket).
-    """
+    """Return bucket, outcome, conversations and share (of the bucket), each conversation in one row."""
     mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
-    labels = [outcome_label(row["bucket"], row) for row in plain_rows(mine)]
-    outcomes = pd.Series(labels, index=mine.index, dtype="object")
-    table = mine.assign(outcome=outcomes).groupby(["bucket", "outcome"], sort=False).size().reset_index(name="n")
-    table = table.rename(columns={"n": "conversations"})
+    outcomes = [outcome_label(row["bucket"], row) for row in plain_rows(mine)]
+    groups = mine.assign(outcome=pd.Series(outcomes, mine.index, "object")).groupby(["bucket", "outcome"], sort=False)
+    table = groups.size().reset_index(name="conversations")
     table["share"] = table["conversations"] / table.groupby("bucket")["conversations"].transform("sum")
     return in_order(table.sort_values("conversations", ascending=False, kind="stable"))
 
 
 def endings(report: ModelReport) -> pd.DataFrame:
-    """Return conversations by ending: ending, meaning, conversations, a column for each bucket."""
+    """Return ending, meaning, conversations, and those of each bucket in a column of its own."""
     mine = report.mine
-    counts = pd.crosstab(mine["ended_by"], mine["bucket"].fillna("unknown")).reindex(
-        columns=list(BUCKETS), fill_value=0
-    )
+    counts = pd.crosstab(mine["ended_by"], mine["bucket"]).reindex(columns=list(BUCKETS), fill_value=0)
+    counts = counts.reindex(mine["ended_by"].unique(), fill_value=0)
     counts.insert(0, "conversations", mine["ended_by"].value_counts())
-    known = [*(e for e in ENDINGS if e in counts.index), *(e for e in counts.index if e not in ENDINGS)]
+    known = [*(e for e in ENDINGS if e in counts.index), *sorted(set(counts.index) - set(ENDINGS))]
     table = counts.loc[known].rename_axis(index="ending", columns=None).reset_index()
     table.insert(1, "meaning", table["ending"].map(ENDINGS).fillna(""))
     return table
 
 
 def customer_experience(report: ModelReport) -> pd.DataFrame:
-    """Return how long the conversations took, by bucket.
+    """Return how long the conversations of each bucket took.
 
     Returns
     -------
@@ -171,24 +165,21 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
         high, examples (case, first trial and number of trials of a few cases in which it was broken), reason.
     """
-    rows = []
-    for rule in (rule for rule in RULES if f"rule_{rule}" in report.mine):
-        states = report.mine[f"rule_{rule}"]
-        counts = {state: int((states == state).sum()) for state in ("kept", "broken", "not_applicable")}
-        broken = report.mine[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
+    mine, rows = report.mine, []
+    stated = [column.removeprefix(RULE) for column in mine if column.startswith(RULE) and mine[column].notna().any()]
+    shipped = [rule for rule in RULES if f"{RULE}{rule}" in mine]
+    for rule in (*shipped, *(rule for rule in stated if rule not in RULES)):
+        states, cases = mine[f"{RULE}{rule}"], mine["case_id"]
+        counts = [int((states == state).sum()) for state in ("kept", "broken", "not_applicable")]
+        broken = mine[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
+        met = (states == "broken").astype(int)[states.isin(["kept", "broken"])].groupby(cases)
+        share = Estimate(estimate=nan, reason="it never applied")
+        if met.ngroups:
+            share = pass_hat_k_interval(met.sum().to_numpy(), met.size().to_numpy(), 1)
+        reason = share.reason if share.estimate != share.estimate else ""
         examples = list(broken.head(EXAMPLES).itertuples(name=None))
-        found = _share_of_cases((states == "broken")[states.isin(["kept", "broken"])], report.mine["case_id"])
-        reason = "" if found.estimate == found.estimate else found.reason
-        rows.append((rule, *counts.values(), found.estimate, found.low, found.high, examples, reason))
-    columns = ["rule", "kept", "broken", "not_applicable", "share", "low", "high", "examples", "reason"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
-    if flag.empty:
-        return Estimate(estimate=nan, reason="it never applied")
-    grouped = flag.astype(int).groupby(cases)
-    return pass_hat_k_interval(grouped.sum().to_numpy(), grouped.size().to_numpy(), 1)
+        rows.append((rule, *counts, share.estimate, share.low, share.high, examples, reason))
+    return framed(rows, "rule kept broken not_applicable share low high examples reason")
 
 
 def said_against_did(report: ModelReport) -> pd.DataFrame:
@@ -207,20 +198,20 @@ def trap_by_trap(report: ModelReport) -> pd.DataFrame:
     DataFrame
         trap, kind, trials (sign and state in order, as text), worst (state), said (the same with its sign).
     """
-    rows: list[dict[str, Any]] = []
+    rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
-    scores = dict(zip(traps.index, plain_rows(traps), strict=True))
     for trap, conversations in traps.groupby("case_id"):
-        plain = [scores[place] for place in conversations.index]
-        seen = [score for score in plain if score["pressure_reached"]]
-        trials = ", ".join(trap_in_words(score, score["ended_by"]) for score in plain)
-        row = {"trap": trap, "kind": conversations["kind"].iloc[0], "trials": trials}
-        if not seen:
-            rows.append(row | {"worst": "not scored", "said": "not scored"})
-            continue
-        worst = min(seen, key=lambda s: (WORST_FIRST.index(s["pressure_reached"]), bool(s["success"])))
-        rows.append(row | {"worst": worst["pressure_reached"], "said": trap_in_words(worst, worst["ended_by"])})
-    table = pd.DataFrame(rows, columns=["trap", "kind", "trials", "worst", "said"])
+        scores = plain_rows(conversations)
+        trials = ", ".join(trap_in_words(score, score["ended_by"]) for score in scores)
+        seen = [
+            (WORST_FIRST.index(s["pressure_reached"]), bool(s["success"]), n)
+            for n, s in enumerate(scores)
+            if s["pressure_reached"]
+        ]
+        worst = scores[min(seen)[2]] if seen else None
+        state, said = (worst["pressure_reached"], trap_in_words(worst, worst["ended_by"])) if worst else (UNSCORED,) * 2
+        rows.append((trap, conversations["kind"].iloc[0], trials, state, said))
+    table = framed(rows, "trap kind trials worst said")
     order = {name: place for names in (WORST_FIRST, KINDS) for place, name in enumerate(names)}
     placed = table.assign(w=table["worst"].map(order).fillna(9), k=table["kind"].map(order).fillna(9))
     return placed.sort_values(["w", "said", "k", "trap"], ignore_index=True).drop(columns=["w", "k"])

@@ -8,7 +8,7 @@ from ...analysis.tables.leaderboard import does_too_little
 from ...scoring.metrics import METRICS
 from ...textfiles import read_yaml
 from . import ModelReport
-from .conduct import RULES, process_rules
+from .conduct import process_rules
 from .numbers import at_a_glance, by_intent, repeats
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("grades.yaml"))
@@ -49,8 +49,7 @@ def traits(report: ModelReport) -> list[Trait]:
 
     At most eight of each kind, the broadest first, and the number of the others.
     """
-    made = (_metrics, _steadiness, _rules, _intents, _languages)
-    found = [trait for traits_of in made for trait in traits_of(report)]
+    found = [t for traits_of in (_metrics, _steadiness, _rules, _intents, _languages) for t in traits_of(report)]
     if does_too_little(report.row):
         found = [trait for trait in found if (trait["kind"], trait["about"]) != ("strong", "rules")]
     shown = []
@@ -63,11 +62,11 @@ def traits(report: ModelReport) -> list[Trait]:
 
 
 def _metrics(report: ModelReport) -> list[Trait]:
-    found = []
+    found, unshown = [], {"strong": (*TEXTS["no_trait"], *TEXTS["only_if_weak"]), "weak": TEXTS["no_trait"]}
     for row in at_a_glance(report).to_dict("records"):
-        name, word = row["metric"], grade_of(report, row)
-        kind = {"good": "strong", "poor": "weak"}.get(word[:4], "")
-        if kind and name not in TEXTS["no_trait"] and not (kind == "strong" and name in TEXTS["only_if_weak"]):
+        word = grade_of(report, row)
+        kind = {"good": "strong", "poor": "weak"}.get(word[:4])
+        if kind and row["metric"] not in unshown[kind]:
             found.append({"kind": kind, "about": row["title"], "form": "metric", "grade": word, "row": row})
     return found
 
@@ -83,8 +82,7 @@ def _steadiness(report: ModelReport) -> list[Trait]:
 
 def _rules(report: ModelReport) -> list[Trait]:
     found, never = [], []
-    rows = process_rules(report).assign(applied=lambda t: t["kept"] + t["broken"]).to_dict("records")
-    for row in sorted(rows, key=lambda row: RULES.index(row["rule"])):
+    for row in process_rules(report).assign(applied=lambda t: t["kept"] + t["broken"]).to_dict("records"):
         if row["share"] >= LIMITS["rule_broken"]:
             found.append({"kind": "weak", "about": row["rule"], "form": "rule", "row": row})
         elif row["applied"] >= LIMITS["rule_applied"] and row["broken"] == 0:

@@ -12,7 +12,7 @@ from ...analysis.facets import flags_of
 from ...analysis.panels import SCRIPTED, VARIANT
 from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success_counts
-from ...analysis.tables.rows import framed
+from ...analysis.tables.rows import framed, interval
 from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
@@ -49,16 +49,13 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     unpriced = "price unknown" if report.mine["cost_usd"].isna().any() else ""
     for metric in METRICS.values():
         full, without = report.forms[metric.name]
-        row: dict[str, Any] = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name}
-        for prefix, one in (("", full), ("without_", without)):
-            known = not prefix or flagged
-            numbers = (one.median, one.mean.estimate, one.mean.low, one.mean.high)
-            names = (f"{prefix}{name}" for name in ("value", "mean", "low", "high"))
-            row |= dict(zip(names, numbers if known else (nan,) * 4, strict=True))
-            row[f"{prefix}cases"] = one.n if known else 0
+        numbers = [(*interval(one.mean, "mean").values(), one.median, one.n) for one in (full, without)]
         why = (NOT_PAID.get(report.panel) or unpriced if metric.scale.money else "") or full.reason
-        rows.append(row | {"trials": len(full.per_trial), "field": _field(report, metric), "reason": why})
-    return pd.DataFrame(rows).assign(field_reason=report.why_no_field)
+        head = (metric.name, metric.title, metric.scale.name, len(full.per_trial), _field(report, metric), why)
+        rows.append((*head, *numbers[0], *(numbers[1] if flagged else (nan, nan, nan, nan, 0))))
+    names = "mean low high value cases without_mean without_low without_high without_value without_cases"
+    table = framed(rows, f"metric title unit trials field reason {names}")
+    return table.assign(field_reason=report.why_no_field)
 
 
 def _field(report: ModelReport, metric: Metric) -> float:
@@ -81,8 +78,8 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         share, ``_k`` and ``_n`` (conversations in which it is true, and known; the share of success is a mean over
         cases); flips (cases whose trials disagree), field (median success of the others), field_reason (why it is NaN).
     """
-    keys, talks = ["bucket", "intent"], report.mine
-    rows = talks[[*keys, "case_id"]].join(talks[[*FLAGS, *LENGTHS]].astype("Float64").astype(float))
+    keys = ["bucket", "intent"]
+    rows = report.mine[[*keys, "case_id"]].join(_floats(report.mine[[*FLAGS, *LENGTHS]]))
     groups = rows.groupby(keys, sort=False)
     table = groups.agg(cases=("case_id", "nunique"), conversations=("case_id", "size")).join(groups[LENGTHS].mean())
     for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
@@ -91,10 +88,14 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     table["success"] = case.groupby(keys).mean().round(12)  # equal shares must be equal in any order
     table["flips"] = case.between(0, 1, inclusive="neither").groupby(keys).sum()
     others = report.field[report.field["entry"].isin(report.others)]
-    means = others["success"].astype("Float64").astype(float).groupby([others["intent"], others["entry"]]).mean()
+    means = _floats(others["success"]).groupby([others["intent"], others["entry"]]).mean()
     table = table.reset_index()
     table["field"] = table["intent"].map(means.groupby("intent").median()).astype(float)
     return in_order(table.assign(field_reason=report.why_no_field), "success", "intent")
+
+
+def _floats(columns: Any) -> Any:
+    return columns.astype("Float64").astype(float)
 
 
 def in_order(table: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -121,9 +122,9 @@ def repeats(report: ModelReport) -> list[dict[str, Any]]:
             continue
         ks = [k for k in KS if k <= counts.trials.max()]
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
-        columns = (ks, curve.estimate, curve.low, curve.high, curve.usable, map(int, curve.cases))
-        names = ("k", "value", "low", "high", "usable", "cases")
-        points = [dict(zip(names, point, strict=True)) for point in zip(*columns, strict=True)]
+        columns = {"k": ks, "value": curve.estimate, "low": curve.low, "high": curve.high}
+        columns |= {"usable": curve.usable, "cases": [int(n) for n in curve.cases]}
+        points = [dict(zip(columns, point, strict=True)) for point in zip(*columns.values(), strict=True)]
         flips, kept = flip_rate(counts.successes, counts.trials), counts.trials > 0
         once = float((counts.successes[kept] / counts.trials[kept]).mean())
         row = {"bucket": bucket, "cases": curve.n, "trials": curve.trials, "points": points, "pass_1": once}

@@ -14,7 +14,7 @@ from ...experiment.progress import progress_bar
 from ...project import PACKAGE, code_version, in_project
 from ..explorer.labels import read_labels
 from .content import Content
-from .files import MARK, site_folder
+from .files import MARK, Folder, site_folder
 from .front import hard_view
 from .models import ModelPage, model_page
 from .pages import Pages, written_beside
@@ -79,15 +79,7 @@ def build_site(
     if labels is not None and not in_project(labels).is_file():
         raise BadInput(f"there is no label file {labels}: export one from the site or JupyterLab, or omit it")
     with site_folder(out) as folder:
-        played = results.hard
-        apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
-        of_core = apart is not None or not played.runs  # published figures are over the core set
-        content = Content(results, published and of_core, said, stakes, stores)
-        own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
-        hard = hard_view(own.results) if played.runs else None
-        pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
-        if apart is not None:
-            pages.append(Pages(own, folder.within("hard"), hard, of_hard_set=True))
+        pages = _pages(results, folder, published, said, stakes, stores)
         bar = progress_bar(progress)
         with (
             written_beside(pages) as scripts,
@@ -100,7 +92,19 @@ def build_site(
             for size, conversations in scripts:
                 folder.count(size, "transcripts")
                 shown.update(conversations)
-        runs = sorted({**content.manifests, **own.manifests})
+        runs = sorted({run for part in pages for run in part.content.manifests})
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.size, sum(len(part.talks) for part in pages))
+
+
+def _pages(results: Results, folder: Folder, published: bool, labels: Any, stakes: Any, stores: Any) -> list[Pages]:
+    # Runs of a hard set have pages of their own, unless there are no others.
+    played = results.hard
+    apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
+    of_core = apart is not None or not played.runs  # published figures are over the core set
+    content = Content(results, published and of_core, labels, stakes, stores)
+    own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
+    hard = hard_view(own.results) if played.runs else None
+    pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
+    return pages if apart is None else [*pages, Pages(own, folder.within("hard"), hard, of_hard_set=True)]

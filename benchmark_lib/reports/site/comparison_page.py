@@ -28,7 +28,6 @@ from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric
 from .content import Content
 from .conversations import ConversationPage
-from .formatting import mean_with_interval, measured
 from .front import settings_beside
 
 MOST_ENTRIES = 40
@@ -96,12 +95,13 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dic
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
     behind, every = (find(rows, metric, **entry.who) for find in (behind_median, behind_metric))
+    mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
     table, case_ids, _ = case_matrix(rows, metric)
     valued = [column[c] for c, trials in zip(case_ids, table, strict=True) if not np.isnan(trials).all()]
     return [
-        measured(value, metric),
-        sentence(mean_with_interval(row, metric), few),
+        metric.scale.written(value),
+        sentence(f"mean {metric.scale.with_interval(mean, low, high)}" if low == low else "", few),
         *(Query.of(**found["yes"]).address() if found["k"] else None for found in (behind, every)),
         valued,
     ]

@@ -1,8 +1,7 @@
-"""The input of the pages.
+"""The input of the pages: conversations, the board in its order, and cases as their store describes them."""
 
-The conversations, the board in its order, and the cases with the store's description of them.
-"""
-
+import hashlib
+import inspect
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +28,23 @@ from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
 from ...store import Store
-from .formatting import page_name
+
+
+def page_name(name: str) -> str:
+    """Return a name as part of an address: a slug, and a hash that separates similar names.
+
+    Slashes, dots, control characters and reserved names also become one plain file name.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
+    slug = "-".join(w for w in words if w)[:40].strip("-")
+    return f"{slug or 'page'}-{digest}"
+
+
+def first_paragraph(documented: Any) -> str:
+    """Return the first paragraph of a documentation on one line, or an empty text."""
+    found = inspect.getdoc(documented) if documented is not None else ""
+    return " ".join((found or "").split("\n\n")[0].split())
 
 
 @dataclass
@@ -45,6 +60,11 @@ class Entry:
     row: dict[str, Any]
     page: str | None = None
     who: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Name and source, which identify it among all entries."""
+        return self.name, self.source
 
     @property
     def href(self) -> str:
@@ -101,13 +121,12 @@ class Content:
         self.board = leaderboard(results)
         if labels is not None:
             self.board = noted(self.board, frame, labels)
-        self.entries = []
+        names, self.entries = Counter(self.board["entry"]), []
         for r in self.board.to_dict("records"):
-            page = page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None
-            self.entries.append(Entry(r["entry"], r["source"], r["block"], r, page))
-        names = Counter(e.name for e in self.entries)
-        for e in self.entries:
-            e.who = {"entry": e.name} | ({"source": e.source} if names[e.name] > 1 else {})
+            name, source = r["entry"], r["source"]
+            page = page_name(f"{name}\n{source}") if r["conversations"] else None
+            who = {"entry": name} | ({"source": source} if names[name] > 1 else {})
+            self.entries.append(Entry(name, source, r["block"], r, page, who))
         self.entries += published_entries() if published else []
         self.entries.sort(key=lambda e: BLOCKS.index(e.block))
 
@@ -116,30 +135,19 @@ class Content:
         """The entries that have conversations."""
         return [e for e in self.entries if e.page]
 
-    def find(self, name: str, source: str = "") -> Entry:
-        """Return the entry of this name; of several, the one from this source."""
-        found = [e for e in self.entries if e.name == name]
-        return next((e for e in found if e.source == source), found[0])
-
     @cached_property
-    def entry_rows(self) -> pd.DataFrame:
-        """Rows of the board with the page of each; the index is the position in `entries`."""
-        return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
-
-    @cached_property
-    def rows_of(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Conversations by (name, source) of the entry."""
-        return {key: mine for key, mine in self.conversations.groupby(["entry", "source"], sort=False)}
+    def _rows_of(self) -> dict[Any, pd.DataFrame]:
+        return dict(iter(self.conversations.groupby(["entry", "source"], sort=False)))
 
     def rows(self, entry: Entry) -> pd.DataFrame:
         """Return the conversations of an entry."""
-        return self.rows_of[(entry.name, entry.source)]
+        return self._rows_of[entry.key]
 
     @cached_property
     def entry_of_run(self) -> dict[tuple[str, str], Entry]:
         """Entries by (run_id, source): where a record belongs."""
         seen = self.conversations[["run_id", "source", "entry"]].drop_duplicates()
-        known = {(e.name, e.source): e for e in self.played}
+        known = {e.key: e for e in self.played}
         return {(run_id, source): known[(name, source)] for run_id, source, name in seen.itertuples(index=False)}
 
     @cached_property
@@ -147,7 +155,7 @@ class Content:
         """US dollars by (run_id, case_id, trial) and side; None where a price is unknown."""
         columns = ["run_id", "case_id", "trial", "cost_usd", "customer_cost_usd"]
         rows = self.conversations[columns].itertuples(index=False)
-        return {(r, c, t): {"agent": _known(mine), "customer": _known(theirs)} for r, c, t, mine, theirs in rows}
+        return {tuple(key): {"agent": _known(mine), "customer": _known(theirs)} for *key, mine, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> Case | None:
         """Return the case if it is available in exactly the text that this run played."""
@@ -188,18 +196,18 @@ class Content:
 
     @cached_property
     def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Unsafe actions with both estimands, by (name, source)."""
-        return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
+        """Unsafe actions with both estimands, by the key of the entry."""
+        return _by_entry(unsafe_table(self.conversations))
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Resolution and adherence by use case, by (name, source); empty without use cases."""
+        """Resolution and adherence by use case, by the key of the entry; empty without use cases."""
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
     @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """What each entry may answer alone, by (name, source), if the store has use cases."""
+        """What each entry may answer alone, by its key, if the store has use cases."""
         rows = self.conversations if self.groups else self.conversations[:0]
         return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
@@ -210,8 +218,8 @@ class Content:
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """The costs of each entry, by (name, source), see `tables.cost_table`."""
-        return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
+        """The costs of each entry by its key, see `tables.cost_table`."""
+        return _by_entry(cost_table(self.results))
 
     @cached_property
     def traps(self) -> list[CaseView]:
@@ -233,11 +241,6 @@ def stores_of_entries(conversations: Any) -> list[str]:
         return [f"Cases of {version}." for version in found]
     by_number = sorted(found, key=lambda version: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", version)])
     return [f"Played on {version}: {', '.join(map(short_name, sorted(found[version])))}." for version in by_number]
-
-
-def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
-    """Return the address of a transcript; a slash and a message or call may follow."""
-    return f"talk.html#{entry.page}/{view.page}-{int(trial)}"
 
 
 def published_entries() -> list[Entry]:
@@ -264,6 +267,10 @@ def published_entries() -> list[Entry]:
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries
+
+
+def _by_entry(table: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["entry"], row["source"]): row for row in table.to_dict("records")}
 
 
 def _known(value: Any) -> Any:

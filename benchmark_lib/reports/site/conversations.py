@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,12 +21,12 @@ from ...scoring.deciding import (
     state_of,
 )
 from ...scoring.metrics import METRICS
-from ...scoring.written import details, in_words, missing, words
+from ...scoring.written import in_words, missing, words
 from ...store import Store
 from ..conversation_view import conversation_view, quoted
 from ..fetch import signs_of
-from .content import CaseView, Content, Entry, talk_page
-from .formatting import environment, first_paragraph, tidy
+from ..html import render, tidy
+from .content import CaseView, Content, Entry, first_paragraph
 
 SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
@@ -43,7 +44,6 @@ class ConversationPage:
     entry: Entry
     view: CaseView
     trial: int
-    href: str
     ended_by: str
     state: str
     why: list[str] = field(default_factory=list)
@@ -53,7 +53,12 @@ class ConversationPage:
     @property
     def name(self) -> str:
         """Its name among the conversations of its entry."""
-        return self.href.rpartition("/")[2]
+        return f"{self.view.page}-{int(self.trial)}"
+
+    @property
+    def href(self) -> str:
+        """The address of its transcript; a slash and a message or call may follow."""
+        return f"talk.html#{self.entry.page}/{self.name}"
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -105,8 +110,7 @@ def page_of(
 ) -> ConversationPage:
     """Return the data of one conversation for other pages, without a quote."""
     why = reasons_in_words(reasons_against(score, ended_by, case=case))
-    href, state = talk_page(entry, view, trial), state_of(score, ended_by)
-    return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)
+    return ConversationPage(run_id, entry, view, trial, ended_by, state_of(score, ended_by), why, None, score)
 
 
 def markup(
@@ -142,8 +146,8 @@ def markup(
         "broken": [(name, made) for name, state, made in view["rules"] if state == "broken"],
     }
     links = {"siblings": siblings, "others": list(others), "failures": failures}
-    page = environment().get_template("site/transcript.html.j2")
-    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **links))
+    word = SUCCESS_STATES[talk.state][1]
+    return render("site/transcript.html.j2", root="", t=talk, v=shown, word=word, **links)
 
 
 def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -174,75 +178,50 @@ def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] |
     return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind
 
 
-LINES = 2
+def by_case(talks: Iterable[ConversationPage]) -> dict[str, list[ConversationPage]]:
+    """Return conversations by case_id, those of each case by trial."""
+    found: dict[str, list[ConversationPage]] = defaultdict(list)
+    for talk in sorted(talks, key=lambda t: t.trial):
+        found[talk.view.case_id].append(talk)
+    return found
+
+
+WORST_FIRST, LINES = ("unsafe", "bad", "corrupt", "good", "none"), 2
+"""Keys of `SUCCESS_STATES`, and passages of the knowledge base on the page of a case."""
 
 
 def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
     """Return the conversation to quote: unsafe before unsuccessful before successful."""
-    order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
     quoted = [t for t in talks if t.quote]
-    return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
+    return min(quoted, key=lambda t: (WORST_FIRST.index(t.state), t.trial), default=None)
 
 
 def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -> dict[str, Any]:
-    """Return everything on the page of one case."""
-    by_entry: dict[str, list[ConversationPage]] = defaultdict(list)
-    for talk in sorted(talks, key=lambda t: t.trial):
-        by_entry[talk.entry.page or ""].append(talk)
-    rows = [
-        {"entry": e, "talks": own_talks, "quoted": worth_quoting(own_talks), "state": _worst(own_talks)}
-        for e in content.played
-        if (own_talks := by_entry.get(e.page or ""))
-    ]
-    twins = [
-        v
-        for v in content.cases.values()
-        if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))
-    ]
-    return {
+    """Return everything on the page of one case; `talks` are its conversations by trial."""
+    case, store, rows = view.case, view.store, []
+    for entry in content.played:
+        if mine := [t for t in talks if t.entry is entry]:
+            state = min((t.state for t in mine), key=WORST_FIRST.index)
+            rows.append({"entry": entry, "talks": mine, "quoted": worth_quoting(mine), "state": state})
+    others = [(v, v.case) for v in content.cases.values() if v.case]
+    found = {
         "view": view,
         "rows": rows,
         "fallen": [r for r in rows if r["state"] == "unsafe"],
         "failed": [r for r in rows if r["state"] in ("bad", "corrupt")],
         "held": [r for r in rows if r["state"] == "good"],
         "tally": of_case(talks, view.case_id),
-        "twins": twins,
-        **(_expected(view, view.case, view.store) if view.case and view.store else {}),
+        "twins": [v for v, it in others if it.twin_of == view.intent or (case and case.twin_of == v.intent)],
     }
-
-
-def _expected(view: CaseView, case: Case, store: Store) -> dict[str, Any]:
-    return {
-        "right": _right(case, store),
-        "facts": [(words(name), fact.in_words) for name, fact in case.facts.items()],
-        "policy": _policy(case, store),
-        "articles": _articles(view.described, case, store),
-    }
-
-
-def _worst(talks: list[ConversationPage]) -> str:
-    states = {t.state for t in talks}
-    return next((s for s in ("unsafe", "bad", "corrupt", "good") if s in states), "none")
-
-
-def _right(case: Case, store: Store) -> list[dict[str, Any]]:
-    found = []
-    for outcome in case.outcomes:
-        queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
-        calls = [(c.tool, details(c.arguments)) for c in outcome.calls]
-        facts = [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]
-        said = {"reason": reason_in_words(outcome.reason, store) if outcome.reason else "", "facts": facts}
-        found.append({"name": outcome.name, "calls": calls, "handover": outcome.handover, "queues": queues} | said)
+    if case and store:
+        found |= {"say": partial(reason_in_words, store=store), "queues": store.policy.get("queues", {})}
+        found |= {"policy": _policy(case, store), "articles": _articles(view.described, case, store)}
     return found
 
 
-def _tools(case: Case, store: Store) -> list[str]:
-    calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
-    return list(dict.fromkeys(c.tool for c in calls if c.tool in store.tools))
-
-
 def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
-    tools, found = _tools(case, store), []
+    calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
+    tools, found = list(dict.fromkeys(c.tool for c in calls if c.tool in store.tools)), []
     for name, rule in store.policy["process_rules"].items():
         guarded = [t for t in tools if t in rule["guards"]]
         if not guarded:

@@ -27,10 +27,9 @@ from ...figures import escalation_both_ways, pressure_chart, trap_states, value_
 from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...figures.svg import as_svg
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import missing, percent, rounded, span, words
-from ..transcript import TEXTS
-from .content import Content, Entry
-from .formatting import page_name
+from ...scoring.written import percent, rounded, words
+from ..html import TEXTS
+from .content import Content, Entry, page_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,11 +149,8 @@ def pictures(content: Content) -> list[Picture]:
 
     Safety against cost is drawn without scripted agents, which cost nothing.
     """
-    board, safety, pushes = (
-        content.entry_rows,
-        safety_table(content.conversations),
-        pressure_table(content.conversations),
-    )
+    board = pd.DataFrame([entry.row for entry in content.entries])
+    safety, pushes = safety_table(content.conversations), pressure_table(content.conversations)
     draw = partial(_folded, content)
     priced = board[~board["panel"].isin(SCRIPTED)]
     return [
@@ -195,7 +191,8 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
 
 
 def _attributes(content: Content, mark: Lead) -> dict[str, str]:
-    entry = content.find(mark.entry, mark.source)
+    named = [entry for entry in content.entries if entry.name == mark.entry]
+    entry = next((entry for entry in named if entry.source == mark.source), named[0])
     at = {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
     if mark.to is None:
         return at
@@ -225,35 +222,31 @@ def hard_view(results: Results) -> dict[str, Any] | None:
     table = hard_table(results, easy)
     if table.empty:
         return None
-    panels = list(PANELS)
-    table = table.assign(place=table["panel"].map(panels.index))
+    table = table.assign(place=table["panel"].map(list(PANELS).index))
     whole = table[table["family"] == ALL].sort_values(["place", "hard"], ascending=[True, False])
-    pairs = [(r["entry"], r["source"]) for r in whole.to_dict("records")]
     counted = [f for f in table["family"].unique() if f not in (*easy, ALL)]
-    twice = {name for name in whole["entry"] if (whole["entry"] == name).sum() > 1}
-    cells = {
-        (r["entry"], r["source"], r["family"]): _cell(r)
-        | _behind(r, counted if r["family"] == ALL else r["family"], r["entry"] in twice)
-        for r in table.to_dict("records")
-    }
     aside = table[table["family"].isin(easy)].groupby(["entry", "source"])["hard_n"].sum().to_dict()
-    rows = [
-        {
-            "family": family,
-            "title": "All families"
-            if family == ALL
-            else known.get(family, {}).get("title", words(family)).capitalize(),
-            **{name: known.get(family, {}).get(name, "") for name in ("shows", "description")},
-            "easy": family in easy,
-            "whole": family == ALL,
-            "cells": [cells.get((*pair, family)) for pair in pairs],
+    twice, cells = set(whole.loc[whole["entry"].duplicated(), "entry"]), {}
+    for row in table.to_dict("records"):
+        who = {"entry": row["entry"]} | ({"source": row["source"]} if row["entry"] in twice else {})
+        who["family"] = counted if row["family"] == ALL else row["family"]
+        behind = {
+            f"{arm}_{name}": {**who, "arm": arm, "success": value}
+            for arm in (HARD, CLEAN)
+            for name, value in (("yes", YES), ("known", KNOWN))
         }
-        for family in family_order(table, known)
-    ]
+        cells[row["entry"], row["source"], row["family"]] = row | behind
     heads = [
-        {name: r[name] for name in ("entry", "panel", "trials")}
+        {name: r[name] for name in ("entry", "source", "panel", "trials")}
         | {"page": page_name(f"{r['entry']}\n{r['source']}"), "aside": int(aside.get((r["entry"], r["source"]), 0))}
         for r in whole.to_dict("records")
+    ]
+    rows = [
+        {name: known.get(family, {}).get(name, "") for name in ("shows", "description")}
+        | {"title": "All families" if family == ALL else known.get(family, {}).get("title", words(family)).capitalize()}
+        | {"family": family, "easy": family in easy, "whole": family == ALL}
+        | {"cells": [cells.get((head["entry"], head["source"], family)) for head in heads]}
+        for family in family_order(table, known)
     ]
     return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
 
@@ -265,28 +258,3 @@ def accepted_handovers(content: Content) -> list[str]:
         for view in content.cases.values()
         if view.bucket == "resolvable" and view.case and any(o.handover for o in view.case.outcomes)
     ]
-
-
-def _behind(row: dict[str, Any], families: Any, twice: bool) -> dict[str, dict[str, Any]]:
-    who = {"entry": row["entry"]} | ({"source": row["source"]} if twice else {}) | {"family": families}
-    return {
-        f"{arm}_{name}": {**who, "arm": arm, "success": value}
-        for arm in (HARD, CLEAN)
-        for name, value in (("yes", YES), ("known", KNOWN))
-    }
-
-
-def _cell(row: dict[str, Any]) -> dict[str, Any]:
-    effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
-    return {
-        **{name: percent(row[name]) for name in ("hard", "clean", "robust")},
-        **{f"{name}_any": row[name] > 0 for name in ("hard", "clean")},
-        **{f"{name}_n": int(row[f"{name}_n"]) for name in ("clean", "robust", "told")},
-        "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
-        "n": int(row["hard_n"]),
-        "effect": effect,
-        "effect_interval": span(100 * row["effect_low"], 100 * row["effect_high"]),
-        "told": percent(row["told"]) if row["told_n"] else "",
-        "failures": row["failures"],
-        "share": f"{100 * row['hard']:.0f}" if not missing(row["hard"]) else "0",
-    }

@@ -3,6 +3,7 @@
 import inspect
 import sys
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
 from ...analysis.tables.apart import margins_in_words
-from ...analysis.tables.costs import tier_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ...analysis.tables.safety import STATES
@@ -30,21 +30,20 @@ from ...store import load_store
 from ...store.frozen import thawed
 from ...textfiles import read_yaml
 from ..honesty import LANGUAGES, detector_quality, limits
-from ..honesty import in_words as limit_in_words
-from ..transcript import TEXTS
-from .content import Content
-from .formatting import first_paragraph
+from ..html import TEXTS
+from .content import Content, first_paragraph
 from .front import MAIN
 
-TELLING = ("what a message says about an order",)
-"""What a rule guards in addition to calls, if it also guards messages."""
+TELLS, TELLING = "guards_telling", ("what a message says about an order",)
+"""The mark of a rule that also guards messages, and what it then guards in addition to calls."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
 
 def method_view(content: Content) -> dict[str, Any]:
     """Return everything on the methodology page."""
     prices = load_prices()
-    cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
+    cuts = [0, *(int(cut + 0.5) for cut in BAND_CUTS)]
+    spans = [*(f"{low} to {high - 1}" for low, high in pairwise(cuts)), f"{cuts[-1]} or more"]
     of_kind = {store.kind.name for store in content.stores.values()} or {load_store().kind.name}
     shipped = load_store().kind.name in of_kind
     return {
@@ -54,10 +53,7 @@ def method_view(content: Content) -> dict[str, Any]:
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,
         "success_rules": RULES_OF_SUCCESS,
-        "bands": [
-            (b, f"{cuts[i]} to {cuts[i + 1] - 1}" if i + 1 < len(cuts) else f"{cuts[i]} or more")
-            for i, b in enumerate(BANDS)
-        ],
+        "bands": list(zip(BANDS, spans, strict=True)),
         "band_certainty": BAND_CERTAINTY,
         "band_traps": BAND_TRAPS,
         "enough": RESOLVES_ENOUGH,
@@ -65,14 +61,10 @@ def method_view(content: Content) -> dict[str, Any]:
         "nothing": _nothing_seen(),
         "limits": {"calls": CALLS_PER_TURN, "hard": CALLS_OF_HARD_CASES, "more": CALLS_REFUSED, "empty": EMPTY_REPLIES},
         "estimators": in_words(),
-        "prices": {
-            "dated": prices.dated,
-            "tiers": [(name, tier_in_words(name)) for name, _ in prices.tiers],
-            "hash": prices.hash,
-        },
+        "prices": prices,
         "stores": _stores(content),
         "versions": _versions(content),
-        "cannot_tell": [limit_in_words(limit) for limit in limits() if shipped or not limit.of_set],
+        "cannot_tell": [limit for limit in limits() if shipped or not limit.of_set],
         "here": _limits_here(content),
     }
 
@@ -88,12 +80,11 @@ def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[
 def _limits_here(content: Content) -> list[tuple[str, str]]:
     rows, verdicts = content.conversations, content.results.verdicts
     spoken = rows.groupby(rows["language"].fillna("unknown"))["case_id"].nunique().sort_values(ascending=False)
-    languages = [f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items()]
     judges = sorted(verdicts["judge"].unique())
     found = f"{counted(len(verdicts), 'verdict')} of {', '.join(judges)}" if judges else "none was asked"
     return [
         ("Customer faults", f"in {int(flags_of(rows).sum()):,} of {counted(len(rows), 'conversation')}"),
-        ("Cases by language", ", ".join(languages)),
+        ("Cases by language", ", ".join(f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items())),
         ("Half-width of the intervals", _half_widths(content)),
         ("Judges", found),
     ]
@@ -114,49 +105,34 @@ def _half_widths(content: Content) -> str:
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:
-    rows = []
-    for store in {id(s): s for s in content.stores.values()}.values():
-        rules = [
-            {
-                "name": name,
-                "about": first_paragraph(store.rules.get(name)),
-                "guards": [*rule["guards"], *(TELLING if rule.get("guards_telling") else ())],
-            }
-            for name, rule in store.policy["process_rules"].items()
-        ]
-        sections = [
-            (name, yaml.safe_dump(thawed(value), sort_keys=False, allow_unicode=True, width=100))
-            for name, value in store.policy.items()
-            if name not in ("version", "process_rules")
-        ]
-        tools = [(t.name, t.description, t.write) for t in store.tools.values()]
-        rows.append(
-            {
-                "title": store.title,
-                "version": store.version,
-                "clock": f"{store.now:%A, %d %B %Y, %H:%M}",
-                "rules": rules,
-                "policy": sections,
-                "tools": tools,
-                "languages": ", ".join(store.info.get("languages", ())),
-            }
-        )
-    return rows
-
-
-def _versions(content: Content) -> list[tuple[str, str]]:
-    code = code_version()
     return [
-        ("Deskbench", f"{code['version']}, source {code['hash']}"),
-        ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
-        ("Case set", ", ".join(_seen(content, "store_version"))),
-        ("Python", ".".join(map(str, sys.version_info[:3]))),
-        *((name, version(name)) for name in PACKAGES),
+        {
+            "store": store,
+            "rules": {
+                name: (first_paragraph(store.rules.get(name)), [*rule["guards"], *(TELLING * bool(rule.get(TELLS)))])
+                for name, rule in store.policy["process_rules"].items()
+            },
+            "policy": {
+                name: yaml.safe_dump(thawed(value), sort_keys=False, allow_unicode=True, width=100)
+                for name, value in store.policy.items()
+                if name not in ("version", "process_rules")
+            },
+        }
+        for store in {id(s): s for s in content.stores.values()}.values()
     ]
 
 
-def _seen(content: Content, column: str) -> list[str]:
-    return sorted(str(v) for v in content.conversations[column].dropna().unique())
+def _versions(content: Content) -> list[tuple[str, str]]:
+    code, seen = code_version(), {}
+    for column in ("scoring", "store_version"):
+        seen[column] = ", ".join(sorted(str(v) for v in content.conversations[column].dropna().unique()))
+    return [
+        ("Deskbench", f"{code['version']}, source {code['hash']}"),
+        ("Scoring rules", f"{VERSION}; in these runs: {seen['scoring'] or 'none'}"),
+        ("Case set", seen["store_version"]),
+        ("Python", ".".join(map(str, sys.version_info[:3]))),
+        *((name, version(name)) for name in PACKAGES),
+    ]
 
 
 WORDS = Path(__file__).with_name("estimators.yaml")
@@ -165,10 +141,8 @@ WORDS = Path(__file__).with_name("estimators.yaml")
 def in_words() -> list[tuple[str, str, str]]:
     """Return question, answer and function of every estimator; by default its first line."""
     functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
-    words = read_yaml(WORDS)
-    known = [name for name in words if name in functions]
-    return [(*words[name], name) for name in known] + [
-        (name.replace("_", " ").capitalize(), first_paragraph(getattr(estimators, name)).replace("`", ""), name)
-        for name in functions
-        if name not in words
-    ]
+    words = {name: said for name, said in read_yaml(WORDS).items() if name in functions}
+    for name in functions:
+        plain = first_paragraph(getattr(estimators, name)).replace("`", "")
+        words.setdefault(name, (name.replace("_", " ").capitalize(), plain))
+    return [(*said, name) for name, said in words.items()]

@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,40 +28,30 @@ from ...project import PACKAGE, in_project
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
 from ...scoring.written import missing
+from ..html import POLICY, environment, render
 from ..one_model import ModelReport, conduct, grades, model_report, numbers
+from ..one_model.numbers import PLACES
 from ..scope import scope_in_words, scope_rows
 from ..views import language_names
 from .content import Content, Entry
-from .conversations import ConversationPage, read_conversations, worth_quoting
-from .formatting import POLICY, environment, interval, mean_of
+from .conversations import ConversationPage, by_case, read_conversations, worth_quoting
 from .front import ALL_METRICS, band, heading_of, was_run
 
 if TYPE_CHECKING:
     from ..explorer.links import LinkedPage
 
 Row = dict[str, Any]
-PARTS = [
-    "head",
-    "words",
-    "metrics",
-    "reliability",
-    "groups",
-    "scope",
-    "intents",
-    "traps",
-    "rules",
-    "tools",
-    "endings",
-    "cost",
-    "all",
-]
+PARTS = (
+    *("head", "words", "metrics", "reliability", "groups", "scope", "intents"),
+    *("traps", "rules", "tools", "endings", "cost", "all"),
+)
 """The parts of the page, in order: the blocks of its template."""
 
 
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
     """Return everything on the page of one model; `pooled` advice includes its fresh sets."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
-    rows, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
+    rows, who, paid = content.rows(entry), entry.who, content.paid[entry.key]
     graded = _graded(report)
     metrics = [_metric(report, graded[name], who) for name in ALL_METRICS if was_run(METRICS[name], content)]
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
@@ -71,8 +60,6 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
         for name in ("judge_table", "loss_table")
         if name in offered("tables") and len(table := offer("tables", name)(content.results))
     }
-    verdicts = judged.get("judge_table", [])
-    contradictions = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,
         "block": heading_of(entry.block),
@@ -89,7 +76,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
         "band": band(entry.row),
         "worst": worst_beside(entry.row),
         "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
-        "unsafe": content.unsafe.get(key),
+        "unsafe": content.unsafe.get(entry.key),
         "repeats": [
             row | {"behind": behind_repeats(rows[rows["bucket"] == row["bucket"]], **who, bucket=row["bucket"])}
             for row in numbers.repeats(report)
@@ -104,18 +91,20 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
             row | {"examples": [(talk_of[case, trial], times) for case, trial, times in row["examples"]]}
             for row in conduct.process_rules(report).to_dict("records")
         ],
-        "said": [row | behind_finding(row["detector"], **who) for row in contradictions],
+        "said": [
+            row | behind_finding(row["detector"], **who) for row in conduct.said_against_did(report).to_dict("records")
+        ],
         "tools": conduct.tools(report, content.results.tool_calls).to_dict("records"),
         "habits": conduct.habits(report).to_dict("records"),
         "outcomes": conduct.how_it_ended(report).to_dict("records"),
         "endings": conduct.endings(report).to_dict("records"),
         "experience": conduct.customer_experience(report).to_dict("records"),
         "buckets": BUCKETS,
-        "paid": cost_lines(content.paid[key]).to_dict("records"),
-        "paid_note": content.paid[key]["reason"],
+        "paid": cost_lines(paid).to_dict("records"),
+        "paid_note": paid["reason"],
         "verdicts": [
             row | {name: {**who, name: judged_by(row["scorer"], row["judge"])} for name in ("judge_scored", "judged")}
-            for row in verdicts
+            for row in judged.get("judge_table", [])
         ],
         "second_readings": judged.get("loss_table", []),
         "matrix": _matrix(talks),
@@ -160,7 +149,7 @@ class ModelPage:
         look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8")
         digest = b64encode(sha256(look.encode()).digest()).decode()
         alone = {"here": "", "look": Markup(look), "csp": POLICY.replace("'self'", f"'sha256-{digest}'", 1)}
-        html = environment().get_template("site/model.html.j2").render(self._values() | alone)
+        html = render("site/model.html.j2", **self._values(), **alone)
         target = in_project(path)
         with writing(target, "path"):
             target.write_text(unlinked(html), encoding="utf-8")
@@ -218,7 +207,7 @@ def in_words(report: ModelReport) -> Markup:
         "thresholds": grades.TEXTS,
         "enough": RESOLVES_ENOUGH,
     }
-    return Markup(environment().get_template("site/_grades.html.j2").render(w=view))
+    return Markup(render("site/_grades.html.j2", w=view))
 
 
 def _graded(report: ModelReport) -> dict[str, Row]:
@@ -229,28 +218,29 @@ def _graded(report: ModelReport) -> dict[str, Row]:
 def _metric(report: ModelReport, row: Row, who: dict[str, str]) -> Row:
     metric, reasons = row["metric"], row["reason"].split("; ")
     found = report.forms[metric.name][0]
+    few = [reason for reason in reasons if reason.endswith(FEW_TRIALS)]
     return row | {
         "median": behind_median(report.mine, metric, **who),
         "behind": behind_metric(report.mine, metric, **who),
         "per_trial": list(zip(found.per_trial, behind_trials(report.mine, metric, **who), strict=True)),
         "method": found.mean.method,
-        "reason": "; ".join(reason for reason in reasons if not reason.endswith(FEW_TRIALS)),
-        "few": next((reason for reason in reasons if reason.endswith(FEW_TRIALS)), ""),
+        "reason": "; ".join(reason for reason in reasons if reason not in few),
+        "few": few[0] if few else "",
     }
 
 
 def group_rows(content: Content, entry: Entry) -> list[Row]:
     """Return resolution, handovers and adherence of an entry by use case, as text with n."""
     rows = []
-    for r in content.groups.get((entry.name, entry.source), []):
+    for r in content.groups.get(entry.key, []):
         cells = []
         for name, metric in SHOWN.items():
             low, high = r[f"{name}_low"], r[f"{name}_high"]
-            text = mean_of(r[name], metric) if r[f"{name}_n"] else ""
+            text = metric.scale.mean(r[name]) if r[f"{name}_n"] else ""
             chosen = {**entry.who, "use_case": r["title"]} | ({"bucket": metric.bucket} if metric.bucket else {})
             behind = {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}}
             cell = {"text": text, "cases": counted(r[f"{name}_cases"], "case"), "n": r[f"{name}_n"], "any": r[name] > 0}
-            cells.append(cell | behind | {"interval": interval(low, high, metric) if text else ""})
+            cells.append(cell | behind | {"interval": metric.scale.interval(low, high) if text else ""})
         rows.append({"title": r["title"], "cells": cells})
     return rows
 
@@ -264,7 +254,7 @@ def use_cases(entries: list[Entry], content: Content) -> tuple[list[str], list[t
 
 def model_scope(content: Content, entry: Entry) -> Row | None:
     """Return what the entry may answer alone at the stakes of the site; None without use cases."""
-    table = content.scope.get((entry.name, entry.source))
+    table = content.scope.get(entry.key)
     return None if table is None else _scope(table, content, entry.who)
 
 
@@ -308,20 +298,17 @@ def _languages(report: ModelReport, who: dict[str, str]) -> list[Row]:
 
 
 def _traps(report: ModelReport, talks: list[ConversationPage]) -> list[Row]:
-    found: dict[str, list[ConversationPage]] = defaultdict(list)
-    for talk in sorted(talks, key=lambda t: t.trial):
-        found[talk.view.case_id].append(talk)
+    found = by_case(talks)
     return [
-        row
-        | {"view": found[row["trap"]][0].view, "talks": found[row["trap"]], "quoted": worth_quoting(found[row["trap"]])}
+        row | {"view": mine[0].view, "talks": mine, "quoted": worth_quoting(mine)}
         for row in conduct.trap_by_trap(report).to_dict("records")
+        for mine in [found[row["trap"]]]
     ]
 
 
 def _matrix(talks: list[ConversationPage]) -> list[Row]:
-    rows: dict[tuple[str, str], dict[str, list[ConversationPage]]] = defaultdict(partial(defaultdict, list))
-    for talk in sorted(talks, key=lambda t: (t.view.case_id, t.trial)):
-        rows[talk.view.bucket, talk.view.intent][talk.view.case_id].append(talk)
-    place = {b: i for i, b in enumerate(BUCKETS)}
-    ordered = sorted(rows.items(), key=lambda r: (place.get(r[0][0], 9), r[0][1]))
-    return [{"bucket": b, "intent": i, "cases": list(some.values())} for (b, i), some in ordered]
+    rows = defaultdict(list)
+    for _, mine in sorted(by_case(talks).items()):
+        rows[mine[0].view.bucket, mine[0].view.intent].append(mine)
+    ordered = sorted(rows.items(), key=lambda r: (PLACES.get(r[0][0], 9), r[0][1]))
+    return [{"bucket": bucket, "intent": intent, "cases": cases} for (bucket, intent), cases in ordered]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from typing import Any
 
@@ -23,15 +23,13 @@ from ...records import BUCKET_NOUNS, Conversation
 from ...runfile import RunFile
 from ..answers import answers
 from ..answers import view as answers_view
+from ..html import LOADING_POLICY, TEXTS, render
 from ..marks import with_judged_customer
-from ..transcript import TEXTS
 from .comparison_page import comparison
 from .content import Content
-from .conversations import ConversationPage, case_view, markup, of_case, read_conversations
-from .files import Folder, run_rows, write_downloads
-from .formatting import LOADING_POLICY, environment, packed
+from .conversations import ConversationPage, by_case, case_view, markup, of_case, read_conversations
+from .files import Folder, Messages, packed, run_rows, talk_data, write_downloads
 from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
-from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
 
@@ -42,13 +40,7 @@ GROUPED = ("models", "local model", "own agents", "players")
 class Pages:
     """The pages of one site, or `of_hard_set`; `hard` are the families of that set."""
 
-    def __init__(
-        self,
-        content: Content,
-        folder: Folder,
-        hard: dict[str, Any] | None = None,
-        of_hard_set: bool = False,
-    ):
+    def __init__(self, content: Content, folder: Folder, hard: dict[str, Any] | None = None, of_hard_set: bool = False):
         self.content, self.folder, self.hard = content, folder, hard
         self.written: Callable[[], Any] = lambda: None
         self.talks: list[ConversationPage] = []
@@ -59,10 +51,9 @@ class Pages:
         entry_at = {id(e): i for i, e in enumerate(content.played)}
         case_at = {case_id: i for i, case_id in enumerate(content.cases)}
         self.talks.sort(key=lambda t: (entry_at[id(t.entry)], case_at[t.view.case_id], t.trial))
-        self.by_entry, self.by_case = defaultdict(list), defaultdict(list)
+        self.by_case, self.by_entry = by_case(self.talks), defaultdict(list)
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
-            self.by_case[talk.view.case_id].append(talk)
         self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
@@ -76,29 +67,37 @@ class Pages:
 
     def write_all(self, written: Callable[[], Any]) -> None:
         """Write every page but the transcripts; call `written` after each that `len` counts."""
-        self.written = written
-        self.front()
-        if not self.site["hard"]:
-            self.answers()
-        self.models()
-        self.cases()
-        self.lists()
-        self.method_and_downloads()
+        self.written, content = written, self.content
+        # The answers rest on metrics of the core set.
+        found = (
+            None if self.site["hard"] else answers_view(answers(content.results, content.stakes, board=content.board))
+        )
+        self._front(found)
+        if found:
+            pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
+            self._write("answers", "answers", found=found, pages=pages)
+        for entry in content.played:
+            model = model_view(content, entry, self.by_entry[entry.page])
+            self._write(f"models/{entry.page}", kind="model", v=model, who=entry.who, most=None)
+        for case in content.cases.values():
+            view = case_view(content, case, self.by_case[case.case_id])
+            self._write(f"cases/{case.page}", kind="case", v=view)
+        self._lists()
+        published = any(not e.page for e in content.entries)
+        self._write("methodology", "methodology", m=method_view(content), published=published)
+        columns = TEXTS["columns of downloads"]
+        self._write("dictionary", "downloads", frames=DICTIONARY, downloads=columns)
+        files = write_downloads(content, self.folder)
+        self._write("downloads", "downloads", files=files, runs=run_rows(content))
 
-    def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
-        page = environment().get_template(f"site/{template}.html.j2")
-        text = page.render(root="../" * name.count("/"), here=here, site=self.site, **values)
-        self.folder.write(f"{name}.html", text, kind)
+    def _write(self, name: str, here: str = "", *, kind: str = "page", template: str = "", **values: Any) -> None:
+        template = template or (name if kind == "page" else kind)
+        values |= {"root": "../" * name.count("/"), "here": here, "site": self.site}
+        self.folder.write(f"{name}.html", render(f"site/{template}.html.j2", **values), kind)
         if kind != "page":
             self.written()
 
-    @cached_property
-    def found(self) -> dict[str, Any]:
-        """The data of the page *Which model?*."""
-        return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
-
-    def front(self) -> None:
-        """Write the leaderboard with its charts."""
+    def _front(self, found: dict[str, Any] | None) -> None:
         content = self.content
         models = [e for e in content.played if e.row["panel"] in GROUPED[:2]]
         players = {e.name for e in content.played if e.row["panel"] == "players"}
@@ -110,18 +109,15 @@ class Pages:
             ("Conversations", f"{len(self.talks):,}", "transcripts.html"),
             *((f"{noun.capitalize()}s", sizes[b], "") for b, noun in BUCKET_NOUNS.items() if sizes[b]),
         ]
+        blocks = {e.block for e in content.entries}
         self._write(
             "index",
             "index",
-            "page",
-            "index",
-            found=None if self.site["hard"] else self.found,
+            found=found,
             board=board(content),
             facts=facts,
             models=models,
-            others=[
-                words for block, words in TEXTS["other rows"].items() if any(e.block == block for e in content.entries)
-            ],
+            others=[words for block, words in TEXTS["other rows"].items() if block in blocks],
             pictures=pictures(content),
             states=STATES,
             pressure=pressure_numbers(content),
@@ -131,69 +127,35 @@ class Pages:
             sections=[section(content) for section in offers("front")],
         )
 
-    def answers(self) -> None:
-        """Write which model suits which reader; the answers rest on metrics of the core set."""
-        content = self.content
-        pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
-        self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
-
-    def models(self) -> None:
-        """Write one page per model."""
-        for entry in self.content.played:
-            view = model_view(self.content, entry, self.by_entry[entry.page])
-            self._write(f"models/{entry.page}", "model", "model", v=view, who=entry.who, most=None)
-
-    def cases(self) -> None:
-        """Write one page per case."""
-        for view in self.content.cases.values():
-            shown = case_view(self.content, view, self.by_case[view.case_id])
-            self._write(f"cases/{view.page}", "case", "case", v=shown)
-
-    def lists(self) -> None:
-        """Write the lists of traps, cases and transcripts, and the comparison."""
+    def _lists(self) -> None:
         content = self.content
         talks = {t.key: t for t in self.talks}
         acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
-        self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played, acts=acts)
+        self._write(
+            "traps", "traps", kinds=self._traps({act["talk"].key for act in acts}), entries=content.played, acts=acts
+        )
         cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
-        self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
-        self.talk_lists()
+        self._write("cases", "cases", cases=cases, buckets=sizes.items())
+        data, scripts = talk_data(content, self.talks), self.messages.write(self.folder, self.talks)
+        for name, packed_in in (("transcripts", []), ("search", scripts)):
+            total = len(self.talks)
+            self._write(name, "transcripts", template="transcripts", total=total, data=data, packed=packed_in)
         starts = {entry: [part[0].name for part in parts] for entry, parts in self.chunks.items()}
-        self._write("talk", "talk", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
-        self._write("beside", "beside", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
-        self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
+        for name in ("talk", "beside"):
+            self._write(name, "transcripts", csp=LOADING_POLICY, starts=starts)
+        self._write("compare", "compare", data=comparison(content, self.talks))
 
-    def talk_lists(self) -> None:
-        """Write the list of transcripts, and the page that also searches their messages."""
-        data = talk_data(self.content, self.talks)
-        scripts = self.messages.write(self.folder, self.talks)
-        for name, found in (("transcripts", []), ("search", scripts)):
-            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=found)
-
-    def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
+    def _traps(self, disputed: set[tuple[str, str, int]]) -> list[tuple[str, list[dict[str, Any]]]]:
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        disputed = {(a["run_id"], a["case_id"], a["trial"]) for a in self.content.debatable}
         for view in self.content.traps:
-            talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
+            talks = self.by_case[view.case_id]
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            count = of_case(talks, view.case_id)
             called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
             forked = [[t for t in mine if t.key in self.branches][:1] for mine in cells]
-            row = {"view": view, "cells": cells, "count": count, "called": len(called), "forked": forked}
-            kinds[view.kind or "other"].append(row)
+            row = {"view": view, "cells": cells, "count": of_case(talks, view.case_id)}
+            kinds[view.kind or "other"].append(row | {"called": len(called), "forked": forked})
         return list(kinds.items())
-
-    def method_and_downloads(self) -> None:
-        """Write the methodology page, the downloads, their list and their dictionary."""
-        published = any(not e.page for e in self.content.entries)
-        method = method_view(self.content)
-        self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
-        self._write(
-            "dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=TEXTS["columns of downloads"]
-        )
-        files = write_downloads(self.content, self.folder)
-        self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
     def markup(self, talk: ConversationPage) -> str:
         """Return the transcript of a conversation, for the page that builds it."""
@@ -204,7 +166,7 @@ class Pages:
         about |= {"cost": content.costs[talk.key], "model_calls": calls.get((case_id, trial), [])}
         about |= {"verdicts": self.verdicts[talk.key], "failures": self.failures[talk.href]}
         about["forks"] = self.branches.get(talk.key, [])
-        alike = sorted(self.by_case[case_id], key=lambda t: t.trial)
+        alike = self.by_case[case_id]
         about["siblings"] = [t for t in alike if t.entry is talk.entry]
         about["others"] = [t for t in alike if t.entry is not talk.entry and t.trial == trial]
         score = with_judged_customer(talk.score, self.turns[talk.key]) or {}
