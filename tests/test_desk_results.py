@@ -8,6 +8,7 @@ from browser import open_browser, open_page
 from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cli import main
 
+COMMON = ("identity", "confirmation")
 AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:escalate_all")
 
 
@@ -61,12 +62,15 @@ def test_a_week_costs_what_the_stakes_say(results):
     assert (losses["nobody"] == 500).all()
 
 
-def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, tmp_path):
+def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, results, tmp_path):
     out, stakes = tmp_path / "site", tmp_path / "mine.yaml"
     stakes.write_text("handover: 7\n")
     assert main(["site", str(played.parent), "--store", str(played), "--stakes", str(stakes), "--out", str(out)]) == 0
     front = (out / "index.html").read_text("utf-8")
     assert "read from mine.yaml" in front and "People alone cost 700 USD" in front
+    (own,) = (page.read_text("utf-8") for page in out.glob("models/scripted-comply-all-*.html"))
+    broken = tables.broken_rules(results).query("entry == 'scripted:comply_all' and broken > 0").query("rule not in @COMMON")
+    assert len(broken) and all(f"broken%3A%20{rule}%22" in own for rule in broken["rule"])
     for page in out.rglob("*.html"):
         assert "northline" not in page.read_text("utf-8").lower(), page.name
     with open_browser() as browser, open_page(browser) as (page, seen):

@@ -184,7 +184,7 @@ def test_every_count_of_the_scope_and_of_the_use_cases_lists_its_conversations(f
     for row in (r for use_case in rows for r in (use_case, *use_case["intents"])):
         assert many(**row["chosen"], end_for_desk="right") == row["right"]
         assert many(**row["chosen"], end_for_desk=["right", "wrong"]) == row["answered"]
-        assert many(**row["chosen"], end_for_desk="with a person") == row["handed"]
+        assert many(**row["chosen"], end_for_desk="with a person") == row["handed_over"]
         assert many(**row["chosen"], end_for_desk="known") == row["conversations"]
         for words, at in counts_on_traps(row["reason"]):
             assert at is None or many(**row["on_traps"][at]) == int(words.split()[0])

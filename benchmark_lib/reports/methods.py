@@ -1,11 +1,8 @@
-"""The citation of Deskbench, and the methods paragraph of a paper, read from the run files.
-
-The words of the paragraph are in `methods.txt.j2`.
-"""
+"""The citation of Deskbench, and the methods paragraph of a paper in the words of `methods.txt.j2`."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
@@ -44,19 +41,14 @@ def bibtex(url: str | None = None) -> str:
     BadInput
         For anything but a web address.
     """
-    url = url or _address()
+    # A paper's own folder may contain a CITATION.cff, too.
+    path = project_folder() / "CITATION.cff"
+    citation = read_yaml(path) if path.exists() else None
+    ours = citation if isinstance(citation, dict) and citation.get("title") == TITLE else {}
+    url = url or str(ours.get("repository-code") or ours.get("url") or "")
     if url and not ADDRESS.fullmatch(url):
         raise BadInput(f"{url!r} is not a web address: use one that begins with https://")
     return plain_text("citation.bib.j2", title=TITLE, author=AUTHORS, year=YEAR, url=url, here=code_version()).rstrip()
-
-
-def _address() -> str:
-    # A paper's own folder may contain a file of that name, too.
-    path = project_folder() / "CITATION.cff"
-    citation = read_yaml(path) if path.exists() else None
-    if not isinstance(citation, dict) or citation.get("title") != TITLE:
-        return ""
-    return str(citation.get("repository-code") or citation.get("url") or "")
 
 
 def methods(results: Results, *, latex: bool = False) -> str:
@@ -84,13 +76,13 @@ def methods(results: Results, *, latex: bool = False) -> str:
         days=days_played(manifests.values()),
         conversations=len(frame),
         examples=[results.entries[run] for run in ours],
-        sets=_by_run(results, {run: _set(m) for run, m in manifests.items()}),
+        sets=_by_run(results, manifests, _set),
         partial=[f"{results.entries[run]} has {words}" for run, words in partial.items() if words],
         customers=_inputs(manifests, "customer"),
         messages=_inputs(manifests, "messages"),
-        settings=_by_run(results, {run: _settings(m) for run, m in hosted.items()}),
+        settings=_by_run(results, hosted, _settings),
         prompts=_inputs(manifests, "prompt"),
-        versions=_by_run(results, {run: _versions(m) for run, m in manifests.items()}),
+        versions=_by_run(results, manifests, _versions),
         scored=sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else [],
         here=code_version(),
         rests=RESTS_ON_INTENTS,
@@ -122,15 +114,17 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
     """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
     days: list[str] = []
     for manifest in manifests:
-        stamps = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
-        known = [day[:10] for day in stamps if DAY.match(day)]
-        days += known or [day[:10] for day in [str(manifest.get("created"))] if DAY.match(day)]
+        ends = [session.get(end) for session in manifest.get("sessions") or () for end in ("started", "ended")]
+        known, made = (
+            [str(day)[:10] for day in some if DAY.match(str(day))] for some in (ends, [manifest.get("created")])
+        )
+        days += known or made
     return sorted(days)
 
 
 def _set(manifest: dict[str, Any]) -> str:
     planned = sorted(set(manifest["planned"].values()))
-    trials = " to ".join(str(n) for n in dict.fromkeys((planned[0], planned[-1]))) if planned else "no"
+    trials = " to ".join(map(str, dict.fromkeys([*planned[:1], *planned[-1:]]))) or "no"
     store, cases = manifest["inputs"]["store"]["value"], manifest["cases"]
     noun = "trial" if trials == "1" else "trials"
     return f"{len(cases)} cases of {store} (hash of the set of cases {hashed(cases)}), {trials} {noun} each"
@@ -144,23 +138,21 @@ def _settings(manifest: dict[str, Any]) -> str:
 
 
 def _versions(manifest: dict[str, Any]) -> str:
-    codes = {(s["code"]["version"], s["code"]["hash"][:12]) for s in manifest["sessions"] if "code" in s}
-    return (
-        in_words([f"{n} (source {digest})" for n, digest in sorted(codes)])
-        if codes
-        else "a version that is not recorded"
-    )
+    codes = {f"{s['code']['version']} (source {s['code']['hash'][:12]})" for s in manifest["sessions"] if "code" in s}
+    return in_words(sorted(codes)) if codes else "a version that is not recorded"
 
 
 def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
     return sorted({str(m["inputs"].get(name, {}).get("value", "unknown")) for m in manifests.values()})
 
 
-def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
-    """Return texts with their runs, the commonest last; a text that all share has no runs."""
+def _by_run(
+    results: Results, manifests: dict[str, dict[str, Any]], words_of: Callable[[dict[str, Any]], str]
+) -> list[tuple[str, str]]:
+    # The commonest text comes last; a text that all share has no runs.
     runs_of: dict[str, list[str]] = defaultdict(list)
-    for run, text in words.items():
-        runs_of[text].append(results.entries[run])
+    for run, manifest in manifests.items():
+        runs_of[words_of(manifest)].append(results.entries[run])
     if len(runs_of) < 2:
         return [(text, "") for text in runs_of]
     *rare, (usual, rest) = sorted(runs_of.items(), key=lambda group: len(group[1]))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,10 +35,11 @@ SETTINGS = (
 """Parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Exceptions raised by reading a file that is not a notebook."""
+KEY = ["entry", "model", "source"]
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
-_HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
+_HREF = re.compile(r'(href="(?:[^"]*/)?(\w+)\.ipynb")')
 _WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
 """A warning of a cell, with the cell's place in a temporary folder before it and its line below it."""
 
@@ -76,11 +78,10 @@ def run_notebook(
     BadInput
         For an unknown notebook or parameter, or if a cell failed: the executed copy then shows where.
     """
-    path = _find(notebook)
+    path, folder = _find(notebook), in_project(folder)
     _check_parameters(path, parameters or {})
     parameters = {name: _plain(value, name) for name, value in (parameters or {}).items()}
     _check_secrets(parameters)
-    folder = in_project(folder)
     done = folder / f"{slug(str(out)) if out else page_name(path.stem, parameters)}.ipynb"
     with writing(folder, ""):
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,9 +100,8 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
     ``20-model-report-gpt-5.5`` and ``01-run-model-gpt-5.5-seed-7`` never replace each other; no name is a path.
     """
     words = [safe_name(subject) for subject in _subjects(parameters)]
-    if words:
-        given = [(name, parameters[name]) for name in SETTINGS if parameters.get(name) is not None]
-        words += [f"{slug(name)}-{safe_name(str(value))}" for name, value in given]
+    given = {name: parameters[name] for name in SETTINGS if words and parameters.get(name) is not None}
+    words += [f"{slug(name)}-{safe_name(str(value))}" for name, value in given.items()]
     text = "-".join([slug(notebook), *words])
     return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}-{content_hash(text.encode())[:6]}"
 
@@ -130,10 +130,9 @@ def run_for_each_model(
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
         mend = "choose a notebook with a parameter entry, and do not set it"
         raise BadInput(f"{path.name} is not run for each model: {mend}")
-    results = load_results(*parameters.get("runs") or ("data/runs",))
-    board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
-    models = [row["entry"] for row in board if panel_of(row["model"], row["source"]) not in NO_MODELS]
-    entries = models or [row["entry"] for row in board]
+    played = load_results(*parameters.get("runs") or ("data/runs",)).conversations.drop_duplicates("entry")
+    panels = {name: panel_of(model, source) for name, model, source in played[KEY].itertuples(index=False)}
+    entries = [name for name, panel in panels.items() if panel not in NO_MODELS] or [*panels]
     make = partial(_page_of, path, parameters)
     if executor is None and scheduler is None and workers is None:
         yield from _two_at_a_time(make, entries)
@@ -161,10 +160,9 @@ def run_every_notebook() -> Iterator[Path]:
     The notebook that runs a model plays a slice of the cases; ``deskbench demo`` makes the leaderboard.
     """
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
-    pages = [run_notebook(RUN_MODEL, few)]
-    yield pages[0]
     others = [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
-    for page in _two_at_a_time(run_notebook, others):
+    pages = []
+    for page in chain([run_notebook(RUN_MODEL, few)], _two_at_a_time(run_notebook, others)):
         pages.append(page)
         yield page
     link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
@@ -172,10 +170,10 @@ def run_every_notebook() -> Iterator[Path]:
 
 def notebook_names() -> list[str]:
     """Return the names of the notebooks of the project and of Deskbench."""
-    return sorted({path.stem for folder in _notebook_folders() for path in folder.glob("*.ipynb")})
+    return sorted({path.stem for folder in _folders() for path in folder.glob("*.ipynb")})
 
 
-def _notebook_folders() -> list[Path]:
+def _folders() -> list[Path]:
     return [project_folder() / "notebooks", NOTEBOOKS]
 
 
@@ -217,13 +215,10 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
 def link_pages(*pages: Path) -> None:
     """Redirect links between notebooks to their pages, if these are in the same folder."""
     for page in pages:
-        there = {p.stem for p in page.parent.glob("*.html")}
-        text = page.read_text(encoding="utf-8")
-
-        def linked_page(m: re.Match[str], there: set[str] = there) -> str:
-            return f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group()
-
-        linked = _HREF.sub(linked_page, text)
+        text = linked = page.read_text(encoding="utf-8")
+        for address, name in set(_HREF.findall(text)):
+            if page.with_name(f"{slug(name)}.html").exists():
+                linked = linked.replace(address, f'href="{slug(name)}.html"')
         if linked != text:
             page.write_text(linked, encoding="utf-8")
 
@@ -241,7 +236,7 @@ def _relink(done: Path, folder: Path) -> None:
 
 def _find(notebook: str | Path) -> Path:
     names = (notebook, f"{notebook}.ipynb")
-    for path in (Path(notebook), *(folder / name for folder in _notebook_folders() for name in names)):
+    for path in (Path(notebook), *(folder / name for folder in _folders() for name in names)):
         with suppress(OSError):  # the name may be too long for a file
             if path.is_file():
                 return path
@@ -316,15 +311,13 @@ def parameter_names(path: Path) -> list[str]:
         why = str(error).strip().split("\n")[0][:80] or type(error).__name__
         raise BadInput(f"{path} is not a notebook ({why}): name an .ipynb file") from None
     try:
-        return _assigned(tagged)
+        nodes = [node for source in tagged for node in ast.parse(source).body]
     except (SyntaxError, ValueError, RecursionError) as error:
         raise BadInput(f"the parameters cell of {path} is not valid Python ({error}): correct it") from None
-
-
-def _assigned(tagged: list[str]) -> list[str]:
     kinds = (ast.Assign, ast.AnnAssign)
-    nodes = [node for source in tagged for node in ast.parse(source).body if isinstance(node, kinds)]
-    targets = [t for node in nodes for t in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    targets = [
+        t for n in nodes if isinstance(n, kinds) for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    ]
     return [t.id for t in targets if isinstance(t, ast.Name)]
 
 
@@ -342,9 +335,7 @@ def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True, embed_images=True)
-    exporter.exclude_input = True
-    exporter.mathjax_url = ""
-    exporter.require_js_url = ""
+    exporter.exclude_input, exporter.mathjax_url, exporter.require_js_url = True, "", ""
     book = _without_widgets(notebook)
     heading = _HEADING.search("\n".join(c.source for c in book.cells if c.cell_type == "markdown"))
     book.metadata["title"] = ": ".join([heading[1] if heading else notebook.stem, *subjects])

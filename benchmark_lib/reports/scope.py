@@ -25,7 +25,7 @@ from ..analysis.tables.scope import (
 from ..commands import command_on_a_page as command
 from ..errors import BadInput
 from ..figures.style import paths_for
-from ..scoring.written import DASH, in_words, missing, percent, span, visible
+from ..scoring.written import in_words, percent, visible, words
 from ..textfiles import read_yaml
 from .html import render
 
@@ -62,10 +62,9 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
 
 
 def _use_cases(table: pd.DataFrame) -> dict[str, str]:
-    whole, never = table[table["intent"] == ""], table[(table["intent"] != "") & (table["verdict"] == NEVER)]
     found: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
-    for row in whole.to_dict("records"):
-        without = [intent.replace("_", " ") for intent in never.loc[never["group"] == row["group"], "intent"]]
+    for row in scope_rows(table):
+        without = [intent["title"] for intent in row["intents"] if intent["verdict"] == NEVER]
         but = f" (except {in_words(without)})" if without and row["verdict"] in (ALONE, APPROVAL) else ""
         found[row["verdict"]].append(f"{row['title']}{but}")
     return {verdict: ", ".join(those) for verdict, those in found.items() if those}
@@ -111,24 +110,16 @@ def rests_on(stakes: Stakes) -> str:
 
 
 def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each use case with its numbers as text, and its intents, for a template."""
+    """Return the row of each use case with those of its intents, for a template."""
     found: list[dict[str, Any]] = []
     for row in table.to_dict("records"):
-        shown = {
-            "title": row["title"] if not row["intent"] else str(row["intent"]).replace("_", " "),
-            "verdict": row["verdict"],
-            "reason": row["reason"],
-            "share": percent(row["share"]),
-            "interval": DASH if missing(row["low"]) else span(100 * row["low"], 100 * row["high"]),
-            **{name: row[name] for name in ("intent", "right", "answered", "cases", "conversations")},
-            "handed": row["handed_over"],
-        }
-        if row["intent"]:
-            found[-1]["intents"].append(shown)
-            if row["verdict"] == NEVER and found[-1]["verdict"] in (ALONE, APPROVAL):
-                found[-1]["reason"] += f"; never: {shown['title']}"
-        else:
-            found.append(shown | {"intents": []})
+        if not row["intent"]:
+            found.append(row | {"intents": []})
+            continue
+        row["title"] = words(row["intent"])
+        found[-1]["intents"].append(row)
+        if row["verdict"] == NEVER and found[-1]["verdict"] in (ALONE, APPROVAL):
+            found[-1]["reason"] += f"; never: {row['title']}"
     return found
 
 
@@ -146,20 +137,15 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     BadInput
         For a model that is not on the board.
     """
-    table = paper(board, columns=["resolved", "unsafe"], models=[model])
-    what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
+    table, row = paper(board, columns=["resolved", "unsafe"], models=[model]), board.set_index("entry", drop=False)
     cells = {name: table.rows[0][name] for name in ("resolved", "unsafe")}
-    said = [
-        f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
-    ]
-    worst = worst_beside(board.set_index("entry").loc[model])
-    said[-1] += f", {worst}" if worst else ""
-    words = " · ".join([*said, *([what] if what else [])])
-    name = visible(f"Deskbench {short_name(model)}")
+    said = [f"{name} {c.number}{c.scale.sign} of {c.estimate.n} ({c.interval})" for name, c in cells.items()]
+    kind = labelled(row.loc[model]).removeprefix(short_name(model)).strip(" ()")
+    said[-1] = ", ".join(filter(None, (said[-1], worst_beside(row.loc[model]))))
+    text, name = " · ".join(filter(None, (*said, kind))), visible(f"Deskbench {short_name(model)}")
     left = round(_width(name)) + 2 * PAD
-    svg = render(
-        "badge.svg.j2", name=name, said=words, left=left, width=left + round(_width(words)) + 2 * PAD, size=SIZE
-    )
+    width = left + round(_width(text)) + 2 * PAD
+    svg = render("badge.svg.j2", name=name, said=text, left=left, width=width, size=SIZE)
     if folder is not None:
         paths_for(f"badge-{model}", folder, ["svg"])[0].write_text(svg, encoding="utf-8")
     return svg
@@ -170,8 +156,5 @@ def _width(text: str) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
-    return float(
-        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
-        .get_extents()
-        .width
-    )
+    path = TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
+    return float(path.get_extents().width)

@@ -62,33 +62,28 @@ def by_panel(
 
     drawn: dict[str, Axes] = {}
     parts = _parts(table)
-    of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
-    folded = NO_MODELS if {*of.values()} - {*NO_MODELS} else ()
+    panels = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
+    folded = NO_MODELS if {*panels.values()} - {*NO_MODELS} else ()
     for heading, rows in parts.items():
-        panel = of[heading]
-        buckets = {panel: rows}
+        buckets = {panels[heading]: rows}
         if by_bucket and "bucket" in rows:
-            buckets = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
+            buckets = {f"{panels[heading]}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
         axes = {name: _closed(draw(table=part)) for name, part in buckets.items()}
         shown = {name: ax for name, ax in axes.items() if ax.axison}
-        reasons = dict.fromkeys(_why_empty(ax) for ax in axes.values() if not ax.axison)
-        after = {
-            name: _numbers(shape(buckets[name]) if shape else buckets[name], view)
-            if view is not None
-            else HTML(_reasons(buckets[name]))
-            for name in shown
-        }
         drawn |= shown
-        if panel in folded:
-            inside = [f"{card(ax)[0]}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
-            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join([*inside, *reasons])}</details>"))
-            continue
-        display(Markdown(f"### {heading}"))
+        outputs = []
         for name, ax in shown.items():
-            _display(ax)
-            display(after[name])
-        for reason in reasons:
-            display(HTML(reason))
+            part, image = buckets[name], Image(ax)
+            after = HTML(_reasons(part)) if view is None else _numbers(shape(part) if shape else part, view)
+            outputs += [image, caption_below(ax), after]
+        outputs += map(HTML, dict.fromkeys(_why_empty(ax) for ax in axes.values() if not ax.axison))
+        if panels[heading] in folded:
+            inside = "".join(output._repr_html_() for output in outputs)
+            outputs = [HTML(f"<details><summary>{escape(heading)}</summary>{inside}</details>")]
+        else:
+            outputs.insert(0, Markdown(f"### {heading}"))
+        for output in outputs:
+            display(output)
     if not parts:
         display(Markdown(NOTHING))
     return drawn
@@ -99,7 +94,8 @@ def show_figure(ax: Axes) -> Axes:
     from IPython.display import HTML, display
 
     if _closed(ax).axison:
-        _display(ax)
+        display(Image(ax))
+        display(caption_below(ax))
     else:
         display(HTML(_why_empty(ax)))
     return ax
@@ -118,22 +114,24 @@ def _closed(ax: Axes) -> Axes:
     return ax
 
 
-def _display(ax: Axes) -> None:
-    from IPython.display import display
+class Image:
+    """A figure as an image on a white card, for light and dark pages."""
 
-    html, png = card(ax)
-    display({"text/html": html, "image/png": png}, raw=True)
-    display(caption_below(ax))
+    def __init__(self, ax: Axes):
+        buffer = BytesIO()
+        figure_of(ax).savefig(buffer, format="png", dpi=150)
+        self.png = b64encode(buffer.getvalue()).decode()
+        self.wide, self.words = round(96 * figure_of(ax).get_figwidth()), figure_notes(ax).title
 
+    def _repr_png_(self) -> str:
+        return self.png
 
-def card(ax: Axes) -> tuple[str, str]:
-    """Return a figure as an image on a white card, for light and dark pages, and as base 64."""
-    buffer = BytesIO()
-    figure_of(ax).savefig(buffer, format="png", dpi=150)
-    png = b64encode(buffer.getvalue()).decode()
-    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
-    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
-    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{png}">', png
+    def _repr_html_(self) -> str:
+        look = (
+            f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{self.wide}px"
+        )
+        source, words = f"data:image/png;base64,{self.png}", escape(self.words, quote=True)
+        return f'<img alt="{words}" style="{look};box-sizing:border-box" src="{source}">'
 
 
 def caption_below(ax: Axes) -> Any:
@@ -265,13 +263,11 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     DataFrame
         entry, block and each weighed metric on 0 to 1; no total.
     """
-    parts = pd.DataFrame(index=board.index)
-    for name in weights:
+    order, total = board[["entry", "block"]].copy(), pd.Series(0.0, index=board.index)
+    for name, weight in weights.items():
         share = board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
-        parts[name] = 1 - share if METRICS[name].higher_is_better is False else share
-    used = {name: weight for name, weight in weights.items() if weight > 0}
-    total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
-    order = board[["entry", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
+        order[METRICS[name].title] = 1 - share if METRICS[name].higher_is_better is False else share
+        total += weight * order[METRICS[name].title] if weight > 0 else 0
     order["_total"] = total.mask(board["block"].isin(BELOW))
     order = order.sort_values(["_total", "entry"], ascending=[False, True], na_position="last", ignore_index=True)
     return order.drop(columns="_total")

@@ -44,14 +44,8 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]
-    heads = [
-        "",
-        "model",
-        *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
-        "USD for 1,000",
-        "finished",
-        "kind",
-    ]
+    titles = [BRIEF.get(name, METRICS[name].title.lower()) for name in names]
+    heads = ["", "model", *titles, "USD for 1,000", "finished", "kind"]
     marked = results.entries.get(mine or "")
     table = leaderboard(results)
     board = table.to_dict("records")
@@ -62,10 +56,8 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
         shown += [f" {BELOW_LINE} ".center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
-        shown += [
-            line,
-            *_wrapped(filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]]), indent=" " * 5),
-        ]
+        notes = filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]])
+        shown += [line, *_wrapped(notes, indent=" " * 5)]
     return "\n".join([*shown, *_legend(board, marked)])
 
 
@@ -96,18 +88,16 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
     present = dict.fromkeys(KINDS[row["panel"]] for row in board)
     kinds = [SAID["kinds"][kind] for kind in present if kind in SAID["kinds"]]
     order = SAID["order"].format(order=", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER)))
-    paid = any(row["panel"] in ("models", "own agents") for row in board)
-    unprotected = any(UNPROTECTED in row["entry"] for row in board)
-    sentences = [
-        SAID["lower"],
-        SAID["higher"],
-        f"{'> marks this run. ' if marked else ''}{order}",
-        *([SAID["paid"].format(dash=DASH)] if paid else []),
-        *([f"{'; '.join(kinds)}."] if kinds else []),
-        *([SAID["unprotected"].format(unprotected=UNPROTECTED)] if unprotected else []),
-        *([SAID["too little"].format(mark=TOO_LITTLE_MARK)] if any(map(does_too_little, board)) else []),
-    ]
-    return _wrapped(sentences)
+    sentences = {
+        SAID["lower"]: True,
+        SAID["higher"]: True,
+        f"{'> marks this run. ' if marked else ''}{order}": True,
+        SAID["paid"].format(dash=DASH): any(row["panel"] in ("models", "own agents") for row in board),
+        f"{'; '.join(kinds)}.": kinds,
+        SAID["unprotected"].format(unprotected=UNPROTECTED): any(UNPROTECTED in row["entry"] for row in board),
+        SAID["too little"].format(mark=TOO_LITTLE_MARK): any(map(does_too_little, board)),
+    }
+    return _wrapped(sentence for sentence, applies in sentences.items() if applies)
 
 
 def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[str, str]:

@@ -17,7 +17,7 @@ from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
 from ..language import word_lists
 from ..scoring.scales import SHARE
-from ..scoring.written import DASH, digits_for, missing, money, rounded
+from ..scoring.written import DASH, digits_for, missing, money, percent, rounded
 from ..textfiles import read_yaml
 
 VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("views.yaml"))
@@ -61,15 +61,11 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
         cells = [_cell(row, spec) for row in rows]
         if spec[0] in table and any(c not in (DASH, "") for c in cells):
             shown[heading] = cells
-    whose = next((name for name in ("entry", "model") if name in table), None)
-    names = [
-        short_name(row[whose], LONGEST_NAME) + (f" (partial {row['partial']})" if row.get("partial") else "")
-        if whose
-        else ""
-        for row in rows
-    ]
-    index = pd.Index(names, name=None if whose is None else "Model")
-    return pd.DataFrame(shown, index=index, dtype="object")
+    whose, names = next((name for name in ("entry", "model") if name in table), None), [""] * len(rows)
+    if whose:
+        partial = [f" (partial {row['partial']})" if row.get("partial") else "" for row in rows]
+        names = [short_name(row[whose], LONGEST_NAME) + part for row, part in zip(rows, partial, strict=True)]
+    return pd.DataFrame(shown, index=pd.Index(names, name="Model" if whose else None), dtype="object")
 
 
 def _cell(row: dict[str, Any], spec: list[Any]) -> str:
@@ -84,13 +80,21 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
         return _on_scale(row, *spec[:-1])
     unit = row.get("unit", "USD") if spec[0] == "value" else "USD"
     form = spec[-1] if unit == "USD" else int(unit == "messages")
-    text = _number(value, form)
+    if form == "money":
+        text = money(value)
+    elif form == "percent":
+        text = percent(value, 1).removesuffix("%")
+    else:
+        text = rounded(value, int(form))
     if spec[0] in P_VALUES and text.strip("0.") == "":
         return f"<{10**-form:.{form}f}"
-    if len(spec) == 2 or text == DASH:
+    if len(spec) == 2 or text == DASH or missing(row.get(spec[1])):
         return text
-    low, high = (row.get(name) for name in spec[1:3])
-    return text if missing(low) else f"{text} ({' to '.join(_ends(low, high, form))})"
+    low, high = (float(row[name]) for name in spec[1:3])
+    # Two significant digits of the width, and at most the decimals of the number.
+    digits = None if form == "percent" else digits_for(low, high, int(form))
+    ends = SHARE.ends(low, high) if digits is None else (rounded(low, digits), rounded(high, digits))
+    return f"{text} ({' to '.join(ends)})"
 
 
 def _text(name: str, value: Any) -> str:
@@ -106,23 +110,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
-    scale = metric_of(row["metric"]).scale
+    metric, ends = metric_of(row["metric"]), (row.get(low, nan), row.get(high, nan))
     if name in DIFFERENCES:
-        return signed_with_interval(
-            metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan), row.get("level", USUAL)
-        )
-    return scale.with_interval(row[name], row.get(low), row.get(high))
-
-
-def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
-    # Two significant digits of the width, and at most the decimals of the number.
-    if form == "percent":
-        return SHARE.ends(low, high)
-    digits = digits_for(low, high, int(form))
-    return rounded(low, digits), rounded(high, digits)
-
-
-def _number(value: Any, form: int | str) -> str:
-    if form == "money":
-        return money(value)
-    return rounded(value if missing(value) else 100 * value, 1) if form == "percent" else rounded(value, int(form))
+        return signed_with_interval(metric, row[name], *ends, row.get("level", USUAL))
+    return metric.scale.with_interval(row[name], *ends)

@@ -16,7 +16,7 @@ from ..outputs import writing
 from ..project import slug
 from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
-from ..scoring.written import cost_in_words, failed_calls, visible
+from ..scoring.written import cost_in_words, failed_calls, words
 from .html import render, transcript_css, transcript_html
 
 
@@ -72,12 +72,11 @@ class Look:
         parts = []
         for bucket in BUCKETS:
             scores = [one.score for one in self.finished if one.score and one.score.get("bucket") == bucket]
-            mine = [score["success"] for score in scores if score.get("success") is not None]
-            parts += [f"{bucket.replace('_', ' ')} {sum(mine)}/{len(mine)}"] if mine else []
-        left = self._minutes_left()
+            known = [score["success"] for score in scores if score.get("success") is not None]
+            parts += [f"{words(bucket)} {sum(known)}/{len(known)}"] if known else []
         share = f"{self.done / self.planned:.0%}" if self.planned else ""
         return [
-            f"{self.model}: {self.done:,} of {self.planned:,} conversations finished ({share}){left}",
+            f"{self.model}: {self.done:,} of {self.planned:,} conversations finished ({share}){self._minutes_left()}",
             f"conversations that succeeded so far: {', '.join(parts) or 'none has a score yet'}",
             *self.failed,
             f"{self.calls:,} model call{'s' * (self.calls != 1)}, {self.cost}",
@@ -124,6 +123,7 @@ class WatchPage:
             for one in seen.finished:
                 if self._written.get(one.page) != one.finished_at:
                     self._write_page(one)
+                    self._written[one.page] = one.finished_at
             how = {"every_s": every_s, "going_on": going_on, "endings": ENDINGS}
             text = render("watch.html.j2", seen=seen, lines=seen.sentences(), newest=seen.finished[::-1], **how)
             building = self.index.with_suffix(".new")
@@ -131,11 +131,8 @@ class WatchPage:
             building.replace(self.index)
 
     def _write_page(self, one: Finished) -> None:
-        record = self.run.record(one.case_id, one.trial)
-        about = {"case": self._cases.get(one.case_id), "store": self._store}
-        calls = self.run.calls_of(one.case_id, one.trial)
-        fragment = transcript_html(record, one.score, css=False, model_calls=calls, **about)
-        title = visible(f"{one.case_id}, trial {one.trial}")
-        page = render("watched.html.j2", title=title, fragment=fragment)
+        record, calls = self.run.record(one.case_id, one.trial), self.run.calls_of(one.case_id, one.trial)
+        about = {"case": self._cases.get(one.case_id), "store": self._store, "model_calls": calls}
+        fragment = transcript_html(record, one.score, css=False, **about)
+        page = render("watched.html.j2", title=f"{one.case_id}, trial {one.trial}", fragment=fragment)
         (self.folder / one.page).write_text(page, encoding="utf-8")
-        self._written[one.page] = one.finished_at

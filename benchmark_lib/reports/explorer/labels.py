@@ -1,22 +1,13 @@
 """A CSV file of labels that neither a crash nor a second window can damage.
 
-A label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It belongs
-to the conversation, the scorer and the labeller, whichever judge is compared with it. Earlier files, with 100 for yes
-and 0 for no, can be read. The site exports the same columns, in this order:
+A label belongs to a conversation (run_id, model, case_id, trial from 1), a scorer and a labeller, and the site exports
+the same columns. The scorer is ``success``, a metric, ``finding:`` and a detector, a judge's scorer, ``rule:`` and a
+process rule (``True`` if it is broken), or ``own:`` and the labeller's own question.
 
-run_id, model, case_id, trial
-    The conversation; trials count from 1.
-scorer
-    The question: ``success``, a metric (``resolved``), ``finding:`` and a detector, a judge's scorer (``tone``).
-    Also ``rule:`` and a process rule (``True`` if it is broken), or ``own:`` and the labeller's own question.
-label
-    Empty if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note.
-tag, note
-    ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
-at
-    Time in UTC, ISO 8601 to the second.
-labeller
-    Empty for a person without a name; earlier files lack this last column.
+The label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It is empty
+if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note. The tag ``debatable`` with the
+scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller. The time (at) is UTC, ISO 8601 to the
+second. Earlier files, with 100 for yes and 0 for no and without a labeller, can be read.
 """
 
 import csv
@@ -24,6 +15,8 @@ import io
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,8 +32,6 @@ from ..views import readable
 
 LABELS_FILE = "data/labels.csv"
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
-COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
-"""Columns of files from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 """A later label replaces an earlier one with the same key."""
 LOW, HIGH = 0, 100
@@ -76,14 +67,9 @@ def save_label(
     said = (tag.strip(), note.strip(), at, labeller.strip())
     row = (run_id, model[:200], case_id, int(trial), scorer, stored, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
-    if too_long := _too_long(new):
-        raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
     _check_row(new, "this label")
-    path = Path(path).resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(path):
-        kept = [old for old in _rows(path) if _key(old) != _key(new)]
-        _write_whole(path, [*kept, new])
+    with _alone(Path(path).resolve()) as file:
+        _write_whole(file, [*(old for old in _rows(file) if _key(old) != _key(new)), new])
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
@@ -95,16 +81,14 @@ def import_labels(path: str | Path, source: str | Path) -> int:
     if not source.is_file():
         raise BadInput(f"there is no file {source}: name the CSV label file to import")
     found = _rows(source)
-    path = Path(path).resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(path):
-        kept = {_key(row): row for row in _rows(path)}
+    with _alone(Path(path).resolve()) as file:
+        kept = {_key(row): row for row in _rows(file)}
         newer = [row for row in found if row["at"] > kept.get(_key(row), {}).get("at", "")]
         for row in newer:
             kept.pop(_key(row), None)
             kept[_key(row)] = {name: _guarded(_unguarded(row[name])) for name in COLUMNS}
         if newer:
-            _write_whole(path, list(kept.values()))
+            _write_whole(file, list(kept.values()))
     return len(newer)
 
 
@@ -124,8 +108,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         rows = list(reader)
     except csv.Error as error:
         raise BadInput(f"{path}, row {reader.line_num}: it is not CSV ({error}): save the file as CSV again") from None
-    known = tuple(reader.fieldnames or COLUMNS) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
-    if not known:
+    if tuple(reader.fieldnames or COLUMNS) not in (COLUMNS, COLUMNS[:-1]):  # before labellers had names
         raise BadInput(f"{path} is not a label file with the columns {', '.join(COLUMNS)}: name another file")
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
@@ -151,8 +134,8 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check_row(row: dict[str, Any], where: str) -> None:
-    if too_long := _too_long(row):
-        raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
+    if long := next((name for name in COLUMNS if len(row[name]) > LONGEST), None):
+        raise BadInput(f"{where}: the {long} has {len(row[long]):,} characters: use at most {LONGEST:,}")
     if not TRIAL.fullmatch(row["trial"]):
         raise BadInput(f"{where}: the trial {row['trial'][:40]!r} is not a whole number: correct it")
     label = row["label"]
@@ -163,25 +146,19 @@ def _check_row(row: dict[str, Any], where: str) -> None:
         )
 
 
-def _too_long(row: dict[str, Any]) -> str | None:
-    return next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
-
-
-def _alone(path: Path) -> Any:
+@contextmanager
+def _alone(path: Path) -> Iterator[Path]:
     from filelock import FileLock
 
-    return FileLock(path.with_name(f".{path.name}.lock"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        yield path
 
 
 def _guarded(value: Any) -> str:
     # An apostrophe keeps a spreadsheet from reading a text as a formula.
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def parse_label(value: str) -> str:
-    """Return a value as a file of labels would return it."""
-    return _unguarded(_guarded(value))
 
 
 def _unguarded(text: str) -> str:

@@ -1,7 +1,7 @@
 """Tables and parts of pages whose numbers list their conversations below them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.board_cells import board_table
 from ...project import PACKAGE
+from ...scoring.written import missing
 from ..html import board_parts, table_html
 from ..paper import reads_as_numbers
 from ..views import VIEWS, readable
@@ -83,45 +84,35 @@ class LinkedPage(w.VBox):
         return {**super()._repr_mimebundle_(**how), "text/html": self.static}
 
 
-Row = dict[str, Any]
-Where = dict[str, Any]
-
-
 BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
 """Possible outcomes of a promise: columns of `tables.promise_table`."""
-WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
-    "said": dict.fromkeys(("found", "share"), lambda r, _: behind_finding(r["detector"])["yes"]),
-    "promises": dict.fromkeys(BECAME, lambda r, state: {"promise": promise_label(r["class"], state)}),
-}
-"""By view and column: a function of row and column that returns the fields besides the model."""
 
 
-def where_of(view: str, column: str, row: Row) -> Where | None:
+def where_of(view: str, column: str, row: dict[str, Any]) -> dict[str, Any] | None:
     """Return the fields that select the conversations behind a number of a row, or None."""
-    where = WHERE.get(view, {}).get(column)
-    value = row.get(column)
-    if where is None or value is None or value != value or value == 0:
+    if missing(row.get(column)) or row[column] == 0:
         return None
-    return {"entry": row["entry"]} | where(row, column)
+    if view == "said" and column in ("found", "share"):
+        return {"entry": row["entry"], **behind_finding(row["detector"])["yes"]}
+    if view == "promises" and column in BECAME:
+        return {"entry": row["entry"], "promise": promise_label(row["class"], column)}
+    return None
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
     """Return a readable table whose numbers list their conversations; options as for `explore`."""
-    shown, rows = readable(table, view), table.to_dict("records")
-    read = [VIEWS[view][heading][0] for heading in shown.columns]
-    columns = [
-        Heading(key=heading, title=heading) for heading in (str(shown.index.name or ""), *map(str, shown.columns))
-    ]
+    shown, rows = readable(table, view), []
     numeric = [heading for heading in shown if reads_as_numbers(shown[heading].tolist())]
-    made = []
-    for row, (name, texts) in zip(rows, shown.iterrows(), strict=True):
-        where = [where_of(view, column, row) for column in read]
-        cells = [
-            Cell(number=str(text), yes=Query.of(**found) if found else None) if heading in numeric or found else text
-            for text, found, heading in zip(texts, where, shown.columns, strict=True)
-        ]
-        made.append(dict(zip((c.key for c in columns), [str(name), *cells], strict=True)))
-    return _linked(results, [Table(columns=tuple(columns), rows=tuple(made))], options)
+    titles = [str(shown.index.name or ""), *map(str, shown.columns)]
+    for row, (name, texts) in zip(table.to_dict("records"), shown.iterrows(), strict=True):
+        made: dict[str, Any] = {titles[0]: str(name)}
+        for heading, text in texts.items():
+            where = where_of(view, VIEWS[view][str(heading)][0], row)
+            cell = Cell(number=str(text), yes=Query.of(**where) if where else None)
+            made[str(heading)] = cell if where or heading in numeric else text
+        rows.append(made)
+    columns = tuple(Heading(key=title, title=title) for title in titles)
+    return _linked(results, [Table(columns=columns, rows=tuple(rows))], options)
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedPage:

@@ -86,8 +86,8 @@ class Talks:
     @cached_property
     def questions(self) -> dict[str, LabelQuestion]:
         """All questions that can be labelled, with the answers on record."""
-        asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
-        found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
+        asked = {n: LabelQuestion(q.title, q.definition, q.answers(self.frame)) for n, q in QUESTIONS.items()}
+        found = {name: question for name, question in asked.items() if not np.isnan(question.answers).all()}
         rows = pd.MultiIndex.from_frame(self.frame[KEY])
         judged = [newest(self._results).dropna(subset="score") for newest in offers("verdicts")]
         for name, mine in (group for one in judged for group in one.groupby("scorer")):
@@ -137,14 +137,12 @@ class Talks:
 
     @cached_property
     def _messages(self) -> list[list[tuple[bool, str, str]]]:
-        found: list[list[tuple[bool, str, str]]] = [[] for _ in range(len(self.frame))]
-        rows = {key: n for n, key in enumerate(self.frame[KEY].itertuples(index=False, name=None))}
+        said: dict[tuple[str, str, int], list[tuple[bool, str, str]]] = {}
         for run in self.runs:
             for case_id, trial, _, record in run.conversations():
-                messages = in_order(orjson.loads(record)["messages"])
-                said = [(m["side"] == "agent", visible(m["text"])) for m in messages]
-                found[rows[run.run_id, case_id, trial]] = [(agent, text, fold(text)) for agent, text in said]
-        return found
+                texts = [(m["side"] == "agent", visible(m["text"])) for m in in_order(orjson.loads(record)["messages"])]
+                said[run.run_id, case_id, trial] = [(agent, text, fold(text)) for agent, text in texts]
+        return [said.get(key, []) for key in self.frame[KEY].itertuples(index=False, name=None)]
 
     def search(self, terms: Sequence[str]) -> list[int]:
         """Return the rows whose messages contain every term, folded by `fold`."""

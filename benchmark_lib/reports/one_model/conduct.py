@@ -17,8 +17,7 @@ from ...scoring.deciding import outcome_label, trap_in_words
 from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
 
-RULE, RULES = "rule_", ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
-"""The prefix of a rule's column, and the order of the shipped rules; those of a desk's own follow."""
+RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 EXAMPLES = 6
 WORST_FIRST = tuple(reversed(STATES))
 HABITS = (
@@ -166,10 +165,8 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         high, examples (case, first trial and number of trials of a few cases in which it was broken), reason.
     """
     mine, rows = report.mine, []
-    stated = [column.removeprefix(RULE) for column in mine if column.startswith(RULE) and mine[column].notna().any()]
-    shipped = [rule for rule in RULES if f"{RULE}{rule}" in mine]
-    for rule in (*shipped, *(rule for rule in stated if rule not in RULES)):
-        states, cases = mine[f"{RULE}{rule}"], mine["case_id"]
+    for rule in (rule for rule in RULES if f"rule_{rule}" in mine):
+        states, cases = mine[f"rule_{rule}"], mine["case_id"]
         counts = [int((states == state).sum()) for state in ("kept", "broken", "not_applicable")]
         broken = mine[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
         met = (states == "broken").astype(int)[states.isin(["kept", "broken"])].groupby(cases)

@@ -24,10 +24,12 @@ from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
 from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ...errors import BadInput
+from ...extension import offer, offered
 from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
 from ...store import Store
+from ..one_model.conduct import RULES
 
 
 def page_name(name: str) -> str:
@@ -220,6 +222,15 @@ class Content:
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
         """The costs of each entry by its key, see `tables.cost_table`."""
         return _by_entry(cost_table(self.results))
+
+    @cached_property
+    def own_rules(self) -> pd.DataFrame:
+        """How often each entry broke the rules that a desk of the user's own declares."""
+        declared = {rule for store in self.stores.values() for rule in store.rules if rule not in RULES}
+        if not declared or "broken_rules" not in offered("tables"):
+            return pd.DataFrame(columns=["entry"])
+        table = offer("tables", "broken_rules")(self.results, self.stores)
+        return table[table["rule"].isin(declared)]
 
     @cached_property
     def traps(self) -> list[CaseView]:

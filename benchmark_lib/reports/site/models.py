@@ -91,6 +91,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
             row | {"examples": [(talk_of[case, trial], times) for case, trial, times in row["examples"]]}
             for row in conduct.process_rules(report).to_dict("records")
         ],
+        "own_rules": content.own_rules[content.own_rules["entry"] == entry.name].to_dict("records"),
         "said": [
             row | behind_finding(row["detector"], **who) for row in conduct.said_against_did(report).to_dict("records")
         ],
