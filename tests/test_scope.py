@@ -16,8 +16,8 @@ from benchmark_lib.analysis.tables.scope import (
     fewest_cases,
     needed_shares,
 )
+from benchmark_lib.reports.answers import scope_rows
 from benchmark_lib.reports.html import counts_on_traps
-from benchmark_lib.reports.scope import scope_rows
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.models import group_rows, model_scope
 

@@ -6,14 +6,14 @@ from typing import Any
 from ..analysis.tables.answers import Stakes, read_stakes
 from ..extension import face
 from . import paper
-from .answers import Answers, answers
+from .answers import Answers, answers, scope_in_words
 from .explorer.labels import read_labels, show_agreement
 from .fetch import compare_trials, show_conversations, show_first
 from .html import board_without_flagged, readable_board, show, transcript_css, transcript_html
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report
-from .scope import badge, scope_in_words
+from .paper import badge
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .views import language_names, readable
 

@@ -1,9 +1,10 @@
-"""Recommend a model for each reader, in sentences made from numbers and their certainty."""
+"""Advice in sentences made from numbers: a model for each reader, and what one model may answer alone."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +13,24 @@ import pandas as pd
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import RESOLVES_ENOUGH, conversations_of, short_name
-from ..analysis.tables.answers import (
-    CLOSE,
-    NOBODY,
-    Answer,
-    Question,
-    Stakes,
-    answer,
-    candidates,
-    never_offered,
-    questions,
-    with_stakes,
-)
+from ..analysis.tables import answers as asked
+from ..analysis.tables import scope
+from ..analysis.tables.answers import Answer, Question, Stakes
 from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
 from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
+from ..errors import BadInput
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import DASH, in_words, percent, visible
+from ..scoring.written import DASH, in_words, percent, visible, words
 from ..textfiles import read_yaml
 from .html import plain_text, render
 from .methods import days_played
-from .scope import alone_in_brief, stakes_in_words
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
+SCOPE: dict[str, Any] = SAID["scope"]
 FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
 FULL_TRIALS = 3
 OTHER_STAKES = (0.2, 5.0)
@@ -104,11 +97,11 @@ def answers(
     """
     stakes = stakes or Stakes()
     board = leaderboard(results) if board is None else board
-    rows, left_out = candidates(results, board)
+    rows, left_out = asked.candidates(results, board)
     given, others = [], {}
-    for question in questions(stakes):
+    for question in asked.questions(stakes):
         own_rows, why = _open_only(rows, left_out) if question.name == "open weights" else (rows, left_out)
-        given.append(answer(question, with_stakes(own_rows, stakes), why))
+        given.append(asked.answer(question, asked.with_stakes(own_rows, stakes), why))
         if question.name in STAKE_OF and len(given[-1].table) > 1:
             others[question.name] = _at_other_stakes(question.name, own_rows, stakes)
     alone = alone_in_brief(rows[rows["entry"].isin(given[0].models)], stakes)
@@ -129,8 +122,8 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
     (stake, what), said = STAKE_OF[name], []
     for times in OTHER_STAKES:
         other = replace(stakes, **{stake: times * getattr(stakes, stake)})
-        question = next(q for q in questions(other) if q.name == name)
-        found = answer(question, with_stakes(rows, other))
+        question = next(q for q in asked.questions(other) if q.name == name)
+        found = asked.answer(question, asked.with_stakes(rows, other))
         said.append((SAID["at stake"].format(stake=getattr(other, stake), what=what), _who(found)))
     return said
 
@@ -209,9 +202,9 @@ def answers_in_lines(found: Answers) -> list[str]:
 
 def _who(found: Answer) -> str:
     names = [visible(short_name(e)) for e in found.models]
-    if found.verdict == NOBODY:
+    if found.verdict == asked.NOBODY:
         return "no answer"
-    return SAID["between"].format(names=in_words(names)) if found.verdict == CLOSE else names[0]
+    return SAID["between"].format(names=in_words(names)) if found.verdict == asked.CLOSE else names[0]
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -236,20 +229,13 @@ def view(found: Answers) -> dict[str, Any]:
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
-        "never": never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
+        "never": asked.never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
         "first_steps": FIRST_STEPS,
         "items": [
-            {
-                "name": item.question.name,
-                "title": item.question.reader,
-                "criterion": item.question.criterion,
-                "unit": item.question.metric.title,
-                "verdict": item.verdict,
-                "said": found.said(item),
-                "left_out": item.reason if item.verdict != NOBODY else "",
-                "others": found.other_stakes.get(item.question.name, []),
-                "rows": [_shown(item, row, beside.get(row["entry"], "")) for row in item.table.to_dict("records")],
-            }
+            {"question": item.question, "said": found.said(item)}
+            | {"left_out": item.reason if item.verdict != asked.NOBODY else ""}
+            | {"others": found.other_stakes.get(item.question.name, [])}
+            | {"rows": [_shown(item, row) | {"beside": beside[row["entry"]]} for row in item.table.to_dict("records")]}
             for item in found.items
         ],
     }
@@ -260,18 +246,109 @@ def _beside(row: dict[str, Any]) -> str:
     parts = ", ".join(f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main)
     worst, cost = worst_beside(row), cost_of_1000(row)
     cost = SAID["cost"].format(cost=cost) if cost[0].isdigit() else cost
-    found = (parts, f"{worst} of unsafe actions" if worst else "", cost)
-    return "; ".join(filter(None, found))
+    return "; ".join(filter(None, (parts, f"{worst} of unsafe actions" if worst else "", cost)))
 
 
-def _shown(item: Answer, row: dict[str, Any], beside: str) -> dict[str, Any]:
-    return {
-        "entry": row["entry"],
-        "name": _name(row),
-        "possible": row["entry"] in item.models,
-        "value": item.question.metric.scale.with_interval(row["value"], row["low"], row["high"]),
-        "behind": _gap(item.question, row) if row["verdict"] else DASH,
-        "sure": row["verdict"],
-        "n": f"{row['cases']} x {row['trials']}",
-        "beside": beside,
+def _shown(item: Answer, row: dict[str, Any]) -> dict[str, Any]:
+    value = item.question.metric.scale.with_interval(row["value"], row["low"], row["high"])
+    known = {"name": _name(row), "possible": row["entry"] in item.models, "value": value}
+    return row | known | {"behind": _gap(item.question, row) if row["verdict"] else DASH}
+
+
+# --- what one model may answer alone
+
+
+def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
+    """Describe what one model may answer alone: verdicts, their basis and their limits.
+
+    `table` is `tables.scope_table` of one entry, made with the same `stakes`.
+
+    Raises
+    ------
+    BadInput
+        For a table of several entries.
+    """
+    if table.empty:
+        return [SCOPE["no conversation"]]
+    if table["entry"].nunique() > 1:
+        raise BadInput("the table covers several models: choose one with table[table['entry'] == NAME]")
+    intents = table[table["intent"] != ""]
+    said = [f"{SCOPE['verdicts'][verdict]}: {those}." for verdict, those in _use_cases(table).items()]
+    counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in scope.VERDICTS]
+    few, many = int(intents["conversations"].min()), int(intents["conversations"].max())
+    spread = counted(many, "conversation") if few == many else f"{few} to {counted(many, 'conversation')}"
+    said.append(
+        SCOPE["singly"].format(intents=counted(len(intents), "intent"), spread=spread, counts=", ".join(counts))
+    )
+    panel = str(table["panel"].iloc[0])
+    if panel in asked.NO_OFFER and panel != "models":
+        who = "scripted agent" if table["source"].iloc[0] == "scripted" else asked.NO_OFFER[panel][0]
+        said.insert(0, SCOPE["no offer"].format(who=f"{'an' if who[0] in 'aeiou' else 'a'} {who}"))
+    said += too_few_for_anyone(intents, stakes or Stakes())
+    limits = SCOPE["limits"].format(wrongly=percent(scope.WRONGLY), six=percent(scope.WRONGLY ** (1 / 6)))
+    return [" ".join(said), rests_on(stakes or Stakes()), limits]
+
+
+def _use_cases(table: pd.DataFrame) -> dict[str, str]:
+    found: dict[str, list[str]] = {verdict: [] for verdict in scope.VERDICTS}
+    for row in scope_rows(table):
+        without = [intent["title"] for intent in row["intents"] if intent["verdict"] == scope.NEVER]
+        but = f" (except {in_words(without)})" if without and row["verdict"] in (scope.ALONE, scope.APPROVAL) else ""
+        found[row["verdict"]].append(f"{row['title']}{but}")
+    return {verdict: ", ".join(those) for verdict, those in found.items() if those}
+
+
+def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
+    """Return a sentence per entry: what it may answer alone and what with approval."""
+    table, said = scope.scope_table(rows, stakes), []
+    for entry, mine in table.groupby("entry", sort=False):
+        titles = _use_cases(mine)
+        form = SCOPE["brief"][2 * (scope.ALONE in titles) + (scope.APPROVAL in titles)]
+        names = {"alone": titles.get(scope.ALONE), "approval": titles.get(scope.APPROVAL)}
+        said.append(form.format(who=visible(short_name(entry)), **names))
+    return " ".join([*said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]])
+
+
+def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
+    """Warn if too few cases were played to clear any intent; name commands that add cases."""
+    needed, most = (
+        scope.fewest_cases(scope.needed_shares(stakes)[0]),
+        0 if intents.empty else int(intents["played"].max()),
+    )
+    if needed is None or not 0 < most < needed:
+        return []
+    sets = ceil(needed / most)
+    steps = {
+        "made": command("generate", "--seed", "N", "--sets", sets, "--out", "fresh"),
+        "played": command("run", "MODEL", "--store", "fresh/1"),
+        "shown": command("notebook", "20_model_report", "-p", "pooled=true"),
     }
+    return [said.format(needed=needed, most=most, sets=sets, **steps) for said in SCOPE["too few"]]
+
+
+def stakes_in_words(stakes: Stakes) -> str:
+    """Return the stakes and their origin in a sentence."""
+    return SCOPE["stakes"].format(**vars(stakes), origin=stakes.origin)
+
+
+def rests_on(stakes: Stakes) -> str:
+    """Return the stakes, and the shares of correct conversations that they require."""
+    fewest = scope.fewest_cases(scope.needed_shares(stakes)[0])
+    cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all right, show"
+    alone, approval = map(scope.share_in_words, scope.needed_shares(stakes))
+    shares = {"cases": cases, "alone_share": alone, "approval_share": approval}
+    return SCOPE["rests on"].format(**vars(stakes), **shares, origin=stakes.origin)
+
+
+def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the row of each use case with those of its intents, for a template."""
+    found: list[dict[str, Any]] = []
+    for row in table.to_dict("records"):
+        if not row["intent"]:
+            found.append(row | {"intents": []})
+            continue
+        row["title"] = words(row["intent"])
+        found[-1]["intents"].append(row)
+        if row["verdict"] == scope.NEVER and found[-1]["verdict"] in (scope.ALONE, scope.APPROVAL):
+            found[-1]["reason"] += f"; never: {row['title']}"
+    return found

@@ -11,22 +11,13 @@ from ...analysis.counting import behind_median, behind_metric
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
+from ...analysis.tables import verdicts
 from ...analysis.tables.apart import PARTED, effort_in_words, effort_table
 from ...analysis.tables.comparison import Comparison, Side, compare_all
 from ...analysis.tables.headlines import case_matrix
-from ...analysis.tables.verdicts import (
-    direction_in_words,
-    largest_in_words,
-    level_in_words,
-    mean_in_words,
-    outcome_in_words,
-    signed,
-    what_is_tested,
-    why_it_ends_there,
-)
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric
-from .content import Content
+from .content import Content, Entry
 from .conversations import ConversationPage
 from .front import settings_beside
 
@@ -41,42 +32,39 @@ MINUS = re.compile(r"(?<!\S)-(?=\d)")
 
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
     """Return the data of the page, as embedded in it."""
-    entries = content.played
+    entries, cases, metrics = content.played, list(content.cases.values()), list(METRICS.values())
     place = {id(e): i for i, e in enumerate(entries)}
-    cases = list(content.cases.values())
     column = {v.case_id: i for i, v in enumerate(cases)}
     outcomes = [[""] * len(cases) for _ in entries]
     for talk in sorted(talks, key=lambda t: t.trial):
         if 1 <= talk.trial <= MOST_TRIALS:
             row, at = outcomes[place[id(talk.entry)]], column[talk.view.case_id]
             row[at] = row[at].ljust(talk.trial - 1, ".") + talk.state[0]
-    metrics = list(METRICS.values())
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
+    rows = []
+    for entry, found in zip(entries, outcomes, strict=True):
+        mine = content.rows(entry)
+        rows.append(
+            {"name": entry.name, "settings": settings_beside(entry), "page": entry.page, "outcomes": found}
+            | {"block": f"partial {entry.row['partial']}" if entry.row["partial"] else entry.block}
+            | {"means": {m.title.lower(): _means(Side(mine), m, column) for m in PARTED}}
+            | {"values": {m.name: _value(entry, m, most[m.name], mine, column) for m in metrics}}
+        )
+    few = len(entries) <= MOST_ENTRIES
     return {
         "metrics": [
-            {"key": m.name, "title": m.title, "better": m.higher_is_better, "direction": direction_in_words(m)}
-            | {name: getattr(m.scale, name) for name in ("points", "noun")}
+            {"key": m.name, "title": m.title, "better": m.higher_is_better, "points": m.scale.points}
+            | {"noun": m.scale.noun, "direction": verdicts.direction_in_words(m)}
             for m in metrics
         ],
         "cases": [
             {"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases
         ],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in SUCCESS_STATES.items()},
-        "entries": [
-            {
-                "name": e.name,
-                "settings": settings_beside(e),
-                "block": f"partial {e.row['partial']}" if e.row["partial"] else e.block,
-                "page": e.page,
-                "outcomes": outcomes[i],
-                "means": {m.title.lower(): _means(Side(content.rows(e)), m, column) for m in PARTED},
-                "values": {m.name: _value(e, m, most[m.name], content.rows(e), column) for m in metrics},
-            }
-            for i, e in enumerate(entries)
-        ],
-        "tested": what_is_tested() if len(entries) <= MOST_ENTRIES else TOO_MANY,
+        "entries": rows,
+        "tested": verdicts.what_is_tested() if few else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
-        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}, "largest": {}}),
+        **(_tests(content) if few else {"pairs": {}, "outcomes": {}, "largest": {}}),
     }
 
 
@@ -86,24 +74,20 @@ def _means(side: Side, metric: Metric, column: dict[str, int]) -> dict[str, floa
     return {str(column[case]): round(float(mean), 6) for case, mean in means if mean == mean}
 
 
-def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
-    """Return the value on the board, its mean with interval, and the conversations of either.
-
-    Next to the interval is the number of cases, if another entry has more. The cases with a value come last, as places
-    in the list of all cases.
-    """
-    row = entry.row
-    value, cases = row[metric.name], row[f"{metric.name}_n"]
-    behind, every = (find(rows, metric, **entry.who) for find in (behind_median, behind_metric))
-    mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
-    few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
+def _value(entry: Entry, metric: Metric, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
+    # The value on the board, its mean with interval, the conversations of either, and the cases with a value.
+    row, scale = entry.row, metric.scale
+    cases, mean, low, high = (row[f"{metric.name}{end}"] for end in ("_n", "_mean", "_low", "_high"))
+    few = counted(int(cases), scale.noun) if 0 < cases < most else ""
     table, case_ids, _ = case_matrix(rows, metric)
-    valued = [column[c] for c, trials in zip(case_ids, table, strict=True) if not np.isnan(trials).all()]
     return [
-        metric.scale.written(value),
-        sentence(f"mean {metric.scale.with_interval(mean, low, high)}" if low == low else "", few),
-        *(Query.of(**found["yes"]).address() if found["k"] else None for found in (behind, every)),
-        valued,
+        scale.written(row[metric.name]),
+        sentence(f"mean {scale.with_interval(mean, low, high)}" if low == low else "", few),
+        *(
+            Query.of(**found["yes"]).address() if found["k"] else None
+            for found in (find(rows, metric, **entry.who) for find in (behind_median, behind_metric))
+        ),
+        [column[case] for case, trials in zip(case_ids, table, strict=True) if not np.isnan(trials).all()],
     ]
 
 
@@ -117,10 +101,11 @@ def _tests(content: Content) -> dict[str, Any]:
     found: dict[str, Any] = {"pairs": {name: {} for name in METRICS}, "outcomes": {}, "largest": {}}
     for a, b in combinations(range(len(sides)), 2):
         compared, pair = compare_all(sides[a], sides[b]), f"{a}-{b}"
-        rows = [one.row() for one in compared]
         for one in compared:
             found["pairs"][one.metric.name][pair] = _written(one)
-        found["outcomes"][pair], found["largest"][pair] = outcome_in_words(rows), largest_in_words(rows)
+        rows = [one.row() for one in compared]
+        found["outcomes"][pair] = verdicts.outcome_in_words(rows)
+        found["largest"][pair] = verdicts.largest_in_words(rows)
     return found
 
 
@@ -132,19 +117,18 @@ def _written(found: Comparison) -> list[Any]:
     """
     metric = found.metric
     numbers = {
-        name: "" if value != value else MINUS.sub("\u2212", signed(metric, value, points=False))
+        name: "" if value != value else MINUS.sub("\u2212", verdicts.signed(metric, value, points=False))
         for name, value in found.numbers.items()
     }
-    means = [mean_in_words(metric, mean, found.cases) for mean in found.means.values()]
+    head = [numbers["difference"], *(verdicts.mean_in_words(metric, m, found.cases) for m in found.means.values())]
     if not found.tested:
-        return [numbers["difference"], *means]
-    like, these = (level_in_words(1 - alpha) for alpha in (found.alpha, found.these_alpha))
+        return head
+    like, these = (verdicts.level_in_words(1 - alpha) for alpha in (found.alpha, found.these_alpha))
     return [
-        numbers["difference"],
-        *means,
+        *head,
         [numbers["low"], numbers["high"]],
         like,
-        [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
+        [numbers["these_low"], numbers["these_high"], verdicts.why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
         found.verdict,
     ]

@@ -28,10 +28,10 @@ from ...project import PACKAGE, in_project
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
 from ...scoring.written import missing
+from ..answers import scope_in_words, scope_rows
 from ..html import POLICY, environment, render
 from ..one_model import ModelReport, conduct, grades, model_report, numbers
 from ..one_model.numbers import PLACES
-from ..scope import scope_in_words, scope_rows
 from ..views import language_names
 from .content import Content, Entry
 from .conversations import ConversationPage, by_case, read_conversations, worth_quoting
