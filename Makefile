@@ -80,7 +80,7 @@ bench: $(EXTRAS)
 	$(BIN)/python -m benchmarks
 
 dictionary: $(STAMP)
-	$(BIN)/python -c "from benchmark_lib.reports.honesty import dictionary_page; print(dictionary_page(), end='')" > docs/data-dictionary.md
+	$(BIN)/python -c "from benchmark_lib.reports.site.method import dictionary_page; print(dictionary_page(), end='')" > docs/data-dictionary.md
 
 detectors: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.extras.claims.tables import write_measured; write_measured()"

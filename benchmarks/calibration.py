@@ -18,7 +18,7 @@ from benchmark_lib.analysis.estimators.unsafe import BAND_TRAPS, unsafe_headline
 from benchmark_lib.analysis.tables.recovery import CALIBRATION
 from benchmark_lib.cases import load_cases
 from benchmark_lib.records import BUCKETS
-from benchmark_lib.reports.honesty import limits, limits_page
+from benchmark_lib.reports.site.method import limits, limits_page
 from benchmark_lib.store.world import load_store
 
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100

@@ -8,9 +8,8 @@ import yaml
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.analysis.tables import recovery as measured
-from benchmark_lib.reports import honesty
+from benchmark_lib.reports.site import method
 from benchmark_lib.reports.site.content import Content
-from benchmark_lib.reports.site.method import method_view
 from benchmarks import calibration as simulated
 
 ROOT = Path(__file__).parents[1]
@@ -18,7 +17,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_page_is_what_its_sources_give_and_readme_links_it():
-    assert (ROOT / "docs/limits.md").read_text() == honesty.limits_page(), "run `make calibration`"
+    assert (ROOT / "docs/limits.md").read_text() == method.limits_page(), "run `make calibration`"
     assert "(docs/limits.md)" in README
 
 
@@ -44,12 +43,12 @@ def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
         row["half_width"] = 0.31
     (tmp_path / "calibration.yaml").write_text(yaml.safe_dump(other))
     monkeypatch.setattr(measured, "CALIBRATION", tmp_path / "calibration.yaml")
-    quality = honesty.detector_quality()
+    quality = method.detector_quality()
     rows = [row | {"planted": 77, "found": 7} for row in quality["detectors"]]
-    monkeypatch.setattr(honesty, "detector_quality", lambda: quality | {"detectors": rows})
-    honesty.limits.cache_clear()
-    page = honesty.limits_page()
-    honesty.limits.cache_clear()
+    monkeypatch.setattr(method, "detector_quality", lambda: quality | {"detectors": rows})
+    method.limits.cache_clear()
+    page = method.limits_page()
+    method.limits.cache_clear()
     assert "| 7 of 77 |" in page and "± 31" in page and "7 of 77" not in (ROOT / "docs/limits.md").read_text()
 
 
@@ -59,15 +58,15 @@ def test_the_faults_of_blind_play_are_those_on_file():
         rows = load_results(path).conversations
         assert played.loc[name, "flagged"] == rows["customer_flagged"].sum()
         assert played.loc[name, "conversations"] == len(rows) and played.loc[name, "success"] == rows["success"].sum()
-        assert f"{played.loc[name, 'flagged']} of {len(rows)} conversations of the {name}" in honesty.limits()[0].text
+        assert f"{played.loc[name, 'flagged']} of {len(rows)} conversations of the {name}" in method.limits()[0].text
 
 
 def test_every_language_of_the_cases_is_counted(cases):
     sets = measured.languages_of_sets()
-    assert sum(sets["core set"].values()) == len(cases) and set(sets["core set"]) <= set(honesty.LANGUAGES)
+    assert sum(sets["core set"].values()) == len(cases) and set(sets["core set"]) <= set(method.language_names())
 
 
-@pytest.mark.parametrize("limit", honesty.limits(), ids=lambda limit: limit.title)
+@pytest.mark.parametrize("limit", method.limits(), ids=lambda limit: limit.title)
 def test_a_limit_names_its_source_and_its_files_are_there(limit):
     assert limit.source and len({len(limit.head), *map(len, limit.rows)}) == 1 + (not limit.rows and bool(limit.head))
     for path in re.findall(r"`([\w/.-]+)`", limit.source):
@@ -76,8 +75,8 @@ def test_a_limit_names_its_source_and_its_files_are_there(limit):
 
 def test_the_method_page_says_it_and_adds_what_its_own_runs_show(five_agents):
     content = Content(five_agents, published=False)
-    found = method_view(content)
-    assert [x["title"] for x in found["cannot_tell"]] == [x.title for x in honesty.limits()]
+    found = method.method_view(content)
+    assert [x.title for x in found["cannot_tell"]] == [x.title for x in method.limits()]
     here = dict(found["here"])
     assert here["Cases by language"].startswith("English 130") and here["Judges"] == "none was asked"
     assert "no language model was run" in here["Half-width of the intervals"], "scripted agents are not models"

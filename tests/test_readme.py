@@ -245,7 +245,7 @@ def test_the_notebooks_and_rooms_named_exist():
 
 
 def test_the_page_of_the_data_dictionary_is_the_one_the_declarations_give():
-    from benchmark_lib.reports.honesty import dictionary_page
+    from benchmark_lib.reports.site.method import dictionary_page
 
     assert "(docs/data-dictionary.md)" in README
     assert (ROOT / "docs/data-dictionary.md").read_text() == dictionary_page(), "run `make dictionary`"

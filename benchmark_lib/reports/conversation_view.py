@@ -52,6 +52,7 @@ def conversation_view(
     """
     c, score, differs = conversation, score or {}, differs or {}
     verdicts, model_calls = list(verdicts), list(model_calls)
+    cost = cost or {side: usd for (*_, side), usd in costs_of(model_calls).items()}
     count, state = Numbering(c), state_of(score, c.ended_by)
     marks = marks_of(score, verdicts)
     texts = defaultdict(list)
@@ -79,7 +80,7 @@ def conversation_view(
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
-        "usage": _usage(c, cost, model_calls),
+        "usage": [{"side": side, "cost": cost.get(side), **as_dict(use)} for side, use in c.usage.items()],
         "model_calls": model_calls,
         "case": _case(c, case, score, count, store) if case else None,
     }
@@ -275,17 +276,10 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _usage(c: Conversation, cost: dict[str, float | None] | None, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    cost = cost or {side: usd for (*_, side), usd in costs_of(calls).items()}
-    return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
-
-
 def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, store: Store | None) -> dict[str, Any]:
     said = {a.what: count.of(turn, "customer") for turn, a in c.acts("pushed")}
-    gave: dict[str, int | None] = {}
-    for turn, act in c.acts():
-        if act.kind in ("gave", "attached", "lacked"):
-            gave.setdefault(act.what, count.of(turn, "customer"))
+    acts = [(turn, act.what) for turn, act in c.acts() if act.kind in ("gave", "attached", "lacked")]
+    gave = {what: count.of(turn, "customer") for turn, what in reversed(acts)}
     stated = score.get("facts") or {}
     why = why_untold(c, case, store, stated) if store else {}
     return {

@@ -141,7 +141,8 @@ def _built(
             raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
     cells: dict[str, list[Any]] = {}
     for name in frame.columns:
-        texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
+        decimals = digits.get(name, 2) if isinstance(digits, Mapping) else digits
+        texts = [_cell(value, decimals) for value in frame[name]]
         numeric = _is_number(frame[name]) or reads_as_numbers(texts)
         cells[name] = [Cell(number=text) for text in texts] if numeric else texts
     rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
@@ -160,12 +161,7 @@ def _as_markdown(table: Table) -> str:
 
 
 def _known(notes: Sequence[tuple[str, str]], texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
-    return (*notes, ("", MISSING_NOTE)) if any(text == MISSING for row in texts for text in row) else tuple(notes)
-
-
-def _texts(values: pd.Series, digits: int) -> list[str]:
-    whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
-    return [_cell(value, 0 if whole else digits) for value in values]
+    return (*notes, ("", MISSING_NOTE)) if any(MISSING in row for row in texts) else tuple(notes)
 
 
 def _cell(value: Any, digits: int) -> str:
@@ -173,7 +169,8 @@ def _cell(value: Any, digits: int) -> str:
         return MISSING
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
-    return rounded(float(value), digits) if isinstance(value, numbers.Real) else str(value)
+    whole = isinstance(value, numbers.Integral)
+    return rounded(float(value), 0 if whole else digits) if isinstance(value, numbers.Real) else str(value)
 
 
 def _is_number(values: pd.Series) -> bool:
@@ -240,7 +237,7 @@ def table_tex(table: Table, label: str) -> str:
         )
         for row in table.texts()
     ]
-    marks = [rf"\textsuperscript{{{mark}}}" if mark else "" for mark in (column.mark for column in table.columns)]
+    marks = [rf"\textsuperscript{{{column.mark}}}" if column.mark else "" for column in table.columns]
     head = " & ".join(map(_tex_head, heads, marks, table.numeric.values()))
     kind = "table*" if wide else "table"
     caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
@@ -269,14 +266,16 @@ def table_tex(table: Table, label: str) -> str:
 
 
 def _layout(table: Table, letters: float) -> tuple[list[list[str]], list[float | None], float]:
+    # The lines of each heading, the room of each column of paragraphs, and that of the table.
     column, page = COLUMN_LETTERS * letters, PAGE_LETTERS * letters
-    longest = [max(map(len, texts), default=0) for texts in zip(*table.texts(), strict=True)] or [0] * len(
-        table.columns
-    )
+    columns = list(zip(*table.texts(), strict=True)) or [()] * len(table.columns)
+    longest = [max(map(len, texts), default=0) for texts in columns]
     heads = [_head_lines(column.title, size) for column, size in zip(table.columns, longest, strict=True)]
     sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
     room = page if sum(sizes) > column else column
-    shares = _shared(sizes, [_longest_word(lines) for lines in heads], [*table.numeric.values()], room)
+    # Room for the longest word of a heading, which is not broken, were all its letters wide.
+    least = [1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN for lines in heads]
+    shares = _shared(sizes, least, [*table.numeric.values()], room)
     return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
 
 
@@ -300,15 +299,9 @@ def _head_lines(head: str, longest: int) -> list[str]:
 
 
 def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
-    texts = [_tex(line) for line in lines]
-    texts[-1] += mark
-    if len(texts) == 1:
-        return texts[0]
-    return rf"\begin{{tabular}}[b]{{@{{}}{'r' if numeric else 'l'}@{{}}}}" + r" \\ ".join(texts) + r"\end{tabular}"
-
-
-def _longest_word(lines: list[str]) -> float:
-    return 1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN
+    text = r" \\ ".join(map(_tex, lines)) + mark
+    side = "r" if numeric else "l"
+    return text if len(lines) == 1 else rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{text}\end{{tabular}}"
 
 
 def _shared(sizes: list[float], least: list[float], numeric: list[bool], room: float) -> list[float | None]:

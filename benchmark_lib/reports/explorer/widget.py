@@ -224,13 +224,7 @@ class ConversationList(anywidget.AnyWidget):
         return self.talks.frame.iloc[self.rows]
 
     def choose(self, query: Query | str = "", **fields: Any) -> None:
-        """List the conversations of a query, as in `Results.where`.
-
-        Raises
-        ------
-        BadInput
-            For text that is not a query, and for a field that does not exist.
-        """
+        """List the conversations of a query, as in `Results.where`; `BadInput` if it is not one."""
         asked = Query.of(query, **fields)
         _fields_of(asked).mask(self.talks.facets[:0])
         self.query = str(asked)
@@ -245,13 +239,13 @@ class ConversationList(anywidget.AnyWidget):
             "import": self._import,
             "agreement": self._agreement,
         }
-        number = asked.get("number")
         try:
-            return {"number": number, "answer": answers[str(asked.get("what"))](asked)}
+            found = {"answer": answers[str(asked.get("what"))](asked)}
         except (BadInput, OSError) as error:
-            return {"number": number, "problem": str(error)}
+            found = {"problem": str(error)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            return {"number": number, "problem": "the page asked for something that is not there: run the cell again"}
+            found = {"problem": "the page asked for something that is not there: run the cell again"}
+        return {"number": asked.get("number"), **found}
 
     def _label(self, asked: dict[str, Any]) -> None:
         row = {name: str(value) for name, value in asked["row"].items()}
@@ -306,23 +300,14 @@ def explore(
     Parameters
     ----------
     where : Query or str
-        The conversations to list first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
+        The conversations to list first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``. `BadInput` refuses
+        text that is not a query, and a field that does not exist.
     labels : path
         CSV file that receives every label at once.
     labeller : str
         The labeller's name; if empty, the list asks for it before the first answer.
     store : Store, optional
         The store of the conversations; by default the one that the run files name.
-
-    Returns
-    -------
-    ConversationList
-        ``selection`` is the frame of the listed conversations, ``query`` selects them; set it to list others.
-
-    Raises
-    ------
-    BadInput
-        For text that is not a query, and for a field that does not exist.
     """
     listed = ConversationList(results, labels=labels, store=store, labeller=labeller)
     listed.choose(where)

@@ -18,10 +18,7 @@ from ...scoring.metrics import METRICS
 
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """One model and the others of its panel.
-
-    `mine` and `field` are its conversations and those of its panel, `board` the panel's rows of the leaderboard.
-    """
+    """One model, its conversations (`mine`), those of its panel (`field`), and the panel's rows of the board."""
 
     entry: str
     panel: str

@@ -74,16 +74,15 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        bucket, intent, cases, conversations; turns, agent_messages, agent_words (means); of each flag of `FLAGS` the
-        share, ``_k`` and ``_n`` (conversations in which it is true, and known; the share of success is a mean over
-        cases); flips (cases whose trials disagree), field (median success of the others), field_reason (why it is NaN).
+        bucket, intent, cases, conversations; turns, agent_messages, agent_words (means); the share of each flag of
+        `FLAGS` (that of success is a mean over cases); flips (cases whose trials disagree), field (median success of
+        the others), field_reason (why it is NaN).
     """
     keys = ["bucket", "intent"]
     rows = report.mine[[*keys, "case_id"]].join(_floats(report.mine[[*FLAGS, *LENGTHS]]))
     groups = rows.groupby(keys, sort=False)
-    table = groups.agg(cases=("case_id", "nunique"), conversations=("case_id", "size")).join(groups[LENGTHS].mean())
-    for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
-        table = table.join(groups[FLAGS].agg(how).add_suffix(end))
+    table = groups.agg(cases=("case_id", "nunique"), conversations=("case_id", "size"))
+    table = table.join(groups[[*FLAGS, *LENGTHS]].mean())
     case = rows.groupby([*keys, "case_id"])["success"].mean()
     table["success"] = case.groupby(keys).mean().round(12)  # equal shares must be equal in any order
     table["flips"] = case.between(0, 1, inclusive="neither").groupby(keys).sum()
@@ -150,18 +149,15 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     rows = []
     for name in FIELD_METRICS:
         metric = METRICS[name]
+        about = (name, metric.title, metric.higher_is_better)
         for row in report.board.to_dict("records"):
-            scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
-            values = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
-            head = (report.panel, name, metric.title, metric.higher_is_better, row["entry"], row["partial"])
-            idle = bool(metric.banded) and does_too_little(row)
-            rows.append((*head, idle, row[f"{name}_n"], row["trials"], *values))
+            n, idle = row[f"{name}_n"], bool(metric.banded) and does_too_little(row)
+            values = (row[f"{name}{end}"] / metric.scale.factor(max(float(n), 1.0)) for end in ("", "_low", "_high"))
+            rows.append((report.panel, *about, row["entry"], row["partial"], idle, n, row["trials"], *values))
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
-            rows += [
-                ("published", name, metric.title, metric.higher_is_better, m, "", False, nan, nan, v / scale, nan, nan)
-                for m, v in zip(published["model"], published[column])
-            ]
+            for model, value in zip(published["model"], published[column]):
+                rows.append(("published", *about, model, "", False, nan, nan, value / scale, nan, nan))
     return framed(rows, "panel metric title higher_is_better entry partial no_merit n trials value low high")
 
 

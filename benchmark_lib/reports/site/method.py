@@ -1,19 +1,29 @@
-"""The methodology page, generated from the definitions that the code uses."""
+"""The methodology page, the limits of the numbers (texts in `limits.yaml.j2`) and the data dictionary.
+
+All are generated from the definitions that the code uses.
+"""
 
 import inspect
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import yaml
+from babel.lists import format_list
 
 from ...analysis import estimators
+from ...analysis.dictionary import DICTIONARY
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
+from ...analysis.tables import recovery as measured
 from ...analysis.tables.apart import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
@@ -21,19 +31,22 @@ from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN, CALLS_REFUSED
 from ...endpoint.prices import load_prices
+from ...extension import offers
 from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
+from ...scoring.customer_audit import FINDINGS
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
-from ...scoring.written import rounded
+from ...scoring.written import rounded, span
 from ...store import load_store
 from ...store.frozen import thawed
 from ...textfiles import read_yaml
-from ..honesty import LANGUAGES, detector_quality, limits
-from ..html import TEXTS
+from ..html import TEXTS, plain_text
+from ..views import language_names
 from .content import Content, first_paragraph
 from .front import MAIN
 
+WIDTH = 150
 TELLS, TELLING = "guards_telling", ("what a message says about an order",)
 """The mark of a rule that also guards messages, and what it then guards in addition to calls."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
@@ -84,7 +97,7 @@ def _limits_here(content: Content) -> list[tuple[str, str]]:
     found = f"{counted(len(verdicts), 'verdict')} of {', '.join(judges)}" if judges else "none was asked"
     return [
         ("Customer faults", f"in {int(flags_of(rows).sum()):,} of {counted(len(rows), 'conversation')}"),
-        ("Cases by language", ", ".join(f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items())),
+        ("Cases by language", ", ".join(f"{language_names().get(str(code), code)} {n}" for code, n in spoken.items())),
         ("Half-width of the intervals", _half_widths(content)),
         ("Judges", found),
     ]
@@ -146,3 +159,70 @@ def in_words() -> list[tuple[str, str, str]]:
         plain = first_paragraph(getattr(estimators, name)).replace("`", "")
         words.setdefault(name, (name.replace("_", " ").capitalize(), plain))
     return [(*said, name) for name, said in words.items()]
+
+
+# --- how to read the numbers honestly, also in `docs/`
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit of the numbers; `head` and `rows` are a table, if there is one.
+
+    `of_set` marks a limit of the shipped case set, which results on other stores do not have.
+    """
+
+    title: str
+    text: str
+    source: str
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    of_set: bool = False
+
+
+@lru_cache(maxsize=1)
+def limits() -> tuple[Limit, ...]:
+    """Return the limits of the numbers, from the shipped data and `data/calibration.yaml`.
+
+    Raises
+    ------
+    BadInput
+        If the file of measurements is missing.
+    """
+    played = measured.blind_play().to_dict("records")
+    filled = plain_text(
+        "limits.yaml.j2",
+        played=played,
+        kinds=[meaning for name, meaning in FINDINGS.items() if any(r.get(name, 0) > 0 for r in played)],
+        read=measured.customers_read(),
+        store=load_store(),
+        sets=measured.languages_of_sets(),
+        languages=language_names(),
+        widths=measured.calibration()["half_widths"],
+        traps=BAND_TRAPS,
+        **detector_quality(),
+        verdicts=measured.verdicts_in_play(),
+        interval=proportion_interval,
+        least_rate=measured.least_rate,
+        span=span,
+        listed=lambda names: format_list(names, locale="en"),
+    )
+    return tuple(Limit(**one) for one in yaml.safe_load(filled))
+
+
+def detector_quality() -> dict[str, Any]:
+    """Return the quality of the detectors, and their goals; no rows without an extra."""
+    return {
+        "detectors": [],
+        **{name: value for quality in offers("detector_quality") for name, value in quality().items()},
+    }
+
+
+def limits_page() -> str:
+    """Return `limits` as Markdown, for ``docs/limits.md``."""
+    wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
+    return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
+
+
+def dictionary_page() -> str:
+    """Return the data dictionary as Markdown, with a table per frame."""
+    return plain_text("dictionary.md.j2", frames=DICTIONARY, downloads=TEXTS["columns of downloads"])

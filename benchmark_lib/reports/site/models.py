@@ -164,21 +164,14 @@ class ModelPage:
 def model_page(
     results: Results, entry: str | None = None, *, stakes: Stakes | None = None, pooled: bool = False
 ) -> ModelPage:
-    """Make the page of one model, as the site shows it.
+    """Make the page of one model, as the site shows it; entry and errors as for `model_report`.
 
     Parameters
     ----------
-    entry : str, optional
-        Its name in the tables, or a run file; chosen as by `model_report` if there is none.
     stakes : Stakes, optional
         Stakes for the advice on scope.
     pooled : bool
         Whether that advice also uses the model's runs on fresh sets.
-
-    Raises
-    ------
-    BadInput
-        If there are no conversations, or none of this entry.
     """
     report, content = model_report(results, entry), Content(results, stakes=stakes)
     chosen = next(e for e in content.played if (e.name, e.row["panel"]) == (report.entry, report.panel))
@@ -236,12 +229,11 @@ def group_rows(content: Content, entry: Entry) -> list[Row]:
     for r in content.groups.get(entry.key, []):
         cells = []
         for name, metric in SHOWN.items():
-            low, high = r[f"{name}_low"], r[f"{name}_high"]
-            text = metric.scale.mean(r[name]) if r[f"{name}_n"] else ""
+            n, cases, low, high = (r[f"{name}_{end}"] for end in ("n", "cases", "low", "high"))
             chosen = {**entry.who, "use_case": r["title"]} | ({"bucket": metric.bucket} if metric.bucket else {})
-            behind = {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}}
-            cell = {"text": text, "cases": counted(r[f"{name}_cases"], "case"), "n": r[f"{name}_n"], "any": r[name] > 0}
-            cells.append(cell | behind | {"interval": metric.scale.interval(low, high) if text else ""})
+            cell = {"text": metric.scale.mean(r[name]) if n else "", "n": n, "any": r[name] > 0}
+            cell |= {"interval": metric.scale.interval(low, high) if n else "", "cases": counted(cases, "case")}
+            cells.append(cell | {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}})
         rows.append({"title": r["title"], "cells": cells})
     return rows
 
@@ -280,11 +272,9 @@ def _intents(report: ModelReport, who: dict[str, str]) -> list[Row]:
     rows = []
     for row in numbers.by_intent(report).query("bucket in @BUCKETS[:2]").to_dict("records"):
         chosen = {**who, "bucket": row["bucket"], "intent": row["intent"]}
-        for flag in numbers.FLAGS:
-            k, n = int(row[f"{flag}_k"]), int(row[f"{flag}_n"])
-            behind = {"yes": {**chosen, flag: YES}, "known": {**chosen, flag: KNOWN}}
-            row[flag] = {"k": k, "n": n, "width": f"{100 * k / n:.1f}"} | behind if n else None
-        rows.append(row | {"sometimes": {**chosen, "trials_succeed": "sometimes"}})
+        mine = report.mine[(report.mine["bucket"] == row["bucket"]) & (report.mine["intent"] == row["intent"])]
+        counts = {flag: tally(mine[flag], **chosen) for flag in numbers.FLAGS}
+        rows.append(row | counts | {"sometimes": {**chosen, "trials_succeed": "sometimes"}})
     return rows
 
 
