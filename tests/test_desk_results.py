@@ -69,7 +69,9 @@ def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, r
     front = (out / "index.html").read_text("utf-8")
     assert "read from mine.yaml" in front and "People alone cost 700 USD" in front
     (own,) = (page.read_text("utf-8") for page in out.glob("models/scripted-comply-all-*.html"))
-    broken = tables.broken_rules(results).query("entry == 'scripted:comply_all' and broken > 0").query("rule not in @COMMON")
+    broken = (
+        tables.broken_rules(results).query("entry == 'scripted:comply_all' and broken > 0").query("rule not in @COMMON")
+    )
     assert len(broken) and all(f"broken%3A%20{rule}%22" in own for rule in broken["rule"])
     for page in out.rglob("*.html"):
         assert "northline" not in page.read_text("utf-8").lower(), page.name

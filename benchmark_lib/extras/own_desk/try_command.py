@@ -24,8 +24,8 @@ from ...errors import BadInput
 from ...experiment import Experiment
 from ...project import code_version, safe_name, slug
 from ...records import Conversation, content_hash
-from ...reports.site import build_site
 from ...reports.html import environment
+from ...reports.site import build_site
 from ...reports.terminal import columns, screen_width
 from ...runfile import SUFFIX
 from ...scoring.deciding import reasons_against
