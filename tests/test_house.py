@@ -29,7 +29,7 @@ BUDGETS = {
     "experiment": 3_400,
     "figures": 2_140,
     "language": 3_320,
-    "reports": 6_700,
+    "reports": 6_200,
     "runfile": 810,
     "scoring": 2_560,
     "store": 3_480,
