@@ -1,4 +1,4 @@
-"""Advice in sentences made from numbers: a model for each reader, and what one model may answer alone."""
+"""Advise in sentences: a model for each reader, and what one model may answer alone."""
 
 from collections import Counter
 from collections.abc import Iterator

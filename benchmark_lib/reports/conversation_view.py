@@ -1,4 +1,4 @@
-"""A conversation as plain data for a template: turns, changes of each call, marks on each message."""
+"""Make plain data of a conversation for a template: turns, changes, marks on messages."""
 
 import re
 from collections import defaultdict

@@ -164,7 +164,7 @@ def embedded(value: Any) -> Markup:
 
 
 def packed_text(value: Any) -> str:
-    """Return plain data as one text in base 64, which the page unpacks and which cannot become code."""
+    """Return plain data as one text in base 64, which the page unpacks."""
     return b64encode(gzip.compress(orjson.dumps(value), 6, mtime=0)).decode()
 
 

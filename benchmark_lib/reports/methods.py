@@ -1,4 +1,4 @@
-"""The citation of Deskbench, and the methods paragraph of a paper in the words of `methods.txt.j2`."""
+"""Cite Deskbench, and write the methods paragraph of a paper (words: `methods.txt.j2`)."""
 
 import re
 from collections import defaultdict

@@ -18,7 +18,7 @@ from ...scoring.metrics import METRICS
 
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """One model, its conversations (`mine`), those of its panel (`field`), and the panel's rows of the board."""
+    """One model: its conversations, those of its panel (`field`), and the panel's board."""
 
     entry: str
     panel: str

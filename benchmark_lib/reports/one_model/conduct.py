@@ -37,7 +37,7 @@ HABITS = (
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
-    """Return bucket, outcome, conversations and share (of the bucket), each conversation in one row."""
+    """Return bucket, outcome, conversations and share; each conversation is in one row."""
     mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
     outcomes = [outcome_label(row["bucket"], row) for row in plain_rows(mine)]
     groups = mine.assign(outcome=pd.Series(outcomes, mine.index, "object")).groupby(["bucket", "outcome"], sort=False)

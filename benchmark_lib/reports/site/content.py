@@ -1,4 +1,4 @@
-"""The input of the pages: conversations, the board in its order, and cases as their store describes them."""
+"""Collect the input of the pages: conversations, the board, and cases as stores describe them."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""The folder of a site, which appears complete or not at all, and everything in it that is not a page.
+"""Write the folder of a site, which appears complete or not at all, and its data files.
 
 A page opened from disk may load scripts of its folder but may not fetch data. Each script has one call with one packed
 text in base 64, so no text of a model or customer can become code.

@@ -1,6 +1,6 @@
-"""The methodology page, the limits of the numbers (texts in `limits.yaml.j2`) and the data dictionary.
+"""Describe the method: its page, the limits of the numbers, and the data dictionary.
 
-All are generated from the definitions that the code uses.
+All come from the definitions that the code uses; the texts of the limits are in `limits.yaml.j2`.
 """
 
 import inspect
