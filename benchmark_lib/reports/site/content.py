@@ -1,4 +1,4 @@
-"""Collect the input of the pages: conversations, the board, and cases as stores describe them."""
+"""Collect the input of the pages: conversations, board, and cases as stores describe them."""
 
 import hashlib
 import inspect
