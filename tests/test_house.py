@@ -43,7 +43,7 @@ BUDGETS = {
     "extras/judges": 2_060,
     "extras/local": 670,
     "extras/machines": 820,
-    "extras/monitoring": 1_660,
+    "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
     "extras/own_desk": 3_310,
     "extras/personal_data": 1_390,

@@ -244,7 +244,7 @@ class Endpoint:
         raise known.with_traceback(None)
 
     def _final(self, error: EndpointError) -> EndpointError:
-        """Decide whether the error that ends a call should end the run."""
+        # Name the variable of a refused key, and decide whether the error ends the run.
         if error.kind == "auth" and self.keyless:
             error.args = (f"{self.where} requires a key, and {self._key_from} is not set: set it ({error.detail})",)
         elif error.kind == "auth" and self._key_from:

@@ -99,9 +99,9 @@ class PriceFile(BaseModel):
         return next(name for name, bound in self.tiers if cost_per_1000_usd <= bound)
 
 
-def find_price(model: str, base_url: str | None = None, path: str | Path | None = None) -> Price | None:
-    """Return the price of a model from the price file, or None."""
-    return load_prices(path).price(model, base_url)
+def find_price(model: str, base_url: str | None = None) -> Price | None:
+    """Return the price of a model from the project's price file, or None."""
+    return load_prices().price(model, base_url)
 
 
 def how_to_add(model: str) -> str:

@@ -107,11 +107,11 @@ class RoleSettings(BaseModel):
 
     def all_headers(self) -> dict[str, str]:
         """Return the extra headers with values from the environment; `BadInput` for a wrong value."""
-        return read_as(Headers, self.headers | from_environment(self.headers_env, "header"), "headers")
+        return read_as(Headers, self.headers | _from_environment(self.headers_env, "header"), "headers")
 
     def all_query(self) -> dict[str, str]:
         """Return the query parameters with values from the environment; `BadInput` if one is unset."""
-        return self.query | from_environment(self.query_env, "query parameter")
+        return self.query | _from_environment(self.query_env, "query parameter")
 
     def secrets(self) -> set[str]:
         """Return the values from the environment, in all forms in which an answer may repeat them."""
@@ -119,8 +119,8 @@ class RoleSettings(BaseModel):
         return {form for name in variables for form in _forms(os.environ.get(name, "").strip())}
 
 
-def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
-    """Return environment values by the names they are sent under; `scrub` hides them from now."""
+def _from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
+    # Values by the names that they are sent under; `scrub` hides them from now on.
     values = {}
     for name, variable in variables.items():
         values[name] = os.environ.get(variable, "").strip()

@@ -11,10 +11,7 @@ from ...cli.options import Options
 from ...errors import BadInput
 
 FORMAT_PAGE = "docs/monitoring.md"
-EPILOG = (
-    "The log format, the acts to which tools are mapped, what is measured and when an alarm is raised: "
-    f"{FORMAT_PAGE}. {EXPLAINED}"
-)
+EPILOG = f"The log format, the acts of tools, the measures and the rule of the alarms: {FORMAT_PAGE}. {EXPLAINED}"
 ARGUMENTS: Options = {
     "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
     "content}], tool_calls: [{name, arguments, result}]}; "
@@ -45,7 +42,7 @@ ARGUMENTS: Options = {
 
 def execute(options: argparse.Namespace) -> int:
     """Read the logs, print the table, and write the pages on request."""
-    from . import monitor
+    from . import monitor, read_tool_acts
     from .page import LINE, check_template, footnotes, terminal_lines, write_pages
 
     if not options.out and (options.transcripts or options.link):
@@ -53,9 +50,14 @@ def execute(options: argparse.Namespace) -> int:
     if options.transcripts < 0:
         raise BadInput(f"--transcripts must be a whole number of at least 0, not {options.transcripts}")
     check_template(options.link)
+    tools = read_tool_acts(options.tool_acts) if options.tool_acts else {}
+    for pair in options.tool:
+        ours, mark, theirs = pair.partition("=")
+        if not (ours and mark and theirs):
+            raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
+        tools[theirs] = ours
     names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
-    how = {name: getattr(options, name) for name in names}
-    seen = monitor(*options.logs, tools=_tools(options), **how)
+    seen = monitor(*options.logs, tools=tools, **{name: getattr(options, name) for name in names})
     lines = terminal_lines(seen)
     absent = [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
     for text in (*footnotes(seen), *absent):
@@ -65,15 +67,3 @@ def execute(options: argparse.Namespace) -> int:
         index = write_pages(seen, Path(options.out), link=options.link, transcripts=options.transcripts)
         print(f"\npage: {index.resolve()}")
     return FINISHED
-
-
-def _tools(options: argparse.Namespace) -> dict[str, str]:
-    from . import read_tool_acts
-
-    found = read_tool_acts(options.tool_acts) if options.tool_acts else {}
-    for pair in options.tool:
-        ours, mark, theirs = pair.partition("=")
-        if not (ours and mark and theirs):
-            raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
-        found[theirs] = ours
-    return found

@@ -15,7 +15,7 @@ from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
 from ...store import Store
 from ..claims import DETECTORS
-from .alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
+from .alarms import FEWER, LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
 from .logs import LogReader
 from .measures import TEXTS, LogFrame, Measure, measures
 
@@ -133,9 +133,9 @@ def watched_log(log: LogFrame, baseline: list[str]) -> list[Watched]:
 
 def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
     """Return a share with its counts and Wilson interval; columns begin with a name, if any."""
-    rate, before = proportion_interval(count, n), f"{name}_" if name else ""
-    counts = {f"{before}count": count, f"{before}n": n}
-    return counts | {name or "share": rate.estimate, f"{before}low": rate.low, f"{before}high": rate.high}
+    rate, before = proportion_interval(count, n), f"{name}_" * bool(name)
+    columns = (f"{before}count", f"{before}n", name or "share", f"{before}low", f"{before}high")
+    return dict(zip(columns, (count, n, rate.estimate, rate.low, rate.high), strict=True))
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
@@ -146,18 +146,9 @@ def level_of(rows: list[Watched], false_alarms: float) -> float:
 def _drift(one: Watched, level: float) -> dict[str, Any]:
     base, recent = one.pooled(None, one.base), one.pooled(max(one.base, len(one.weeks) - RECENT), None)
     change = rate_change(*base, *recent)
-    looks = one.alarms(level)
-    side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=None)
-    alarm: dict[str, Any] = {"alarm": "", "alarm_side": "", "alarm_window": 0, "alarms": 0, "on": False}
-    if side is not None:
-        a, newest = looks[side], len(one.weeks) - one.base - 1
-        alarm = {
-            "alarm": one.weeks[one.base + a.weeks[0]],
-            "alarm_side": "more" if side == MORE else "fewer",
-            "alarm_window": a.window,
-            "alarms": len(a.weeks),
-            "on": any(newest in look.weeks for look in looks.values()),
-        }
+    looks, newest = one.alarms(level), len(one.weeks) - one.base - 1
+    side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=MORE)
+    first = looks[side]
     return {
         **{"measure": one.measure.name, "title": one.title, "definition": one.measure.definition},
         **rate_columns(*base, "base"),
@@ -165,7 +156,11 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
         **rate_columns(*recent, "recent"),
         **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
         "dispersion": one.dispersion,
-        **alarm,
+        "alarm": one.weeks[one.base + first.weeks[0]] if first.weeks else "",
+        "alarm_side": {MORE: "more", FEWER: "fewer"}[side] if first.weeks else "",
+        "alarm_window": first.window or 0,
+        "alarms": len(first.weeks),
+        "on": any(newest in look.weeks for look in looks.values()),
         "p": min(float(look.p[-1].min()) for look in looks.values()),
         "limit": looks[MORE].limit,
         "reason": change.reason,
@@ -225,10 +220,10 @@ class Monitored:
         parts, log = [], self.log.rows
         for one in self.rows:
             name = one.measure.name
-            mine = log[log[name] > one.above].sort_values(["week", name], ascending=[True, False], kind="stable")
-            mine = mine.groupby("week").head(MOST_BEHIND).rename(columns={"name": "conversation", name: "value"})
-            mine = mine.assign(measure=name, title=one.title, value=mine["value"].astype(int))
-            parts.append(mine[["measure", "title", "week", "value", "conversation", "place", "link"]])
+            rows = log[log[name] > one.above].sort_values(["week", name], ascending=[True, False], kind="stable")
+            rows = rows.groupby("week").head(MOST_BEHIND).rename(columns={"name": "conversation", name: "value"})
+            rows = rows.assign(measure=name, title=one.title, value=rows["value"].astype(int))
+            parts.append(rows[["measure", "title", "week", "value", "conversation", "place", "link"]])
         return pd.concat(parts, ignore_index=True)
 
     @property
@@ -242,13 +237,13 @@ class Monitored:
     @property
     def absent(self) -> dict[str, list[str]]:
         """Return the titles of measures that these logs cannot give, by reason."""
-        found: dict[str, list[str]] = {}
+        titles: dict[str, list[str]] = {}
         given = {one.measure.name for one in self.rows}
         for measure in measures():
             if measure.name not in given:
-                found.setdefault(TEXTS["absent"][self.log.why_absent(measure)], []).append(measure.title)
+                titles.setdefault(TEXTS["absent"][self.log.why_absent(measure)], []).append(measure.title)
         rest = [d.title for d in DETECTORS.values() if d.name not in TEXTS["measures"]]
-        return {**found, TEXTS["absent"]["case"]: [*rest, *TEXTS["scores"]]}
+        return {**titles, TEXTS["absent"]["case"]: [*rest, *TEXTS["scores"]]}
 
     @property
     def notes(self) -> list[str]:

@@ -20,12 +20,8 @@ def weekly_rate(
 ) -> Axes:
     """Draw one measure by week: its shares with intervals, the baseline's, and the first alarm.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The rows of one measure of `Monitored.weeks`.
-    alarm, planted : str
-        Mondays of the first week with an alarm and of a planted change; may be empty.
+    `table` has the rows of one measure of `Monitored.weeks`. `alarm` and `planted` are the Mondays of the first week
+    with an alarm and of a planted change; may be empty.
     """
     import pandas as pd
 
@@ -55,12 +51,7 @@ def weekly_rate(
 def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw the share of made-up years that found each planted change, by weeks since it.
 
-    Parameters
-    ----------
-    alarms : DataFrame
-        The result of `monitoring.first_alarms`.
-    table : DataFrame
-        The result of `monitoring.found_table`.
+    `alarms` comes from `monitoring.first_alarms`, `table` from `monitoring.found_table`.
     """
     ax = axes_for(ax, None, width, 2.8)
     if table.empty:
