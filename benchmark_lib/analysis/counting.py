@@ -54,8 +54,8 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    With the result of `tally` for success come ``cases``, the number of cases with a failure, and ``failing``, that of
-    their conversations, which the fields ``fell`` list.
+    To the `tally` of success it adds ``cases``, the number of cases with a failure; ``failing``, the number of their
+    conversations; and ``fell``, the fields that list these conversations.
     """
     share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
     failed = rows.loc[(share < 1).fillna(False), "case_id"]

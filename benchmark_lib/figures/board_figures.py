@@ -269,10 +269,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
 @figure
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw misses (left) and over-escalation (right): means with intervals, medians as dots.
-
-    `table` is the result of `tables.escalation_table`.
-    """
+    """Draw the misses (left) and over-escalation (right) of `tables.escalation_table` by model."""
     if "panel" in table:  # a published rate has no mean
         public = table["panel"] == "published"
         table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
@@ -320,10 +317,7 @@ def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
 
 @figure
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw both directions by intent: bars are the mean over the models, strokes the models.
-
-    `table` is the result of `tables.intent_table` for both buckets.
-    """
+    """Draw both directions by intent, from `tables.intent_table` for both buckets."""
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
@@ -368,10 +362,7 @@ def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None 
 
 @figure
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the queues of each intent's handovers, orange if its cases do not accept the queue.
-
-    `table` is the result of `tables.queue_table`.
-    """
+    """Draw the queues of `tables.queue_table` by intent, orange where cases do not accept them."""
     ax = axes_for(ax, table, width, 1.2 + 0.42 * max(table["intent"].nunique() if len(table) else 0, 3))
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")

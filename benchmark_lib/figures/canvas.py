@@ -43,7 +43,7 @@ def rows_high(count: int) -> float:
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """Return `ax`, or new axes with notes on rows that are partial or no language models.
+    """Return `ax`, or new axes with notes on partial rows and on rows that are no models.
 
     `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), `height` is in inches; another width is `BadInput`.
     """
@@ -203,7 +203,7 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
 
 
 def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
-    """Return the values of a column in order; values whose rows have equal numbers are together."""
+    """Group the values of a column, in their order, if their rows have equal numbers."""
     together: dict[str, list[str]] = {}
     for value, group in table.groupby(name, sort=False):
         together.setdefault(str(group[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))

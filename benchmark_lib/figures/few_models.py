@@ -80,10 +80,7 @@ def _sides(table: pd.DataFrame) -> pd.DataFrame:
 def differing_cases(
     *, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw the `most` cases on which two models differ most in success, by share of trials.
-
-    `table` is the result of `tables.differing_cases`.
-    """
+    """Draw the first `most` cases of `tables.differing_cases`: each model's share of successes."""
     sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
     ax = axes_for(ax, sides, width, 1.4 + canvas.rows_high(max(len(shown), 4)))
@@ -106,10 +103,7 @@ def differing_cases(
 
 @figure
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the power for the observed difference, for cases like these, by number of trials.
-
-    `table` is the result of `tables.what_it_takes`.
-    """
+    """Draw the power of `tables.what_it_takes` for the observed difference, by number of trials."""
     ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     known = table.dropna(subset=["a", "b"])
@@ -183,7 +177,9 @@ def _field_title(row: Any, more: str) -> str:
 
 
 @figure
-def hard_families(*, table: pd.DataFrame, known: Iterable[str] = (), ax: Axes | None = None, width="page") -> Axes:
+def hard_families(
+    *, table: pd.DataFrame, known: Iterable[str] = (), ax: Axes | None = None, width: str = "page"
+) -> Axes:
     """Draw success by family in hard cases (filled, with interval) and clean twins (hollow).
 
     `table` has the rows of one entry in `tables.hard_table`. The order of families is that of `known`, then by name.

@@ -127,8 +127,8 @@ def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ..
 def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, first: Collection[str] = ()) -> None:
     """Write names next to their points, each in the first free place of `PLACES`.
 
-    Points that coincide share a name. A name without a free place appears below the figure. If many points are
-    `crowded` by lines, only the outermost are named, and the names that come `first`, which are placed before others.
+    Points that coincide share a name. A name without a free place appears below the figure. Of many points `crowded`
+    by lines, only the outermost are named. The names `first` are always written, and placed before all others.
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, first) if many else points

@@ -110,10 +110,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 
 @figure
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric in every trial, with the median of the board.
-
-    `table` is the result of `tables.trial_table` for one panel.
-    """
+    """Draw a metric in every trial of `tables.trial_table`, of one panel, with its median."""
     shown = table[table["value"].notna() & table["in_median"]]
     if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of traps compare only if equal
         shown = shown[shown["cases"] == shown["cases"].max()]
@@ -153,7 +150,12 @@ def _beside(values: pd.Series, y: float) -> pd.Series:
 
 @figure
 def textbook_decay(
-    *, table: pd.DataFrame, rate: float, published: pd.DataFrame | None = None, ax: Axes | None = None, width="page"
+    *,
+    table: pd.DataFrame,
+    rate: float,
+    published: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+    width: str = "page",
 ) -> Axes:
     """Draw pass^k of one mean rate for equal and for mixed cases, with published figures.
 
@@ -180,10 +182,7 @@ def textbook_decay(
 
 @figure
 def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw power by number of trials: on these traps (solid), on traps like these (dashed).
-
-    `table` is the result of `tables.power_table`, and its units are `noun`.
-    """
+    """Draw the power of `tables.power_table` by number of trials; its units are `noun`."""
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
         return nothing(ax, "This table has no plans.")

@@ -61,7 +61,7 @@ def figure_notes(ax: Axes) -> FigureNotes:
 def caption(ax: Axes, *, notes: bool = True) -> str:
     """Return the full caption of a figure: content, marks, denominators, method, and notes.
 
-    Without `notes` it is for use right below the picture, which has them.
+    Without `notes` the caption suits a place right below the picture, which has them.
     """
     own = figure_notes(ax)
     parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]

@@ -48,11 +48,9 @@ class PairedDifference(Estimate):
 def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0)) -> PairedDifference:
     """Estimate the difference of two models on cases like these, and test it.
 
-    Simulations chose Student's t among t, sign flips and bootstraps over cases and clusters
-    (``benchmarks/comparisons.md``). Over clusters it keeps its level if intents differ or an endpoint repeats itself.
-    On few cases it has more power than sign flips.
-
-    If all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
+    Simulations favoured Student's t over sign flips and bootstraps (``benchmarks/comparisons.md``). Over clusters it
+    keeps its level if intents differ or an endpoint repeats itself. On few cases it has more power than sign flips. If
+    all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
 
     Parameters
     ----------
@@ -240,11 +238,10 @@ class Contrast:
 
     Attributes
     ----------
-    like, these_p : PairedDifference, float
-        Cases like these: fresh cases of these kinds, so that both cases and trials are random. These cases: only the
-        trials are random; NaN if the outcomes are not two.
-    cases : int
-        Matched cases.
+    like : PairedDifference
+        Difference for cases like these: fresh cases of these kinds, so that both cases and trials are random.
+    these_p, cases : float, int
+        P-value for these cases, where only the trials are random (NaN if the outcomes are not two), and their number.
     alpha, these_alpha : float
         Levels of the two tests: 0.05, or less if Holm divides it among planned contrasts.
     p_adjusted, these_p_adjusted : float

@@ -128,8 +128,8 @@ def within_model_correlation(
 ) -> Estimate:
     """Estimate the Pearson correlation of two metrics within models, without case difficulty.
 
-    The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each
-    value; the remainders are pooled. Raw correlations within a model mostly show that hard cases take more words.
+    From each value, the mean of its case (over all models and trials) is subtracted, then the mean of its model; the
+    remainders are pooled. Raw correlations within a model mostly show that hard cases take more words.
     The interval is the BCa bootstrap over whole cases, and `n` counts conversations.
 
     Parameters
