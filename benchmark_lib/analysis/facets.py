@@ -38,10 +38,10 @@ SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the fields of conversations; a frame alone gives none of the fields `SEVERAL`.
 
-    One row per conversation has order and index of the frame. Names are text, flags ``yes`` and ``no``, other numbers
-    ``some``; missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason
-    against a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or
-    ``never``, over the trials of the case); ``shared`` (every entry played the case); ``use_case``, ``adherent`` and
+    The rows have order and index of the frame. Names are text, flags ``yes`` and ``no``, other numbers ``some``;
+    missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason against a
+    success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or ``never``,
+    over the trials of the case); ``shared`` (every entry played the case); ``use_case``, ``adherent`` and
     ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
     """
     import pandas as pd

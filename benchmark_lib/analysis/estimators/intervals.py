@@ -172,9 +172,9 @@ def bootstrap_interval(
 ) -> Estimate:
     """Bootstrap the mean over whole cases, or whole clusters of them (`scipy.stats.bootstrap`).
 
-    Values and bounds are those of `clustered_mean`, and the mean is over cases with clusters, too. The method is
-    ``"BCa"``, ``"percentile"`` or ``"basic"``; where BCa is not defined, the interval has percentiles of the same
-    resamples. Trials alone are never resampled: such an interval contains the truth 6 times in 10.
+    Values and bounds are those of `clustered_mean`; clusters are resampled whole, but the mean is over cases. The
+    method is ``"BCa"``, ``"percentile"`` or ``"basic"``. If BCa is not defined, the interval has percentiles of the
+    same resamples. Trials alone are never resampled: such an interval contains the truth 6 times in 10.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
@@ -278,9 +278,9 @@ def grid() -> Grid:
 
 
 def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return the posterior mass of every node, given kinds of units that occur so many `times`.
+    """Return the posterior mass of every node for kinds of units, each of which occurs `times`.
 
-    The successes and trials of a kind may be fractions.
+    The successes (`counts`) and trials (`sizes`) of a kind may be fractions.
     """
     from scipy.special import betaln
 
