@@ -23,7 +23,7 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...textfiles import yes_or_no
-from .draft_desk import Drafted, drafted, sound
+from .draft_desk import drafted, sound
 from .draft_model import Buyer
 from .draft_rows import (
     COLUMNS,
@@ -179,10 +179,14 @@ class DeskDraft:
         made.out += [("rule", name, *gate) for name, gate in rules if isinstance(gate, tuple)]
         title = self.options.title or self.options.name
         files = sound(made, self.options.name, title, self.sections, self.buyer) if made.intents else {}
-        target = self._written(files)
-        out = [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
+        target, out = self._written(files), [dict(zip(OUT, one)) for one in (*self.state["out"], *made.out)]
         self._save(LEFT_OUT, out, OUT)
-        self._report(target, made, Counter(one["gate"] for one in out))
+        gates = Counter(one["gate"] for one in out)
+        listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
+        print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
+        print(f"{self.folder / LEFT_OUT}: {len(out)} left out ({listed})")
+        if made.cases:
+            print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
     def _written(self, files: dict[str, str]) -> Path:
         """Write the files into the first folder in which a person changed nothing; return it."""
@@ -200,10 +204,3 @@ class DeskDraft:
             write_files(target, files)
             self.state["written"][str(number)] = hashes
         return target
-
-    def _report(self, target: Path, made: Drafted, gates: Counter[str]) -> None:
-        listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
-        print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
-        print(f"{self.folder / LEFT_OUT}: {gates.total()} left out ({listed})")
-        if made.cases:
-            print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")

@@ -13,7 +13,7 @@ from ...commands import command
 from ...errors import BadInput
 from ...project import DATA
 from ...textfiles import read_text, read_yaml
-from .check_command import DESKS, folder_of
+from .check_command import DESKS, STORE, folder_of
 from .desk_file import BASE
 from .kind import DECLARED
 
@@ -28,43 +28,29 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write a desk that runs and audits at once, and say what comes next."""
-    given = vars(options)
-    made = new_desk(options.name, given["from"], options.title, options.out)
-    print(f"{made} is a desk that runs: change its files, and check it after each change")
-    for words in (("desk", "check", made), ("desk", "add-case", made), ("run", "scripted:oracle", "--store", made)):
-        print(f"  {command(*words)}")
-    return FINISHED
-
-
-def new_desk(name: str, source: str | None = None, title: str | None = None, out: str | None = None) -> Path:
-    """Copy the starter or another declared desk under a new name and return its folder.
-
-    Raises
-    ------
-    BadInput
-        If the name is none, the folder exists, or the source is no declared desk.
-    """
+    """Copy the starter or another declared desk under a new name, and say what comes next."""
+    name, source = options.name, vars(options)["from"]
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
         raise BadInput(f"{name!r} is not a name for a desk: write it in lower case, such as puzzles")
-    folder, base = Path(out) if out else DESKS / name, folder_of(source) if source else STARTER
-    info = read_yaml(base / "store.yaml")
+    folder, base = Path(options.out or DESKS / name), folder_of(source) if source else STARTER
+    info = read_yaml(base / STORE)
     if not isinstance(info, dict) or info.get("kind") != DECLARED:
         raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
     if folder.exists():
         raise BadInput(f"{folder} exists: give the desk another name, or remove the folder first")
+    title = json.dumps(options.title or name.replace("-", " ").title())
     try:
         shutil.copytree(base, folder, ignore=LEFT)
-        prompt = folder / "prompts" / "agent.md"
+        prompt, readme = folder / "prompts" / "agent.md", folder / "README.md"
         prompt.parent.mkdir(exist_ok=True)
         if not prompt.is_file():
             shutil.copyfile(BASE / "agent.md", prompt)
-        lines = read_text(folder / "store.yaml").split("\n")
-        own = [line for line in lines if not re.match("(name|title):", line)]
-        own[:0] = [f"name: {name}", f"title: {json.dumps(title or name.replace('-', ' ').title())}"]
-        (folder / "store.yaml").write_text("\n".join(own), encoding="utf-8")
-        readme = folder / "README.md"
+        own = [line for line in read_text(folder / STORE).split("\n") if not re.match("(name|title):", line)]
+        (folder / STORE).write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
         readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
     except (OSError, shutil.Error) as error:
         raise BadInput(f"{folder} cannot be written ({error}): name another folder with --out") from None
-    return folder
+    print(f"{folder} is a desk that runs: change its files, and check it after each change")
+    for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
+        print(f"  {command(*words, folder)}")
+    return FINISHED

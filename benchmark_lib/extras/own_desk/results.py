@@ -211,7 +211,7 @@ def front(content: Any) -> Markup:
     losses = weekly_loss(content.results, stakes=given, stores=stores)
     titles = {"entry": "Entry", "cases": "Cases", "success": "Success, plain", "weighted": "Success, by tickets"}
     rows = [
-        {"entry": r["entry"], "cases": str(r["cases"]), **{name: _cell(r, name) for name in ("success", "weighted")}}
+        {"entry": r["entry"], "cases": Cell(number=str(r["cases"]))} | {n: _cell(r, n) for n in ("success", "weighted")}
         for r in success.to_dict("records")
     ]
     page = environment().from_string(FRONT.read_text(encoding="utf-8"))
