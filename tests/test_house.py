@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
-    "extras/own_desk": 3_300,
+    "extras/own_desk": 3_290,
     "extras/personal_data": 1_390,
     "extras/real_chats": 1_960,
     "extras/tau2": 1_050,

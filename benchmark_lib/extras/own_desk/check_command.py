@@ -159,24 +159,20 @@ def check(folder: Path) -> list[Complaint]:
             found.add("store", STORE, [name], field=name, such=such["such"])
     for path in (folder / "cases").glob("*.yaml"):
         found.yaml(f"cases/{path.name}")
+    desk = None
     with found.reading(FILE):
         try:
             desk = desk_of(content, policy, folder) if content else None
         except ValidationError as error:
             for place, why in problems_of_form(error):
                 found.add("form", FILE, place, why=why)
-        else:
-            if desk:
-                _check_desk(found, desk, policy)
-    return sorted(found.all)
-
-
-def _check_desk(found: Complaints, desk: DeskFile, policy: dict[str, Any]) -> None:
+    if desk is None:
+        return sorted(found.all)
     places: dict[tuple[str, str], str] = {}
     known: dict[str, Any] = {f"the table {name}": _check_table(found, desk, name, places) for name in desk.tables}
     store = None
     with found.reading(STORE):
-        store = None if found.all else Store(found.folder)
+        store = None if found.all else Store(folder)
     for one in _formulas(desk):
         _check_formula(found, desk, one, {**known, "policy": policy}, store, places)
     for name in desk.acts.keys() - {intent.act for intent in desk.intents.values()}:
@@ -185,6 +181,7 @@ def _check_desk(found: Complaints, desk: DeskFile, policy: dict[str, Any]) -> No
         _check_reasons(found, desk, store)
         _check_cases(found, desk, store)
         _check_texts(found, store, policy)
+    return sorted(found.all)
 
 
 def _check_table(found: Complaints, desk: DeskFile, name: str, places: dict[tuple[str, str], str]) -> list[str]:

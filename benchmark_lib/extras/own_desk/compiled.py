@@ -17,7 +17,7 @@ from ...language.sentences import fold
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...textfiles import render
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredTold, DeskFile, texts
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredRule, DeclaredTold, DeskFile, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
 """Fields of a case that is to be compiled, in addition to those of `Case`.
@@ -196,8 +196,8 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
     wanted = [queue] if queue else [rule.otherwise for rule in unmet.values()]
     queues = [one for one in dict.fromkeys(wanted) if one != REFUSE]
     refused = bool(intent.refuse) or not queues
-    reasons = [reason for name in unmet for reason in _heard_as(desk, intent.act, name)] if refused else []
-    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
+    broken = [reason for rule in unmet.values() for reason in _shared(rule, intent.act, desk)] if refused else []
+    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(broken))
     said = [f"must_say_{n}" for n, _ in enumerate(_must_say(raw, desk), 1)] if decided else []
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
@@ -214,12 +214,11 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
     return {name: part for name, part in key.items() if part}
 
 
-def _heard_as(desk: DeskFile, act: str, name: str) -> list[str]:
+def _shared(rule: DeclaredRule, act: str, desk: DeskFile) -> list[str]:
     """Return a rule's reason, and those of other acts' rules that share a wording."""
-    own = desk.rules[act, name]
-    words = {own.say, *own.words}
+    words = {rule.say, *rule.words}
     others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
-    return [desk.reason_of(one) for one in (own, *others)]
+    return [desk.reason_of(one) for one in (rule, *others)]
 
 
 def _facts(raw: Raw, desk: DeskFile, names: Raw) -> Raw:

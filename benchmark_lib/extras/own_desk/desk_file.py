@@ -178,6 +178,11 @@ class DeskFile(_Declared):
         """Return the proofs, the default ones included."""
         return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
 
+    @property
+    def heads(self) -> list[str]:
+        """Return the columns that the head of every email gives: address and name."""
+        return [self.owner.email, self.owner.name]
+
     def on(self, act: str) -> str:
         """Return the table that an act changes; without an act, the subject's."""
         return (act and self.acts[act].table) or self.subject

@@ -32,7 +32,7 @@ def kind_of(folder: Path) -> DeskKind:
     desk = read_desk(folder)
     shows, finds = f"show_{singular(desk.subject)}", f"find_{desk.subject}"
     owner, key = desk.owner, desk.key
-    proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in owner_columns(desk)))
+    proofs = tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in desk.heads))
     return DeskKind(
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
@@ -70,11 +70,6 @@ def kind_of(folder: Path) -> DeskKind:
             "reader/weights.npz": SHIPPED / "reader" / "weights.npz",
         },
     )
-
-
-def owner_columns(desk: DeskFile) -> tuple[str, str]:
-    """Return the columns that stand in the head of every email: address and name."""
-    return desk.owner.email, desk.owner.name
 
 
 # ---------------------------------------------------------------------------------------------------------- tools
@@ -134,7 +129,7 @@ def _show(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> d
 
 
 def _find(declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
-    wanted, columns = squash(given["by"]), (declared.key, *owner_columns(declared))
+    wanted, columns = squash(given["by"]), (declared.key, *declared.heads)
     every = (joined(row, declared, desk.row) for row in desk.rows(declared.subject))
     rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
     return {declared.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
@@ -211,7 +206,7 @@ def _usual_ledger(desk: DeskFile, case: dict[str, Any], names: dict[str, Any]) -
     text = squash(f"{case['email']['subject']} {case['email']['text']}")
     heads = {squash(case["sender"]), squash(case["sender_name"])}
     values = {column: str(names["order"].get(column) or "") for way in desk.ways for column in way}
-    said = {c for c, v in values.items() if squash(v) in text or (c in owner_columns(desk) and squash(v) in heads)}
+    said = {c for c, v in values.items() if squash(v) in text or (c in desk.heads and squash(v) in heads)}
     return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
 
 
