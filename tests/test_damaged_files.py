@@ -16,8 +16,7 @@ from benchmark_lib.analysis.tables import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.scoring import score_faults
-from benchmark_lib.runfile import FORMAT, RunFile, connect_to_write
-from benchmark_lib.runfile.seals import COLUMNS
+from benchmark_lib.runfile import COLUMNS, RunFile
 
 PAGE_SIZE = 4096
 
@@ -138,56 +137,6 @@ def test_a_row_that_the_tree_lost_is_missed(two, tmp_path):
     path.write_bytes(data)
     with pytest.raises(BadInput, match=r"verdicts contains 11 of 12 rows"):
         list(RunFile(path).verdicts())
-
-
-OLD = """
-CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE calls (
-    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, n INTEGER NOT NULL,
-    request_hash TEXT NOT NULL, model TEXT NOT NULL, response BLOB NOT NULL,
-    prompt_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER, cached_tokens INTEGER,
-    latency_s REAL, attempts TEXT NOT NULL, cost_usd REAL, finished_at TEXT NOT NULL, UNIQUE (case_id, trial, side, n));
-CREATE TABLE conversations (
-    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, ended_by TEXT NOT NULL,
-    record_hash TEXT NOT NULL, record BLOB NOT NULL, finished_at TEXT NOT NULL, UNIQUE (case_id, trial));
-CREATE TABLE scores (
-    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, version TEXT NOT NULL, scores BLOB NOT NULL, UNIQUE (record_hash, version));
-CREATE TABLE verdicts (
-    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL, verdict BLOB NOT NULL,
-    UNIQUE (record_hash, judge, version));
-CREATE TABLE faults (
-    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, kind TEXT NOT NULL,
-    detail TEXT NOT NULL, attempts TEXT NOT NULL, at TEXT NOT NULL);
-"""
-
-
-@pytest.fixture
-def old(two, tmp_path):
-    """The first run as format 1 kept it, without seals."""
-    path = tmp_path / "old.deskbench"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(f"PRAGMA application_id={0x44534B42}; PRAGMA user_version=1; {OLD}")
-        db.execute("ATTACH ? AS new", (str(two[0]),))
-        for table, columns in COLUMNS.items():
-            names = ",".join(columns)
-            db.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM new.{table} ORDER BY rowid")
-        db.commit()
-    return path
-
-
-def test_a_file_from_before_seals_loads(two, old):
-    assert contents(old) == contents(two[0])
-
-
-def test_a_file_from_before_seals_is_given_them_when_it_is_written_to(two, old):
-    connect_to_write(old).close()
-    assert contents(old) == contents(two[0])
-    with closing(sqlite3.connect(old)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
-        db.execute("UPDATE scores SET version = 'another' WHERE id = 3")
-        db.commit()
-    with pytest.warns(UserWarning, match="1 of its scores left out"):
-        assert len(RunFile(old).scores()) == 11
 
 
 def test_numbers_are_sealed_as_sqlite_gives_them_back(tmp_path, two):

@@ -11,7 +11,7 @@ from servers import Answer, ScriptedServer, error_body
 
 from benchmark_lib import Experiment
 from benchmark_lib.cli import main, play
-from benchmark_lib.experiment.demo import EXAMPLE, beside, local_slice
+from benchmark_lib.experiment.demo import EXAMPLE, local_slice
 from benchmark_lib.experiment.forecast import Range, forecast_against_real
 from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile, create
@@ -60,8 +60,8 @@ def test_what_a_run_took_lies_in_the_ranges_of_its_forecast(line, messages, caps
     run = RunFile("run.deskbench")
     foreseen, calls = run.manifest["sessions"][-1]["forecast"], list(run.calls())
     for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
-        assert Range(**foreseen[name]).holds(str(sum(call[name] for call in calls))), name
-    assert Range(**foreseen["calls"]).holds(str(len(calls)))
+        assert Range(**foreseen[name]).contains(str(sum(call[name] for call in calls))), name
+    assert Range(**foreseen["calls"]).contains(str(len(calls)))
     compared = forecast_against_real(run)
     assert len(compared) == 5 and f"actual {len(calls)}" in compared[0]
     assert not [text for text in compared if "outside" in text and "minutes" not in text]
@@ -85,8 +85,8 @@ def test_a_forecast_names_the_endpoint(line, capsys):
 def test_a_number_is_held_against_the_range_as_it_is_written():
     said = Range(123.4, 270.0, 604.0)
     assert said.written() == "about 270 (120 to 600)"
-    assert said.holds("123") and said.holds("120") and not said.holds("602")
-    assert Range(0.96, 1.5, 2.0).holds("1.0", 1) and Range(900, 1_500, 2_000).holds("1,999")
+    assert said.contains("123") and said.contains("120") and not said.contains("602")
+    assert Range(0.96, 1.5, 2.0).contains("1.0", 1) and Range(900, 1_500, 2_000).contains("1,999")
 
 
 def test_an_unknown_price_is_said_to_be_unknown(line, capsys):
@@ -145,7 +145,10 @@ def test_a_forecast_says_where_a_budget_will_stop_the_run(line, capsys):
 def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(project, capsys, monkeypatch, model):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     url, runs = "http://127.0.0.1:9/v1", project / "data" / "runs"
-    plan = prepare(local_slice(url, runs) if model == "local" else beside(model, url, "slice", 1), keyless=True)
+    plan = prepare(
+        local_slice(url, runs) if model == "local" else Experiment(model, base_url=url, cases="slice", trials=1),
+        keyless=True,
+    )
     plan.manifest["inputs"]["prompt"]["hash"] = "0" * 64
     runs.mkdir(parents=True)
     create(plan.path, {**plan.manifest, "sessions": [plan.session]})
@@ -230,7 +233,7 @@ def test_what_is_likely_is_near_what_real_conversations_took():
     talks = [key for key, _ in sorted(run.endings().items())][::7]
     foreseen = Experiment("gpt-5.5", cases=",".join(case for case, _ in talks), trials=1).forecast(dry=True)
     calls = sum(1 for call in run.calls() if (call["case_id"], call["trial"]) in set(talks))
-    assert foreseen.calls.holds(str(calls)) and 0.5 < foreseen.calls.likely / calls < 2
+    assert foreseen.calls.contains(str(calls)) and 0.5 < foreseen.calls.likely / calls < 2
 
 
 def test_after_a_resume_the_forecast_is_said_to_be_of_this_session(line):
@@ -263,7 +266,7 @@ def test_a_resumed_run_is_forecast_from_its_own_conversations(line, capsys):
     assert (first["learned_from"], session["forecast"]["learned_from"]) == (0, 12)
     for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
         said, before = Range(**session["forecast"][name]), Range(**first[name])
-        assert said.holds(str(sum(call[name] for call in calls))), name
+        assert said.contains(str(sum(call[name] for call in calls))), name
         assert said.high / said.low < before.high / before.low
 
 

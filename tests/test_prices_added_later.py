@@ -11,7 +11,7 @@ from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import prices
 from benchmark_lib.errors import BadInput
-from benchmark_lib.experiment.repricing import PRICED, price_again
+from benchmark_lib.experiment.again import PRICED, price_again
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.runfile import RunFile
 

@@ -9,7 +9,7 @@ from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import ending, main
-from benchmark_lib.experiment import plan
+from benchmark_lib.experiment import options
 from benchmark_lib.experiment.demo import add_example
 from benchmark_lib.experiment.manifest import default_name, played_as
 from benchmark_lib.reports import terminal
@@ -173,7 +173,7 @@ def test_endpoints_are_shown_and_those_of_a_merge_are_named(play, capsys):
 
 def test_an_address_with_a_slash_at_its_end_is_the_same_run(play, tmp_path, monkeypatch):
     names = []
-    monkeypatch.setattr(plan, "default_name", lambda *given: names.append(default_name(*given)) or names[-1])
+    monkeypatch.setattr(options, "default_name", lambda *given: names.append(default_name(*given)) or names[-1])
     with RunServer() as server:
         assert play("some-model", "--base-url", f"{server.base_url}/") == 0
         now, before = names[:2]

@@ -187,10 +187,11 @@ def test_what_is_no_run_file_is_refused_and_left_alone(tmp_path):
     assert text.read_text() == "hello"
 
 
-def test_a_file_of_a_newer_format_is_refused(path):
+@pytest.mark.parametrize("version, words", [(9, "a newer Deskbench"), (1, "an unreleased Deskbench")])
+def test_a_file_of_another_format_is_refused(path, version, words):
     create(path, MANIFEST)
-    sqlite3.connect(path).execute("PRAGMA user_version=9").connection.close()
-    with pytest.raises(BadInput, match="newer Deskbench"):
+    sqlite3.connect(path).execute(f"PRAGMA user_version={version}").connection.close()
+    with pytest.raises(BadInput, match=words):
         RunFile(path)
 
 
@@ -255,17 +256,18 @@ def test_a_file_with_two_names_on_the_disk_is_not_written_to(path, tmp_path):
 
 
 MISTYPED = [
-    ("model", 5, "model that is not a text"),
-    ("inputs", [], "inputs that is not an object"),
-    ("planned", {"a": "3"}, "no number of trials"),
-    ("planned", {}, "no case that was planned"),
-    ("trials", True, "trials that is not a whole number"),
-    ("cases", {"a": None}, "no hash of case 'a'"),
-    ("inputs", {"model": {"value": 1, "hash": "x"}}, "no store"),
-    ("sessions", [5], "a session"),
-    ("counted_on", {"a": [[2, "2"]]}, "trials counted on"),
-    ("sessions", {}, "not a list"),
-    ("inputs", {"store": 5}, "an input 'store' without"),
+    ("model", 5, r"a wrong model \(should be a valid string\)"),
+    ("inputs", [], "a wrong inputs"),
+    ("planned", {"a": "3"}, "a wrong planned.a"),
+    ("planned", {"a": -1}, "a wrong planned.a"),
+    ("planned", {}, "a wrong planned"),
+    ("trials", True, "a wrong trials"),
+    ("cases", {"a": None}, "a wrong cases.a"),
+    ("inputs", {"model": {"value": 1, "hash": "x"}}, r"a wrong inputs \(the store is missing\)"),
+    ("sessions", [5], "a wrong sessions.0"),
+    ("counted_on", {"a": [[2, "2"]]}, "a wrong counted_on.a.0.1"),
+    ("sessions", {}, "a wrong sessions"),
+    ("inputs", {"store": 5}, "a wrong inputs.store"),
 ]
 
 

@@ -76,26 +76,21 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
 
 
 def _entry(text: str, results: Results, folder: str) -> str:
-    import difflib
-
-    from ..runfile import SUFFIX, RunFile, is_hidden
+    from ..experiment.run_list import find_run
+    from ..runfile import RunFile, is_hidden
 
     known = sorted(set(results.entries.values()))
     meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
+    if len(meant) > 1:
         raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(map(repr, meant))}")
-    hidden = [path for path in sorted(Path(folder).glob(f"*{SUFFIX}")) if is_hidden(path)]
-    runs = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
-    if len(runs) > 1:
-        named = ", ".join(runs)
-        raise BadInput(f"{text!r} has {len(runs)} hidden runs, {named}: `deskbench runs unhide` shows one again")
-    if runs:
-        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', runs[0])} shows it again")
-    near = difflib.get_close_matches(text, known, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
-    raise BadInput(f"there is no run {text!r} in {folder}: {hint}")
+    if meant:
+        return meant[0]
+    path = find_run(text, Path(folder))
+    if is_hidden(path):
+        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', path.stem)} shows it again")
+    if entry := results.entries.get(RunFile(path).run_id):
+        return entry
+    raise BadInput(f"{text!r} was played on the other set: add or omit --hard")
 
 
 def _lines(
@@ -126,29 +121,31 @@ def _lines(
     return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(note))]
 
 
-def _row_lines(found: Comparison, several: bool) -> list[str]:
+def _row_lines(compared: Comparison, several: bool) -> list[str]:
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import SAID, direction_in_words, level_in_words, mean_in_words, signed
     from ..analysis.tables.verdicts import signed_interval as interval
 
-    metric, numbers, sure = found.metric, found.numbers, found.word == SURE
-    noun, (low, high), verdict = metric.scale.noun, found.all_interval, found.verdict
+    metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
+    noun, (low, high), verdict = metric.scale.noun, compared.all_interval, compared.verdict
     if several and sure and low <= 0 <= high:
         verdict += SAID["open over all"].format(interval=interval(metric, low, high))
-    parts = [f"{counted(found.cases, noun)} x {found.trials} {'trial' if found.trials == '1' else 'trials'}"]
+    parts = [f"{counted(compared.cases, noun)} x {compared.trials} {'trial' if compared.trials == '1' else 'trials'}"]
     if (ends := interval(metric, numbers["low"], numbers["high"])) and not sure:
-        name = "ends like" if found.word == ONLY_THESE else "ends"
-        parts.append(SAID[name].format(noun=noun, level=level_in_words(1 - found.alpha), interval=ends))
-    if (ends := interval(metric, numbers["these_low"], numbers["these_high"])) and found.word != ONLY_THESE:
-        parts.append(SAID["ends these"].format(noun=noun, level=level_in_words(1 - found.these_alpha), interval=ends))
-    parts += [] if not found.reason or found.verdict.endswith(found.reason) else [found.reason]
+        name = "ends like" if compared.word == ONLY_THESE else "ends"
+        parts.append(SAID[name].format(noun=noun, level=level_in_words(1 - compared.alpha), interval=ends))
+    if (ends := interval(metric, numbers["these_low"], numbers["these_high"])) and compared.word != ONLY_THESE:
+        parts.append(
+            SAID["ends these"].format(noun=noun, level=level_in_words(1 - compared.these_alpha), interval=ends)
+        )
+    parts += [] if not compared.reason or compared.verdict.endswith(compared.reason) else [compared.reason]
     better = direction_in_words(metric)
     head = f"  {metric.title}{f' ({better})' if better else ''}"
-    a, b = (mean_in_words(metric, mean, found.cases) for mean in found.means.values())
+    a, b = (mean_in_words(metric, mean, compared.cases) for mean in compared.means.values())
     values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, numbers['difference']):>12}"
     lines = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
-    below = [verdict, "; ".join(parts)] if found.cases else [verdict]
+    below = [verdict, "; ".join(parts)] if compared.cases else [verdict]
     return [*lines, *(line for text in below for line in _wrapped(text, "      "))]
 
 

@@ -13,7 +13,7 @@ from .play import BEFORE, agreed, play
 if TYPE_CHECKING:
     from ..experiment import Experiment
 
-
+OF_THE_RUN = ("base_url", "cases", "trials", "budget_usd")
 ARGUMENTS = {
     "--model MODEL": "also run this model; 'local' is a small real model that needs no key",
     "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
@@ -26,11 +26,12 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Play the scripted agents and a model if one is named; end with the leaderboard."""
-    from ..experiment.demo import LOCAL, beside
+    from ..experiment import Experiment
+    from ..experiment.demo import LOCAL
 
     model = None
     if options.model and options.model != LOCAL:
-        model = beside(options.model, options.base_url, options.cases, options.trials, options.budget_usd)
+        model = Experiment(options.model, **{name: getattr(options, name) for name in OF_THE_RUN})
     elif options.base_url or options.budget_usd is not None:
         raise BadInput("a base URL or a budget needs a model: name it with --model (make run MODEL=name)")
     code = agreed([model] if model else [], options, greet=True)

@@ -1,6 +1,7 @@
 """The end of a run: the board in the terminal, and what to do next."""
 
 import contextlib
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,23 +34,23 @@ def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -
 
     The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
-    there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
+    others = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
     try:
-        lines = _what_next(run, there, page_follows, made)
+        lines = _what_next(run, others, page_follows, made)
     except (BadInput, OSError):
         lines = _what_next(run, [], page_follows, made)
     print(*lines, sep="\n")
 
 
-def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
-    beside = sorted((path for path in there if path.is_file()), key=lambda path: -path.stat().st_mtime)
-    every = without_copies(_readable([run.path, *beside]), keep=run.run_id)
-    words = store_words(one.manifest for one in every)
+def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
+    newest = sorted((path for path in others if path.is_file()), key=lambda path: -path.stat().st_mtime)
+    runs = without_copies(_readable([run.path, *newest]), keep=run.run_id)
+    words = store_words(one.manifest for one in runs)
     stores = {run_id: re.sub(r" [^,]*", "", store, count=1) for run_id, store in words.items()}
-    alike = [one for one in every if stores[one.run_id] == stores[run.run_id]]
+    alike = [one for one in runs if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
     lines = [terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None)]
-    if elsewhere := len([one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]) - len(alike):
+    if elsewhere := sum(is_hard(one.manifest) == is_hard(run.manifest) for one in runs) - len(alike):
         lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board covers one store")
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
@@ -61,32 +62,27 @@ def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bo
     return lines
 
 
-def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
+def next_steps(run: RunFile, others: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
     """Return at most three commands to continue with after a run; each names its file.
 
     The first is a report, on the operator's rules if the prompt had some; after a scripted agent, a run of a model. The
-    comparison is with the newest other model that finished the same cases. Older pages in ``reports`` come with the
-    command that makes them again.
-
-    Parameters
-    ----------
-    beside : sequence of RunFile
-        The other runs on its board, the newest first.
-    page_follows : bool
-        Whether the page of the leaderboard is made right after this.
+    comparison is with the first of the `others` on its board, the newest first, that is a model and finished the same
+    cases. Older pages in ``reports`` come with the command that makes them again, unless the leaderboard's
+    `page_follows`.
     """
-    given = [f"entry={_as_yaml(run.path.stem)}", *_runs_parameter(run)]
-    given += ["panel=null"] if is_hard(run.manifest) else []  # a panel excludes runs of the hard set
+    runs = _runs_parameter(run)
     if rules_played(run.manifest):
-        first = f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"
+        first = f"  how it keeps its rules: {_notebook('22_operator_rules', runs)}"
     elif source_of(run.manifest) == "scripted":
         first = f"  what a model of your own would take: {command('run', 'gpt-5.5', '--dry-run')}"
-    else:
+    else:  # a panel excludes runs of the hard set
+        given = [f"entry={_as_yaml(run.path.stem)}", *runs, *["panel=null"] * is_hard(run.manifest)]
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
-    other = next((one for one in beside if _comparable(run, one)), None)
-    against = (
-        [f"  against {other.manifest['model']}: {command('compare', _named(run), _named(other))}"] if other else []
-    )
+    comparable = (one for one in others if _comparable(run, one))
+    against = [
+        f"  against {other.manifest['model']}: {command('compare', _named(run), _named(other))}"
+        for other in itertools.islice(comparable, 1)
+    ]
     if not _in_data_runs(run):
         return "next:", first, *against, f"  its conversations: {command('watch', _short(run.path), '--page')}"
     board = [] if page_follows or is_hard(run.manifest) else _older(run, BOARD_PAGE)
@@ -96,14 +92,13 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool 
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     """Return the commands that show two compared runs together."""
     given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
-    folders = dict.fromkeys(_short(run.path.parent) for run in (a, b))
-    pages = f"  every conversation and comparison of the runs there as pages to share: {command('site', *folders)}"
+    site = command("site", *dict.fromkeys(_short(run.path.parent) for run in (a, b)))
+    pages = f"  every conversation and comparison of the runs there as pages to share: {site}"
     pages = PAGES if all(map(_in_data_runs, (a, b))) else pages
     return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", pages
 
 
 def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
-    # a line for a page older than the run; none for a newer or missing page
     at = run.path.parents[2] / page[0]
     older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
     return [f"  {_short(at)} is older than this run; to update it: {command(*page[1:])}"] if older else []
@@ -115,8 +110,8 @@ def _notebook(name: str, given: Sequence[str]) -> str:
 
 def _runs_parameter(*runs: RunFile) -> list[str]:
     # by default, notebooks load the core set from data/runs
-    found = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
-    return [] if found else [_runs([run.path for run in runs])]
+    default = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
+    return [] if default else [_runs([run.path for run in runs])]
 
 
 def _runs(paths: Sequence[Path]) -> str:
@@ -132,7 +127,6 @@ def _named(run: RunFile) -> str:
 
 
 def _comparable(run: RunFile, other: RunFile) -> bool:
-    # both are runs of models, and the other one finished the same cases
     planned = other.manifest["planned"]
     models = all(source_of(one.manifest) == "model" for one in (run, other))
     return models and {*planned} == {*run.manifest["planned"]} and other.counts()["finished"] == sum(planned.values())
@@ -152,10 +146,9 @@ def _short(path: Path) -> str:
 
 
 def _readable(paths: Sequence[Path]) -> list[RunFile]:
-    # each once; leave unreadable files to the commands that name them
-    found: dict[str, RunFile] = {}
+    runs: dict[str, RunFile] = {}
     for path in paths:
-        with contextlib.suppress(BadInput):
+        with contextlib.suppress(BadInput):  # commands that name an unreadable file say what is wrong with it
             run = RunFile(path)
-            found.setdefault(run.run_id, run)
-    return list(found.values())
+            runs.setdefault(run.run_id, run)
+    return list(runs.values())

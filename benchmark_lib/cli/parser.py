@@ -35,27 +35,10 @@ COMMANDS = {
 """Help line by command. The module of that name has ``ARGUMENTS`` and ``execute(options) -> exit code``. It is
 imported only for its command, and does its own heavy imports inside ``execute``.
 """
-ORDER = [
-    "run",
-    "runs",
-    "watch",
-    "sit",
-    "fork",
-    "score",
-    "doctor",
-    "compare",
-    "judge",
-    "monitor",
-    "cases",
-    "audit",
-    "generate",
-    "notebook",
-    "notebooks",
-    "demo",
-    "site",
-    "export",
-    "import",
-]
+ORDER = (
+    "run runs watch sit fork score doctor compare judge monitor cases audit generate notebook notebooks demo site "
+    "export import"
+)
 """The order of commands in help; other commands of extras follow."""
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """Characters that move the cursor, colour, erase or turn the direction of a text."""
@@ -63,8 +46,8 @@ HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202
 
 def commands() -> dict[str, str]:
     """Return the help line of every command, including extras."""
-    found = COMMANDS | {name: words["help"] for name, (_, words) in offered("commands").items()}
-    return {name: found.pop(name) for name in ORDER if name in found} | found
+    helps = COMMANDS | {name: words["help"] for name, (_, words) in offered("commands").items()}
+    return {name: helps.pop(name) for name in ORDER.split() if name in helps} | helps
 
 
 class Parser(argparse.ArgumentParser):
@@ -181,7 +164,7 @@ class PlainStream:
 
 
 def _reader_gone(stream: Any) -> bool:
-    """Return whether a stream lost its reader; then redirect it, so that Python ends quietly."""
+    # then also redirect it, so that Python ends quietly
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

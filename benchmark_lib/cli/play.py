@@ -73,13 +73,14 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
 
 def _ask_above(given: float | None) -> tuple[float, bool]:
     # the sum, and whether the user chose it
-    text = os.environ.get(ASK_VARIABLE, "").strip() if given is None else str(given)
+    name, text = "--ask-above", str(given)
+    if given is None:
+        name, text = ASK_VARIABLE, os.environ.get(ASK_VARIABLE, "").strip()
     try:
         limit = float(text or ASK_ABOVE_USD)
     except ValueError:
         limit = math.nan
     if not limit >= 0:
-        name = ASK_VARIABLE if given is None else "--ask-above"
         raise BadInput(f"{name} must be an amount in USD of 0 or more, not {text}: change it")
     return limit, bool(text)
 
@@ -87,22 +88,22 @@ def _ask_above(given: float | None) -> tuple[float, bool]:
 def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
     from ..scoring.written import usd
 
-    if forecast.cost_usd is None:
-        many = forecast.calls.likely > ASK_ABOVE_CALLS
-        above = f"the run takes {forecast.calls.written()} calls at an unknown price"
-        way = "a price in data/prices.yaml"
+    cost = forecast.cost_usd
+    if forecast.calls.likely <= ASK_ABOVE_CALLS if cost is None else cost.likely <= limit:
+        return
+    if cost is None:
+        above, way = (
+            f"the run takes {forecast.calls.written()} calls at an unknown price",
+            "a price in data/prices.yaml",
+        )
     else:
-        many = forecast.cost_usd.likely > limit
-        above = f"the run is likely to cost {usd(forecast.cost_usd.likely, 2)}, more than {limit:g} USD"
+        above = f"the run is likely to cost {usd(cost.likely, 2)}, more than {limit:g} USD"
         way = "a limit with --budget-usd"
-    if not many:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        if chosen:
-            raise BadInput(f"{above}, and there is no terminal to confirm it: add --yes, or {way}")
-        return
-    if not confirmed(f"{above}. Begin?"):
-        raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if not confirmed(f"{above}. Begin?"):
+            raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
+    elif chosen:
+        raise BadInput(f"{above}, and there is no terminal to confirm it: add --yes, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool = True) -> int:
@@ -118,11 +119,10 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool 
         short = brief and not experiment.calls_models
         experiment.progress = experiment.progress and not short
         code_of_this, run = played(experiment)
-        if run is not None:
-            if short and experiment.nothing_to_play:
-                before += 1
-            else:
-                _tell(experiment, run, short and code_of_this == FINISHED)
+        if short and experiment.nothing_to_play and run is not None:
+            before += 1
+        elif run is not None:
+            _report(experiment, run, short and code_of_this == FINISHED)
         code, done = max(code, code_of_this), None if experiment.replay else run
         made = not (short or experiment.nothing_to_play)
         if code >= SIGNAL:
@@ -147,7 +147,7 @@ def played(experiment: Experiment) -> tuple[int, RunFile | None]:
     return run_to_signal(work), runs[0] if runs else None
 
 
-def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
+def _report(experiment: Experiment, run: RunFile, short: bool) -> None:
     from ..experiment.forecast import forecast_against_real
     from ..experiment.summary import summary
 

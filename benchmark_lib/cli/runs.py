@@ -84,19 +84,19 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _list(found: list[ListedRun]) -> None:
+def _list(runs: list[ListedRun]) -> None:
     from ..analysis.entries import entry_names
     from ..analysis.frames import is_hard
     from ..experiment.run_list import runs_folder
     from ..reports.terminal import NARROWEST, columns, screen_width
 
-    if not found:
+    if not runs:
         print(f"there are no runs in {runs_folder()}: make one with `deskbench run MODEL`")
         return
-    manifests = [one.run.manifest for one in found if one.run is not None]
+    manifests = [one.run.manifest for one in runs if one.run is not None]
     core, hard = (entry_names(m for m in manifests if is_hard(m) == of_hard) for of_hard in (False, True))
     head = ["file", "model [setting]", "kind", "cases", "trials", "finished", "cost USD", "age", ""]
-    rows = [head, *(_row(one, core | hard) for one in found)]
+    rows = [head, *(_row(one, core | hard) for one in runs)]
     width, right = screen_width(), (3, 4, 5, 6, 7)
     least = max(len(row[0]) for row in rows) + 2 + NARROWEST + sum(2 + max(map(len, c)) for c in [*zip(*rows)][2:])
     if width is None or least <= width:
@@ -139,10 +139,8 @@ def _age(one: ListedRun) -> str:
     if one.last is None:
         return ""
     minutes = (datetime.now(UTC) - one.last).total_seconds() / 60
-    for unit, length in (("d", 1440), ("h", 60)):
-        if minutes >= length:
-            return f"{minutes / length:.0f} {unit}"
-    return f"{max(minutes, 0):.0f} min"
+    unit, length = ("d", 1440) if minutes >= 1440 else ("h", 60) if minutes >= 60 else ("min", 1)
+    return f"{max(minutes, 0) / length:.0f} {unit}"
 
 
 def _show(one: ListedRun) -> None:

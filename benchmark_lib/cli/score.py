@@ -42,22 +42,22 @@ def execute(options: argparse.Namespace) -> int:
             if options.costs:
                 _price(file, options.again)
                 continue
-            made, recorded = rescore(file, options.store, options.again, options.tools)
+            scored, recorded = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
             note(f"{error}: make room, then rerun the same command")
             return RESUMABLE
-        print(f"{file}: scored {made} of {recorded} conversations")
+        print(f"{file}: scored {scored} of {recorded} conversations")
         print(*(f"  {line}" for line in summary(RunFile(file))), sep="\n")
         if faults := [*score_faults(RunFile(file))]:
             code = RESUMABLE
-            _tell_faults(file, faults)
+            _show_faults(file, faults)
     return code
 
 
 def _price(file: str, every: bool) -> None:
     from ..analysis.estimators.estimate import counted
     from ..endpoint.prices import PRICES, how_to_add
-    from ..experiment.repricing import price_again
+    from ..experiment.again import price_again
     from ..experiment.summary import summary
     from ..runfile import RunFile
     from ..scoring.written import in_words, usd
@@ -70,14 +70,14 @@ def _price(file: str, every: bool) -> None:
         how = "" if every else f"; {command('score', '--again', '--costs', file)} computes them at today's prices"
         keeps = "keeps" if repriced.kept == 1 else "keep"
         print(f"  {counted(repriced.kept, 'call')} {keeps} the price of {in_words(list(repriced.days))}{how}")
-    if repriced.untold:
-        print(f"  {counted(repriced.untold, 'call')} reported no tokens, so their cost remains unknown")
+    if repriced.unreported:
+        print(f"  {counted(repriced.unreported, 'call')} reported no tokens, so their cost remains unknown")
     for model in repriced.unpriced:
         print(f"  no price for {model}, or not the same at each endpoint of the run: {how_to_add(model)}")
     print(f"  {summary(RunFile(file))[-1]}")
 
 
-def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
+def _show_faults(file: str, faults: list[ScoreFault]) -> None:
     # one traceback of each kind
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:

@@ -29,7 +29,8 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print the state of a run again and again until nobody writes it."""
-    from ..experiment.run_list import find_run, is_being_written, list_runs, runs_folder
+    from ..experiment.run_list import find_run, list_runs, runs_folder
+    from ..experiment.writer import RunLock
     from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
     from ..runfile import RunFile
@@ -45,7 +46,7 @@ def execute(options: argparse.Namespace) -> int:
     if page is not None:
         print(f"page: {page.index.resolve()}", flush=True)
     while True:
-        going_on = is_being_written(path)  # checked first, so that rows written before the end are shown below
+        going_on = RunLock(path).taken  # checked first, so that rows written before the end are shown below
         seen = look(run)
         if page is not None:
             page.write(seen, options.every, going_on)

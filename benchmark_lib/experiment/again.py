@@ -1,26 +1,38 @@
-"""A run once more without an endpoint: its conversations replayed, its records scored again."""
+"""Replay, rescore or reprice a run on file, without an endpoint."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from ..cases.played import same_cases, store_of
+from ..endpoint.prices import PRICES, Price, PriceFile, load_prices
 from ..errors import BadInput
 from ..project import code_version
-from ..records import NOT_SCORED, SCORE_FAULT, content_hash
-from ..runfile import RunFile, connect_to_write, upsert
+from ..records import NOT_SCORED, SCORE_FAULT, Usage, content_hash
+from ..runfile import COLUMNS, RunFile, upsert
 from ..store import Tool
-from .manifest import merged, played_as
+from .manifest import addresses, merged, now, played_as
 from .plan import Plan
 from .players import SIDES
 from .progress import Progress
 from .recorder import KeptCalls, NotOnFile, Recorder
 from .scoring import scores_as_json
+from .writer import RunLock, saving
 
 SHOWN = 3
+"""Differing conversations that a replay names."""
+GROUP = 50
+"""Records scored between two commits, so that a later failure does not lose earlier scores."""
+PRICED = "priced_afterwards"
+"""The part of a manifest that records which costs were computed after the run, when, and by which price file."""
+_VALUES = ",".join("?1" if name == "cost_usd" else name for name in COLUMNS["calls"])
+SET_COST = (
+    f"UPDATE calls SET cost_usd=?1, seal=seal('calls',{_VALUES}) WHERE case_id=?2 AND trial=?3 AND side=?4 AND n=?5"
+)
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
@@ -30,34 +42,31 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     """
     run = RunFile(plan.path)
     if any(run.check().values()):
-        raise BadInput(
-            f"{plan.path} has rows that differ from what was written: run without --replay to play them again"
-        )
+        mend = "run without --replay to play them again"
+        raise BadInput(f"{plan.path} has rows that differ from what was written: {mend}")
     manifest = run.manifest
     merged(manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:
-        raise BadInput(
-            "--replay needs the model calls on file, but your own agent makes its calls itself: remove one of the two"
-        )
-    wanted = {c.id: c for c in plan.cases}
+        why = "--replay needs the model calls on file, but your own agent makes its calls itself"
+        raise BadInput(f"{why}: remove one of the two")
+    cases = {c.id: c for c in plan.cases}
     ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
     finished = ended & {(case.id, trial) for case, trial in plan.pairs()}
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
     kept, differing = KeptCalls(run.path), []
     try:
-        for case_id, trial, digest, _ in run.conversations():
+        for case_id, trial, digest in run.rows("conversations", ("case_id", "trial", "record_hash")):
             if (case_id, trial) not in finished:
                 continue
-            rows = kept.of(case_id, trial)
-            complete = {side: Recorder(side, case_id, trial, None, rows) for side in SIDES}
+            calls = kept.of(case_id, trial)
+            complete = {side: Recorder(side, case_id, trial, None, calls) for side in SIDES}
             try:
-                as_trial = played_as(manifest, case_id, trial)
-                conversation = await plan.play(wanted[case_id], trial, complete, as_trial)
+                record = await plan.play(cases[case_id], trial, complete, played_as(manifest, case_id, trial))
             except NotOnFile as missing:
                 differing.append(str(missing))
             else:
-                if content_hash(conversation.to_json()) != digest:
-                    differing.append(f"{case_id} trial {trial}: another record")
+                same = content_hash(record.to_json()) == digest
+                differing += [] if same else [f"{case_id} trial {trial}: another record"]
             progress.conversation()
             await asyncio.sleep(0)
     finally:
@@ -67,14 +76,10 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         made_by = next((session["code"]["hash"] for session in reversed(manifest["sessions"])), "unknown")
         raise BadInput(
             f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay "
-            f"({'; '.join(differing[:SHOWN])}); "
-            f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version"
+            f"({'; '.join(differing[:SHOWN])}); the file was written by code {made_by}, this is "
+            f"{code_version()['hash']}: replay with that version"
         )
     return run, len(finished)
-
-
-GROUP = 50
-"""Records scored between two commits, so that a later failure does not lose earlier scores."""
 
 
 def rescore(
@@ -84,43 +89,104 @@ def rescore(
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
     default use the store and the user's own tools that the file names. With `again` also score records that have scores
-    of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run.
-
-    Returns
-    -------
-    tuple of int
-        Conversations that got scores now, and conversations on file.
+    of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run. Return the number
+    of conversations that got scores now, and of those on file.
     """
     from ..scoring import VERSION, score
-    from .writer import RunLock
 
-    run = RunFile(path)
+    run, version = RunFile(path), str(VERSION)
     shop = store_of(run.path, run.manifest, store, tools, carried_out=True)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
-        scored = {} if again else run.scores(str(VERSION))
-        have = {digest for digest, recorded in scored.items() if not recorded.get(SCORE_FAULT)}
-        records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
-        missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
-        made = 0
+        scores = {} if again else run.scores(version)
+        have = {digest for digest, recorded in scores.items() if not recorded.get(SCORE_FAULT)}
+        records = [*run.rows("conversations", ("case_id", "trial", "record_hash"))]
+        missing, scored = [row for row in records if row[2] not in have], 0
         for start in range(0, len(missing), GROUP):
             rows = []
-            for digest, case, trial in missing[start : start + GROUP]:
-                scores, known = scores_as_json(partial(score, store=shop), run.record(case.id, trial), case)
-                rows.append((digest, str(VERSION), scores))
-                made += known
-            _write(run.path, rows)
-    return made, len(records)
+            for case_id, trial, digest in missing[start : start + GROUP]:
+                case = cases[case_id]
+                data, known = scores_as_json(partial(score, store=shop), run.record(case_id, trial), case)
+                rows.append((digest, version, data))
+                scored += known
+            with saving(run.path) as db:
+                db.executemany(upsert("scores"), rows)
+    return scored, len(records)
 
 
-def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
-    from .writer import CannotSave
+@dataclass(frozen=True)
+class Repriced:
+    """Result of pricing the calls on a run file by `prices`.
 
-    try:
-        with closing(connect_to_write(path)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            db.executemany(upsert("scores"), rows)
-            db.execute("COMMIT")
-            db.execute("PRAGMA journal_mode=DELETE")
-    except sqlite3.Error as error:
-        raise CannotSave(f"{path} cannot be written ({error})") from None
+    Counts of calls: newly `priced`, without reported tokens (their cost stays unknown), and `kept` at the prices of
+    `days`. `before` and `after` are the known cost of all calls, in US dollars. Models are `unpriced` if they have no
+    price, or different ones at the endpoints of the run.
+    """
+
+    priced: int
+    unreported: int
+    kept: int
+    before: float
+    after: float
+    days: tuple[str, ...]
+    unpriced: tuple[str, ...]
+    prices: PriceFile
+
+
+def price_again(path: str | Path, every: bool = False) -> Repriced:
+    """Compute the unknown costs of a run file, or `every` cost, from tokens and price file.
+
+    Keep costs that were estimated for a budget, and what the sessions record of budgets and prices. The manifest
+    records the time and the price file. Raise `BadInput` if the file is damaged or a run is writing it.
+    """
+    run, listed = RunFile(path), load_prices()
+    with RunLock(run.path):
+        if run.check()["calls"]:  # rows get a new seal below, so they must be intact before
+            what = f"{path} is damaged (some calls differ from what was written)"
+            raise BadInput(f"{what}: first rerun the command of its run")
+        manifest, before = run.manifest, run.cost()[0]
+        prices: dict[tuple[str, str], Price | None] = {}
+        costs, unreported, kept = [], 0, 0
+        for call in run.calls():
+            has_cost, who = call["cost_usd"] is not None, (call["side"], call["model"])
+            if call["prompt_tokens"] is None:
+                unreported += not has_cost
+                continue
+            if has_cost and not every:
+                kept += 1
+                continue
+            if who not in prices:
+                prices[who] = _price(listed, manifest, *who)
+            if (price := prices[who]) is None:
+                kept += has_cost
+                continue
+            used = Usage(call["prompt_tokens"], call["completion_tokens"], cached_tokens=call["cached_tokens"] or 0)
+            costs.append((price.cost_usd(used), call["case_id"], call["trial"], call["side"], call["n"]))
+        if costs:
+            earlier = () if every and not kept else manifest.get(PRICED, ())
+            entries = [*earlier, _entry(listed, prices, len(costs))]
+            with saving(run.path) as db:
+                db.executemany(SET_COST, costs)
+                db.execute(upsert("manifest"), (PRICED, orjson.dumps(entries).decode()))
+    unpriced = tuple(dict.fromkeys(model for (_, model), price in prices.items() if price is None))
+    after = RunFile(path).cost()[0]
+    return Repriced(len(costs), unreported, kept, before, after, _days(manifest), unpriced, listed)
+
+
+def _days(manifest: dict[str, Any]) -> tuple[str, ...]:
+    endpoints = ((one["started"], one.get("endpoints", {})) for one in manifest["sessions"])
+    played = [started for started, sides in endpoints if any(at["price"] for at in sides.values())]
+    later = [one["at"] for one in manifest.get(PRICED, ())]
+    return tuple(sorted({at[:10] for at in (*played, *later)}))
+
+
+def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:
+    # None if unknown, or not the same at each endpoint of the run
+    prices = {listed.price(model, url) for url in addresses(manifest).get(side, [None])}
+    return prices.pop() if len(prices) == 1 else None
+
+
+def _entry(listed: PriceFile, prices: dict[tuple[str, str], Price | None], calls: int) -> dict[str, Any]:
+    known = {model: asdict(price) for (_, model), price in prices.items() if price is not None}
+    file = {"name": PRICES.name, "dated": str(listed.dated), "hash": listed.hash}
+    return {"at": now(), "price_file": file, "calls": calls, "prices": known}

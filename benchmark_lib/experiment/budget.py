@@ -27,9 +27,9 @@ def costs_of(calls: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], floa
     costs: dict[tuple[str, int, str], float | None] = {}
     for call in calls:
         key = (call["case_id"], call["trial"], call["side"])
-        known = costs.get(key, 0.0)
-        unknown = known is None or call["cost_usd"] is None or is_estimate(call)
-        costs[key] = None if unknown else known + call["cost_usd"]
+        before = costs.get(key, 0.0)
+        unknown = before is None or call["cost_usd"] is None or is_estimate(call)
+        costs[key] = None if unknown else before + call["cost_usd"]
     return costs
 
 
@@ -70,8 +70,8 @@ class CallCost:
 class Budget:
     """A limit in US dollars for everything on one run file, with reservations.
 
-    With a token limit in the settings the sum never passes the limit. Without it, a reply much larger than all before
-    may pass it by the difference.
+    With a token limit in the settings, the sum never exceeds the limit. Without it, a reply that is much larger than
+    all before may exceed it by the difference.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float):

@@ -30,13 +30,6 @@ LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
 
-def beside(
-    model: str, base_url: str | None = None, cases: str = "all", trials: int = 3, budget_usd: float | None = None
-) -> Experiment:
-    """Return the experiment of a model that is played along with the scripted agents."""
-    return Experiment(model, base_url=base_url, cases=cases, trials=trials, budget_usd=budget_usd)
-
-
 def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> Iterator[Experiment]:
     """Yield the experiments in the order of play: every scripted agent, and the model last.
 
@@ -45,7 +38,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     cases, trials : str, int
         As for `Experiment`; with ``all`` the hard set comes first, and the scripted agents play its cases once.
     model : Experiment or str, optional
-        The last experiment, see `beside`. ``local`` is the small real model, which plays a slice of the cases once. Its
+        The last experiment. ``local`` is the small real model, which plays a slice of the cases once. Its
         server runs until the next experiment is requested.
 
     Raises
@@ -81,28 +74,19 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 
 def every_scripted(experiment: Experiment) -> list[Experiment]:
     """Return the experiment for each scripted agent; raise `BadInput` if `out` is a file."""
-    if experiment.out is not None and Path(experiment.out).is_file():
-        raise BadInput(
-            f"{experiment.out} is a file, and scripted:all makes one file per agent: name a folder with --out"
-        )
-    found = []
+    folder = None if experiment.out is None else Path(experiment.out)
+    if folder is not None and folder.is_file():
+        raise BadInput(f"{folder} is a file, and scripted:all makes one file per agent: name a folder with --out")
     foreign = foreign_named(str(experiment.store))
-    for name in foreign.scripted if foreign else AGENTS:
-        model = f"scripted:{name}"
-        out = None if experiment.out is None else Path(experiment.out) / f"{slug(model)}{SUFFIX}"
-        found.append(replace(experiment, model=model, out=out))
-    return found
+    models = [f"scripted:{name}" for name in (foreign.scripted if foreign else AGENTS)]
+    outs = [folder and folder / f"{slug(model)}{SUFFIX}" for model in models]
+    return [replace(experiment, model=model, out=out) for model, out in zip(models, outs, strict=True)]
 
 
 def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
-    """Copy an example run into the folder, so that the board shows real conversations.
+    """Copy an example run into the folder and return the copy, for the board.
 
     A strong language model played them blind, once per case, in a chair of `deskbench sit`.
-
-    Returns
-    -------
-    Path
-        The copy.
     """
     path = runs / f"{example.stem}-{set_name}{SUFFIX}"
     if not path.exists():
@@ -112,7 +96,7 @@ def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
 
 
 def _put_aside(runs: Path, set_names: set[str]) -> None:
-    """Move the demo's files of other cases or versions into ``old/``: no board mixes them."""
+    # no board mixes files of other cases or versions
     for shop in {re.escape(name.rsplit("-", 2)[0]) for name in set_names}:
         ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
         for path in runs.glob(f"*{SUFFIX}"):
@@ -123,7 +107,7 @@ def _put_aside(runs: Path, set_names: set[str]) -> None:
 
 
 def _set_name(pattern: str) -> str:
-    """Return a name for the set of cases that changes with their content."""
+    # a name that changes with the content of the cases
     name, within = case_set("northline", pattern)
     store = load_store(name)
     hashes = "".join([store.hash, *(c.hash for c in load_cases(store, within))])

@@ -2,34 +2,62 @@
 
 import asyncio
 import contextlib
+import gc
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..cases import Case
 from ..conversation.speaker import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
-from ..records import NOT_SCORED, Conversation, content_hash
-from ..runfile import RunFile, hide
+from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
+from ..runfile import RunFile, hide, upsert, writing_rows
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
-from .recorder import CallLine, KeptCall, KeptCalls, Line, Recorder
+from .recorder import TRIES, CallLine, KeptCall, KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
-from .writer import CannotSave, Writer, end_lasting
+from .writer import CannotSave, Row, Writer
 
 GRACE_S = 60.0
 """Seconds that calls in flight may take after a stop; they are paid for, so the engine waits."""
 AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
 """Parts of the manifest that do not change during a run."""
-Played = tuple[tuple[Any, ...], bool, tuple[Any, ...], bool]
-"""An ended conversation: its row, whether it is finished, the row of its scores, and whether it has scores."""
 LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait too, to bound memory."""
+ALLOCATIONS = (20_000, 20, 20)
+"""Allocations before a garbage collection, and collections before an older generation is scanned."""
+_usual_allocations: list[tuple[int, int, int]] = []
+
+
+class Ended(NamedTuple):
+    """An ended conversation and its scores, as rows; a trial that comes again is not `finished`."""
+
+    row: Row
+    finished: bool
+    scores: Row
+    scored: bool
+
+
+@contextlib.contextmanager
+def quiet_collector() -> Iterator[None]:
+    """Keep loaded objects out of garbage collections and collect less often, until the end."""
+    # a store has some hundred thousand objects; a collection that scans them takes longer than ten model calls
+    _usual_allocations.append(gc.get_threshold())
+    gc.freeze()
+    gc.set_threshold(*ALLOCATIONS)
+    try:
+        yield
+    finally:
+        usual = _usual_allocations.pop()
+        if not _usual_allocations:
+            gc.unfreeze()
+            gc.set_threshold(*usual)
 
 
 class Engine:
@@ -96,18 +124,16 @@ class Engine:
         if self._writer.failure is not None:
             raise self._writer.failure
         if self.incomplete:
-            end_lasting(self.plan, self.run)
+            await self._end_lasting()
             done = len(self._wanted & self.run.finished())
             self.incomplete, self.done = self.incomplete - (done - self.done), done
         return self.stopped or self._unfinished()
 
     async def _prepare(self) -> Stop | None:
-        """Reach every endpoint and rehearse; return a `Stop` if an endpoint is out of reach."""
-        # The stop is a refusal only if the file has no calls yet: otherwise the outage may be temporary.
         try:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)
-        except EndpointError as error:
+        except EndpointError as error:  # with calls on file, the outage may be temporary
             return Stop(str(error), refused=not self.run.counts()["calls"])
         await self.plan.rehearse()
         return None
@@ -117,47 +143,53 @@ class Engine:
         return {(case_id, trial): digest for case_id, trial, digest in rows}
 
     def _compare_with_file(self) -> None:
-        """Refuse and hide a file that differs from what this command wrote."""
-        found = self._on_file()
-        changed = [key for key in {**self._digests, **found} if found.get(key) != self._digests.get(key)]
+        # an own agent may have written to the file: refuse and hide one that differs from what this command wrote
+        digests, manifest = self._on_file(), self.run.manifest
+        changed = [key for key in {**self._digests, **digests} if digests.get(key) != self._digests.get(key)]
         latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}
-        changed += [key for key, d in found.items() if latest.get(d) != self._scored.get(d, latest.get(d))]
-        if not changed and self.plan.own_agent is not None:
-            changed = self._not_as_scored_now(found, latest)
+        changed += [key for key, d in digests.items() if latest.get(d) != self._scored.get(d, latest.get(d))]
+        if not changed and self.plan.own_agent is not None:  # earlier conversations must have the scores of today
+            cases, version = {c.id: c for c in self.plan.cases}, self.plan.scoring_version
+            for key in (key for key, d in digests.items() if d not in self._scored and key[0] in cases):
+                scores, _ = scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])
+                changed += [key] if latest.get(digests[key]) != (version, content_hash(scores)) else []
         what = [f"case {case_id}, trial {trial}" for case_id, trial in changed[:1]]
-        manifest = self.run.manifest
         what += ["its manifest" for name in AS_BEGUN if manifest[name] != self.manifest[name]]
         if what:
             with contextlib.suppress(OSError, BadInput):
                 hide(self.run.path)
             raise BadInput(
-                f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so "
-                "the file is hidden "
-                "from every board: delete it and play again, and do not trust the agent"
+                f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so the "
+                "file is hidden from every board: delete it and play again, and do not trust the agent"
             )
 
-    def _not_as_scored_now(
-        self, found: dict[tuple[str, int], str], latest: dict[str, tuple[str, str]]
-    ) -> list[tuple[str, int]]:
-        """Return the earlier conversations whose stored scores differ from scoring them now."""
-        cases = {c.id: c for c in self.plan.cases}
-        old = [key for key, digest in found.items() if digest not in self._scored and key[0] in cases]
-        fresh = (scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])[0] for key in old)
-        version = self.plan.scoring_version
-        return [key for key, scores in zip(old, fresh) if latest.get(found[key]) != (version, content_hash(scores))]
+    async def _end_lasting(self) -> None:
+        # write `LASTING` as the ending of each conversation that has used up its `TRIES`
+        failed = Counter((fault["case_id"], fault["trial"], fault["kind"]) for fault in self.run.faults())
+        lasting = {
+            (case_id, trial) for (case_id, trial, kind), count in failed.items() if count >= TRIES.get(kind, inf)
+        }
+        endings = self.run.endings() if lasting else {}
+        given_up = []
+        for case, trial in self.plan.pairs():
+            if (case.id, trial) in lasting and endings.get((case.id, trial)) in TRIED_AGAIN:
+                record = self.run.record(case.id, trial)
+                record.ended_by = LASTING
+                given_up.append(await ended(self.plan, case, record))
+        if given_up:
+            with writing_rows(self.run.path) as db:
+                db.executemany(upsert("conversations"), [played.row for played in given_up])
+                db.executemany(upsert("scores"), [played.scores for played in given_up])
 
     def _begin(self) -> list[asyncio.Task[None]]:
         wave = min(self.plan.concurrency, self.total - self.done)
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
     def _unfinished(self) -> Stop | None:
-        """Return the `Stop` for faults, unplayed conversations or missing scores, or None."""
         if self.incomplete:
-            return Stop(
-                f"{self.incomplete} of {self.total} conversations were ended by faults of the "
-                f"network{self.also_faulty} or the endpoint: "
-                "rerun the same command to retry them"
-            )
+            many = f"{self.incomplete} of {self.total} conversations were ended by faults"
+            by = f"the network{self.also_faulty} or the endpoint"
+            return Stop(f"{many} of {by}: rerun the same command to retry them")
         if self.done < self.total:
             left = f"{self.total - self.done} of {self.total} conversations"
             return Stop(f"{left} were not played though nobody stopped the run: this is a fault of Deskbench; {MEND}")
@@ -172,22 +204,17 @@ class Engine:
         for fault in await in_thread(lambda: [*score_faults(self.run, self.run.scores(self.plan.scoring_version))]):
             key = fault.case_id, fault.trial
             if self.stopped is None and fault.case_id in cases and key in self._finished:
-                await self._score(self.run.record(*key), cases[fault.case_id])
+                self._put_scores(await ended(self.plan, cases[fault.case_id], self.run.record(*key)))
         if self.manifest["cases"].keys() - cases.keys():
             others = await in_thread(lambda: [*score_faults(self.run)])
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
-    async def _score(self, conversation: Conversation, case: Case) -> None:
-        row, known = await scores_row(self.plan, conversation, case, conversation.to_json())
-        self._put_scores((conversation.case_id, conversation.trial), row, known)
-
-    def _put_scores(self, key: tuple[str, int], row: tuple[Any, ...], known: bool) -> None:
-        if known:
-            self.unscored.discard(key)
-        else:
-            self.unscored.add(key)
-        self._scored[row[0]] = row[1], content_hash(row[2])
-        self._writer.put("scores", row)
+    def _put_scores(self, played: Ended) -> None:
+        self.unscored -= {played.row[:2]}
+        self.unscored |= set() if played.scored else {played.row[:2]}
+        digest, version, scores = played.scores
+        self._scored[digest] = version, content_hash(scores)
+        self._writer.put("scores", played.scores)
 
     def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
         players = self.plan.players
@@ -197,7 +224,7 @@ class Engine:
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
-        """Close everything; finished conversations are on disk afterwards, even if cancelled."""
+        # finished conversations are on disk afterwards, even if this is cancelled
         self._cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._workers, return_exceptions=True)
@@ -241,29 +268,21 @@ class Engine:
         if self._writer.failure is not None:
             raise self._writer.failure
         played = await self._played(case, trial)
-        if played is None:
+        if played is None or (self.stopped is not None and not played.finished):
             return
-        row, finished, scores, known = played
-        if self.stopped is not None and not finished:
-            return
-        self._put_scores((case.id, trial), scores, known)
-        on_disk = self._put_conversation(row, finished)
+        self._put_scores(played)
+        self._digests[case.id, trial] = played.row[3]
+        on_disk = self._writer.put("conversations", played.row)
+        self._on_the_way += 1
+        on_disk.add_done_callback(lambda future: self._acknowledged(future, played.finished))
         if self._writer.backlog > LARGEST_BACKLOG:
             await on_disk
         else:
             await asyncio.sleep(0)
 
-    async def _played(self, case: Case, trial: int) -> Played | None:
+    async def _played(self, case: Case, trial: int) -> Ended | None:
         kept = self._kept.of(case.id, trial)
         return await play_whole(self.plan, case, trial, self._lines, kept, played_as(self.manifest, case.id, trial))
-
-    def _put_conversation(self, row: tuple[Any, ...], finished: bool) -> asyncio.Future[None]:
-        """Pass an ended conversation to the writer; it counts as done once it is on disk."""
-        self._digests[row[0], row[1]] = row[3]
-        on_disk = self._writer.put("conversations", row)
-        self._on_the_way += 1
-        on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
-        return on_disk
 
     def _acknowledged(self, on_disk: asyncio.Future[None], finished: bool) -> None:
         self._on_the_way -= 1
@@ -291,20 +310,14 @@ def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
     return None
 
 
-def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ...]:
-    """Return an ended conversation as a row of the run file."""
-    ended_by, digest = conversation.ended_by, content_hash(record)
-    return conversation.case_id, conversation.trial, ended_by, digest, record, now()
-
-
-async def scores_row(plan: Plan, conversation: Conversation, case: Case, record: bytes) -> tuple[tuple[Any, ...], bool]:
-    """Return the scores of a record as a row of the run file, and whether scoring succeeded.
-
-    Score long records, and records graded by other packages' code, in a thread, so that calls in flight are served.
-    """
-    length = inf if plan.store.foreign else size(conversation, record)
-    scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
-    return (content_hash(record), plan.scoring_version, scores), known
+async def ended(plan: Plan, case: Case, conversation: Conversation) -> Ended:
+    """Score an ended conversation; long records in a thread, so that calls in flight are served."""
+    record = conversation.to_json()
+    digest, ended_by = content_hash(record), conversation.ended_by
+    length = inf if plan.store.foreign else size(conversation, record)  # other packages' code takes long
+    scores, scored = await read_aside(length, scores_as_json, plan.score, conversation, case)
+    row = conversation.case_id, conversation.trial, ended_by, digest, record, now()
+    return Ended(row, ended_by not in NOT_SCORED, (digest, plan.scoring_version, scores), scored)
 
 
 async def play_whole(
@@ -314,12 +327,10 @@ async def play_whole(
     lines: Mapping[str, CallLine],
     kept: dict[tuple[str, int], KeptCall],
     as_trial: int,
-) -> Played:
+) -> Ended:
     """Play one conversation of a plan and score it; for `as_trial` see `played_as`."""
     complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in lines.items()}
     conversation = await plan.play(case, trial, complete, as_trial)
     if plan.players is not None:
         plan.players.chairs.ended((case.id, trial), conversation)
-    record = conversation.to_json()
-    scores, known = await scores_row(plan, conversation, case, record)
-    return conversation_row(conversation, record), conversation.ended_by not in NOT_SCORED, scores, known
+    return await ended(plan, case, conversation)

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from ..errors import BadInput
 from ..extension import offer
@@ -12,11 +11,10 @@ from ..records import UNPROTECTED
 from ..runfile import RunFile
 from .again import replay
 from .budget import Stop
-from .collector import quiet_collector
-from .engine import Engine
+from .engine import Engine, quiet_collector
 from .forecast import Forecast, check_budget, forecast
-from .options import Options
-from .plan import SCRIPTED, Plan, prepare
+from .options import SCRIPTED, Options
+from .plan import Plan, prepare
 from .progress import in_notebook
 from .writer import RunLock, locked_run_file
 
@@ -43,6 +41,10 @@ class Experiment(Options):
     foreseen: Forecast | None = field(default=None, init=False, repr=False, compare=False)
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
+    def plan(self, keyless: bool = False) -> Plan:
+        """Read and check everything the options name, see `prepare`."""
+        return prepare(self, keyless)
+
     def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
         """Forecast calls, tokens, cost and minutes of `run` from the cases and the runs on file.
 
@@ -64,16 +66,12 @@ class Experiment(Options):
         self.foreseen = self._foresee(plan, finished)
         return self.foreseen
 
-    def plan(self, keyless: bool = False) -> Plan:
-        """Read and check everything the options name, see `prepare`."""
-        return prepare(self, keyless)
-
     def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
         return forecast(plan, finished)
 
     @property
     def calls_models(self) -> bool:
-        """Whether one of its sides is a language model."""
+        """True if one of its sides is a language model."""
         return self.customer != "scripted" or (self.agent is None and not str(self.model).startswith(SCRIPTED))
 
     def on_file(self) -> int:
@@ -99,55 +97,36 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with (
-            offer("executors", "opened")(self)
-            if self.executor and plan.lacks_conversations
-            else nullcontext() as cluster
-        ):
-            return await self._play(plan, cluster)
-
-    async def _play(self, plan: Plan, cluster: Any) -> RunFile:
-        if UNPROTECTED in plan.session:
-            why = plan.session[UNPROTECTED]
+        if why := plan.session.get(UNPROTECTED):
             print(f"deskbench: the agent is {UNPROTECTED}, and so its row is marked: {why}", file=sys.stderr)
-        with locked_run_file(plan) as run:
-            engine = self._engine = self._engine_of(plan, run, cluster)
-            self.nothing_to_play = engine.done == engine.total
-            try:
-                with quiet_collector():
-                    self.stopped = await engine.play()
-            finally:
-                self._say_how_it_ended(run, engine)
-                self._engine = None
-            if self.stopped is not None and self.stopped.refused:
-                raise BadInput(self.stopped.sentence)
+        elsewhere = self.executor and plan.lacks_conversations
+        async with offer("executors", "opened")(self) if elsewhere else nullcontext() as cluster:
+            with locked_run_file(plan) as run:
+                far = cluster is not None
+                engine = offer("executors", "engine")(plan, run, cluster, self) if far else Engine(plan, run)
+                await self._play(run, engine)
         return run
 
-    def _engine_of(self, plan: Plan, run: RunFile, cluster: Any) -> Engine:
-        if cluster is None:
-            return Engine(plan, run)
-        engine: Engine = offer("executors", "engine")(plan, run, cluster, self)
-        return engine
+    async def _play(self, run: RunFile, engine: Engine) -> None:
+        self._engine, self.nothing_to_play = engine, engine.done == engine.total
+        try:
+            with quiet_collector():
+                self.stopped = await engine.play()
+        finally:
+            self._engine = None
+            if self.progress and in_notebook() and engine.done < engine.total:  # the command line prints its own line
+                why = f"{self.stopped.sentence}; " if self.stopped else ""
+                so_far = f"{engine.done} of {engine.total} conversations are on file in {run.path}"
+                print(f"{why}{so_far}: run the cell again to continue", file=sys.stderr)
+        if self.stopped is not None and self.stopped.refused:
+            raise BadInput(self.stopped.sentence)
 
     @property
     def running(self) -> bool:
-        """Whether conversations are being played."""
+        """True if conversations are being played."""
         return self._engine is not None
 
     def stop(self, reason: str, grace_s: float = 8.0) -> None:
         """Stop a run: start no new call, and give calls in flight up to `grace_s` seconds."""
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
-
-    def _say_how_it_ended(self, run: RunFile, engine: Engine) -> None:
-        """Print in a notebook why a run ended early; the command line prints its own line."""
-        if not (self.progress and in_notebook()) or engine.done == engine.total:
-            return
-        why = f"{self.stopped.sentence}; " if self.stopped else ""
-        print(
-            (
-                f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell "
-                "again to continue"
-            ),
-            file=sys.stderr,
-        )

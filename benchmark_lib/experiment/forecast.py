@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import exp, hypot, log, nan, sqrt
 from typing import Any
@@ -97,7 +97,7 @@ class Range:
         low, likely, high = self._rounded(digits)
         return f"about {likely} ({low} to {high})"
 
-    def holds(self, written: str, digits: int = 0) -> bool:
+    def contains(self, written: str, digits: int = 0) -> bool:
         """Return whether a value is within the range, with both rounded as shown to a reader."""
         low, _, high = self._rounded(digits)
         least, value, most = (float(number.replace(",", "")) for number in (low, written, high))
@@ -112,28 +112,11 @@ NOTHING = Range(0, 0, 0)
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecast of one run.
+    """Forecast of the conversations of a run that are not `on_file`, for all models together.
 
-    Attributes
-    ----------
-    conversations, on_file : int
-        Conversations to play, and conversations already finished.
-    calls, prompt_tokens, completion_tokens, minutes : Range
-        Of all models together.
-    cost_usd : Range or None
-        None if a price is not known, see `unpriced`.
-    unpriced, base_urls : tuple of str
-        Models without a price in data/prices.yaml, and the addresses of the models, each once.
-    concurrency : int
-        Number of concurrent conversations.
-    budget_usd : float or None
-        The limit of the run.
-    spent_usd : float
-        Cost of the calls on file, which counts towards the limit.
-    learned_from : int
-        Number of finished conversations, of this run or others of the same model and inputs, that corrected the ranges.
-    own_agent : bool
-        Whether the user's own agent plays, whose calls are not known.
+    `cost_usd` is None if models are `unpriced`. `spent_usd` is the cost of the calls on file, which counts towards
+    `budget_usd`. `learned_from` counts the finished conversations of the same model and inputs that corrected the
+    ranges. The calls of an `own_agent` are not known.
     """
 
     conversations: int
@@ -204,19 +187,17 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
     pairs, done = [(case.id, trial) for case, trial in plan.pairs()], set(finished)
     missing = Counter(case_id for case_id, trial in pairs if (case_id, trial) not in done)
     to_play = missing.total()
-    at_once = max(1, min(plan.concurrency, to_play))
     known = _on_file(plan) if to_play else OnFile()
-    totals, longest = dict.fromkeys(QUANTITIES, NOTHING), NOTHING
+    totals = dict.fromkeys(QUANTITIES, NOTHING)
     for side, model in plan.models.items():
         guesses = {case.id: _guess(plan, case, side, model) for case in plan.cases}
         for name in QUANTITIES:
             ahead = sum((guesses[case_id][name].scaled(count) for case_id, count in missing.items()), NOTHING)
             ratio = known.ratio(side, name, {case_id: guess[name].likely for case_id, guess in guesses.items()})
-            corrected = ahead.corrected(ratio, len(known.conversations))
-            totals[name] += corrected
-            if name == "calls" and to_play:
-                most = max((guesses[case_id][name] for case_id in missing), key=lambda calls: calls.high)
-                longest += most.scaled(corrected.likely / ahead.likely)
+            totals[name] += ahead.corrected(ratio, len(known.conversations))
+    at_once = max(1, min(plan.concurrency, to_play))
+    in_a_row = totals["calls"].scaled(1 / at_once)
+    in_a_row = replace(in_a_row, high=in_a_row.high * (2 - 1 / at_once))  # the longest conversation may begin last
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     return Forecast(
         conversations=to_play,
@@ -225,7 +206,7 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
         prompt_tokens=totals["prompt"],
         completion_tokens=totals["completion"],
         cost_usd=None if unpriced else totals["cost"],
-        minutes=_minutes(totals["calls"], longest, at_once, known),
+        minutes=in_a_row.times(_seconds(known)).scaled(1 / 60),
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
@@ -268,21 +249,15 @@ def _cost(prompt: Range, completion: Range, model: Model) -> Range:
     return Range(*(model.price(usage) or 0.0 for usage in used))
 
 
-def _minutes(calls: Range, longest: Range, at_once: int, known: OnFile) -> Range:
-    # at least those of the longest conversation, which may begin last
-    if not calls.high:
-        return calls
-    in_a_row = Range(
-        max(calls.low / at_once, longest.low),
-        max(calls.likely / at_once, longest.likely),
-        calls.high / at_once + longest.high * (1 - 1 / at_once),
+def _seconds(known: OnFile) -> Range:
+    # of one call; an endpoint drifts, also after many
+    calls, waited = (sum(n for (_, name), n in known.took.items() if name == wanted) for wanted in ("calls", "seconds"))
+    seconds = Range.of(*CALL_S)
+    if not calls:
+        return seconds
+    return seconds.corrected(waited / calls / seconds.likely, len(known.conversations)).times(
+        Range.of(1 / DRIFT, DRIFT)
     )
-    seconds, made = Range.of(*CALL_S), sum(known.took[key] for key in known.took if key[1] == "calls")
-    if made:
-        waited = sum(known.took[key] for key in known.took if key[1] == "seconds")
-        seconds = seconds.corrected(waited / made / seconds.likely, len(known.conversations))
-        seconds = seconds.times(Range.of(1 / DRIFT, DRIFT))
-    return in_a_row.times(seconds).scaled(1 / 60)
 
 
 def _on_file(plan: Plan) -> OnFile:
@@ -298,9 +273,10 @@ def _on_file(plan: Plan) -> OnFile:
             side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
             if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
                 continue
-            told = prompt is not None
-            used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1) if told else None
-            cost = plan.models[side].price(used) if used else None
+            cost = None
+            if prompt is not None:
+                used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1)
+                cost = plan.models[side].price(used)
             waited = call["latency_s"] or 0.0
             took = {"calls": 1, "prompt": prompt, "completion": completion, "cost": cost, "seconds": waited}
             for name, value in took.items():
@@ -360,7 +336,7 @@ def forecast_against_real(run: RunFile) -> list[str]:
         if value is None or foreseen.get(name) is None:
             continue
         expected, actual = Range(**foreseen[name]), rounded(value, digits)
-        outside = "" if expected.holds(actual, digits) else ", outside the range"
+        outside = "" if expected.contains(actual, digits) else ", outside the range"
         lines.append(f"{expected.written(digits)} {unit}, actual {actual}{outside}")
     this = " of this session" if len(run.manifest["sessions"]) > 1 else ""
     return [f"forecast{this} {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []

@@ -1,8 +1,10 @@
 """Scripted agents with known true rates, to compare estimates with the truth."""
 
+import asyncio
 import inspect
 import os
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +19,7 @@ from ..records import SCORE_FAULT
 from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
-from .plan import Plan, prepare
+from .plan import Plan
 
 DEFAULT_SEED = 20260629
 """Seed of the panel if no `rng` is given."""
@@ -89,22 +91,16 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Two notebooks may need it at the same time: the second waits and finds the first one's files.
+    paths = [folder / f"panel-{number:02d}{SUFFIX}" for number in range(1, len(panel) + 1)]
     with FileLock(folder / LOCK):
-        return _played(panel, folder, cases, trials)
-
-
-def _played(panel: pd.DataFrame, folder: Path, cases: str, trials: int) -> list[RunFile]:
-    runs = []
-    for number, agent in enumerate(panel.to_dict("records"), 1):
-        path = folder / f"panel-{number:02d}{SUFFIX}"
-        wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
-        if not _current(path, prepare(wanted)):
-            with TemporaryDirectory(dir=folder, prefix=".playing-") as place:
-                fresh = Path(place) / path.name
-                _finish(replace(wanted, out=fresh).run())
-                os.replace(fresh, path)
-        runs.append(RunFile(path))
-    return runs
+        for path, agent in zip(paths, panel.to_dict("records"), strict=True):
+            wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
+            if not _current(path, wanted.plan()):
+                with TemporaryDirectory(dir=folder, prefix=".playing-") as place:
+                    fresh = Path(place) / path.name
+                    _finish(replace(wanted, out=fresh).run())
+                    os.replace(fresh, path)
+    return [RunFile(path) for path in paths]
 
 
 def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
@@ -118,15 +114,12 @@ def _current(path: Path, plan: Plan) -> bool:
     run = RunFile(path)
     there, here = run.manifest, plan.manifest
     same = not differences(there, here) and there["planned"] == here["planned"]
-    scored = sum(not found.get(SCORE_FAULT) for found in run.scores(plan.scoring_version).values())
+    scored = sum(not score.get(SCORE_FAULT) for score in run.scores(plan.scoring_version).values())
     return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
 
 
 def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
-    """Return the result of a coroutine, also from inside a notebook's running loop."""
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
+    # a notebook already runs a loop in this thread
     with ThreadPoolExecutor(1) as other:
         return other.submit(asyncio.run, work).result()
 

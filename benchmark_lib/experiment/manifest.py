@@ -42,12 +42,12 @@ def public_url(url: str | None) -> str | None:
 
 def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
     """Return the addresses of a run's models by side, each address once."""
-    found: dict[str, list[str]] = {}
+    urls: dict[str, list[str]] = {}
     for one in manifest["sessions"]:
         for side, at in one.get("endpoints", {}).items():
-            found.setdefault(side, [])
-            found[side] += [at["base_url"]] * (at["base_url"] not in found[side])
-    return found
+            known = urls.setdefault(side, [])
+            known += [at["base_url"]] * (at["base_url"] not in known)
+    return urls
 
 
 def session(**recorded: Any) -> dict[str, Any]:
@@ -63,38 +63,28 @@ def now() -> str:
 def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[str, str], trials: int) -> dict[str, Any]:
     """Return the manifest of a new run.
 
-    Parameters
-    ----------
-    inputs : dict
-        Parts (see `part`) that must stay the same: model, agent, customer, store, prompt, tools, settings, seed,
-        messages.
-    cases : dict of str to str
-        Content hash of each case.
-    trials : int
-        Trials per case; ``planned`` has them by case, because cases may be added with other numbers of trials.
+    `inputs` are the parts (see `part`) that must stay the same, and `cases` the content hash of each case. ``planned``
+    has the trials by case, because cases may be added with other numbers of trials.
     """
-    run_id, planned = f"{slug(model)}-{secrets.token_hex(4)}", dict.fromkeys(cases, trials)
-    begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
+    begun = {"run_id": f"{slug(model)}-{secrets.token_hex(4)}", "model": model, "source": source, "created": now()}
+    planned = dict.fromkeys(cases, trials)
     return {**begun, "inputs": inputs, "cases": cases, "trials": trials, "planned": planned, "sessions": []}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return what prevents a run from being resumed: each difference in a few words."""
-    found = []
+    lines = []
     for name in sorted(old["inputs"].keys() | new["inputs"].keys()):
         there, here = old["inputs"].get(name, part(None)), new["inputs"].get(name, part(None))
         if there["hash"] == here["hash"]:
             continue
         if there["value"] == here["value"]:
-            found.append(
-                f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, "
-                f"{here['hash'][:8]} here)"
-            )
+            contents = f"{there['hash'][:8]} there, {here['hash'][:8]} here"
+            lines.append(f"{name} {_shown(here['value'])} has another content ({contents})")
         else:
-            found.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
-    changed = [c for c, digest in new["cases"].items() if old["cases"].get(c, digest) != digest]
-    found += [f"the text of case {c} has changed" for c in changed]
-    return found
+            lines.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
+    changed = [case for case, digest in new["cases"].items() if old["cases"].get(case, digest) != digest]
+    return lines + [f"the text of case {case} has changed" for case in changed]
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -102,18 +92,19 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
 
     Raise `BadInput` if an input differs; the message names each difference and the remedy.
     """
-    found = differences(old, new)
-    if found:
-        more = len(found) - SHOWN_DIFFERENCES
-        listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        anew = command("runs", "fresh", path.stem)
-        raise BadInput(
-            f"{path} was begun with other inputs: {listed}: begin anew after `{anew}`, or with another --out"
-        )
+    if lines := differences(old, new):
+        more = len(lines) - SHOWN_DIFFERENCES
+        listed = "; ".join(lines[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        mend = f"begin anew after `{command('runs', 'fresh', path.stem)}`, or with another --out"
+        raise BadInput(f"{path} was begun with other inputs: {listed}: {mend}")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
-    points = {name: new[name] for name in ("points", "rules") if name in new}
-    found_now = points | {"cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"])}
-    return {**old, **found_now, "planned": {**old["planned"], **planned}}
+    return {
+        **old,
+        **{name: new[name] for name in ("points", "rules") if name in new},
+        "cases": {**old["cases"], **new["cases"]},
+        "trials": max(old["trials"], new["trials"]),
+        "planned": {**old["planned"], **planned},
+    }
 
 
 def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
@@ -127,15 +118,15 @@ def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
 
 def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
     """Return by case, for `played_as`, where a merged file renumbers trials, and the offsets."""
-    found: dict[str, list[list[int]]] = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
+    renumbered = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
     for case in second["planned"]:
-        on = first["planned"].get(case, 0)
-        if on:
-            parts = [[0, 0], *second.get("counted_on", {}).get(case, ())]
-            found[case] = [*found.get(case, ()), *([after + on, by + on] for after, by in parts)]
-        elif case in second.get("counted_on", {}):
-            found[case] = second["counted_on"][case]
-    return found
+        before, parts = first["planned"].get(case, 0), second.get("counted_on", {}).get(case, [])
+        if before:
+            moved = [[after + before, by + before] for after, by in ([0, 0], *parts)]
+            renumbered[case] = [*renumbered.get(case, ()), *moved]
+        elif parts:
+            renumbered[case] = parts
+    return renumbered
 
 
 def _shown(value: Any) -> str:

@@ -1,11 +1,23 @@
-"""Options of a run, each with its meaning and default, shared by the plan and `Experiment`."""
+"""Options of a run: meanings, defaults, checks, and the run file that they name."""
 
+import math
+import os
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..endpoint.http import check_base_url
-from .players import Players
+from ..endpoint.weights import STATED
+from ..errors import BadInput
+from ..project import project_folder
+from .manifest import default_name
+from .players import Players, name_of
+
+SCRIPTED = "scripted:"
+WHOLE = {"trials": (1, 100_000), "messages": (1, 10_000), "concurrency": (1, 10_000), "seed": (0, 2**63 - 1)}
+"""Lowest and highest values of the options that are whole numbers."""
+LONGEST_NAME = 240
+"""Maximum number of bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
 
 
 @dataclass
@@ -96,3 +108,67 @@ class Options:
         for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
             if url is not None:
                 check_base_url(url, name)
+
+    @property
+    def label(self) -> str:
+        """The name of the model, or of the user's own agent if no model is named."""
+        model = self.model if self.model or self.agent is None else name_of(self.agent)
+        if not isinstance(model, str) or not model.strip() or not model.isprintable():
+            mend = "use the endpoint's name for a model, or scripted:oracle"
+            raise BadInput(f"the model {model!r} is not a name: {mend}")
+        if model.startswith(SCRIPTED) and self.agent is not None:
+            raise BadInput(f"{model} and --agent both name an agent: omit one of them")
+        return model
+
+    def check(self) -> None:
+        """Refuse a number out of range and unknown words, with `BadInput`."""
+        for name, (least, most) in WHOLE.items():
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise BadInput(f"{name} must be a whole number of at least {least}, not {value!r}: change --{name}")
+            if value > most:
+                raise BadInput(f"{name} must be at most {most}: change --{name}")
+        if self.weights not in (None, *STATED):
+            raise BadInput(f"weights are open or closed, not {self.weights!r:.40}: change --weights")
+        for name in ("timeout", "tool_timeout", "budget_usd"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0 < value < math.inf):
+                option = name.replace("_", "-")
+                raise BadInput(f"{name} must be a number above 0, not {value!r}: change --{option}")
+
+    def path(self) -> Path:
+        """Return the run file: `out`, or a file in ``data/runs`` that is named after the options."""
+        if self.out is not None:
+            return _usable(Path(self.out))
+        settings = self.settings if isinstance(self.settings, dict) else self.settings and str(self.settings)
+        urls = [url and url.strip().rstrip("/") for url in (self.base_url, self.customer_base_url)]
+        given = [
+            *(urls[0], name_of(self.agent), self.customer, urls[1], str(self.store)),
+            *(self.prompt and str(self.prompt), name_of(self.tools), settings, self.seed, self.messages),
+            *(["isolate"] if self.isolate else []),
+            *([f"rules {self.rules}"] if self.rules else []),
+            *([self.players.side, self.players.source] if self.players else []),
+        ]
+        folder, model = project_folder() / "data" / "runs", self.label
+        path = folder / default_name(model, given)
+        given[0], given[3] = (url and f"{url}/" for url in urls)  # names of files used to include the slash
+        before = folder / default_name(model, given)
+        return before if before.exists() and not path.exists() else path
+
+
+def _usable(path: Path) -> Path:
+    shown = repr(str(path))
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", error)
+        raise BadInput(f"--out {shown} cannot be used ({why}): choose another --out") from None
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder: name a file in it with --out")
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise BadInput(f"--out {shown} has a name longer than {LONGEST_NAME} bytes: choose a shorter one")
+    return path

@@ -19,7 +19,7 @@ from ..records import SOURCES, Conversation
 from ..runfile import RunFile
 from ..store.tools import import_object, source_hashes
 from .manifest import part
-from .recorder import RowSink, call_row
+from .recorder import Request, call_row
 
 SIDES = ("agent", "customer")
 LONGEST_SOURCE = 60
@@ -61,10 +61,8 @@ class Players:
         if self.source.casefold() in SOURCES:
             raise BadInput(f"the source {self.source!r} is reserved: use the player's own name, such as human:anna")
         if not self.source.strip() or not self.source.isprintable() or len(self.source) > LONGEST_SOURCE:
-            raise BadInput(
-                f"the source {self.source[:LONGEST_SOURCE]!r} cannot be shown in a table: "
-                f"name the player in 1 to {LONGEST_SOURCE} printable characters, such as human:anna"
-            )
+            mend = f"name the player in 1 to {LONGEST_SOURCE} printable characters, such as human:anna"
+            raise BadInput(f"the source {self.source[:LONGEST_SOURCE]!r} cannot be shown in a table: {mend}")
 
     def shuffled(self, cases: list[Case]) -> list[Case]:
         """Return the cases in the order of play."""
@@ -72,36 +70,28 @@ class Players:
 
 
 class PlayersLine:
-    """Line to the players of one side: calls do not wait for each other, and no price is known.
+    """Line to the players of one side: calls do not wait for each other, and no price is known."""
 
-    The run file names the chair that began a conversation, so the same player continues it.
-    """
-
-    def __init__(self, players: Players, run: RunFile, writer: RowSink):
+    def __init__(self, players: Players, run: RunFile, writer: Any):
         self.stopped = False
-        self._players, self._writer, self._chair_of = players, writer, _chairs_of(run, players.side)
+        self._players, self._writer = players, writer
+        # the chair that began a conversation, so that the same player continues it
+        self._chair_of = {
+            (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
+            for call in run.calls(responses=True)
+            if call["side"] == players.side
+        }
 
-    async def call(
-        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Completion:
+    async def call(self, request: Request) -> Completion:
         """Return a player's answer once it is on disk; raise `asyncio.CancelledError` at a stop."""
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
-        conversation = key[:2]
-        completion = await self._players.chairs.complete(
-            messages, tools, conversation=conversation, chair=self._chair_of.get(conversation)
-        )
-        row = call_row(self._players.side, self._players.source, key, request, completion, None)
+        key, chairs = request.key[:2], self._players.chairs
+        chair = self._chair_of.get(key)
+        completion = await chairs.complete(request.messages, request.tools, conversation=key, chair=chair)
+        row = call_row(self._players.side, self._players.source, request, completion, None)
         await self._writer.put("calls", row, urgent=True)
         return completion
-
-
-def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
-    return {
-        (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
-        for call in run.calls(responses=True)
-        if call["side"] == side
-    }
 
 
 def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
@@ -110,36 +100,35 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
         return None, part(None)
     prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
     if prefix is not None:
-        made = import_object(agent.removeprefix(prefix), "--agent")
-        return offer("own_agents", prefix)(made, agent), part(agent, [agent, source_hashes(made)])
-    agent_given = import_object(agent, "--agent") if isinstance(agent, str) else agent
-    trial_run = agent_given if speaks(agent_given) else None
-    if trial_run is None:
-        try:
-            trial_run = agent_given()
-        except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
-            raise BadInput(
-                f"the agent {name_of(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
-                "a reply method, or a class or function that takes no argument and makes one"
-            ) from None
-    if not speaks(trial_run):
-        raise BadInput(f"the agent {name_of(agent)} has no reply method: write `def reply(self, talk): return text`")
-    return agent_given, part(name_of(agent), [name_of(agent), source_hashes(agent_given)])
+        solver = import_object(agent.removeprefix(prefix), "--agent")
+        return offer("own_agents", prefix)(solver, agent), part(agent, [agent, source_hashes(solver)])
+    own, name = import_object(agent, "--agent") if isinstance(agent, str) else agent, name_of(agent)
+    try:
+        first = own if speaks(own) else own()
+    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
+        raise BadInput(
+            f"the agent {name} cannot be made: {type(error).__name__}: {error}; name an object with a reply method, "
+            "or a class or function that takes no argument and makes one"
+        ) from None
+    if not speaks(first):
+        raise BadInput(f"the agent {name} has no reply method: write `def reply(self, talk): return text`")
+    return own, part(name, [name, source_hashes(own)])
 
 
 def isolated_agent(
     agent: Any, settings: dict[str, RoleSettings], limit_s: float | None, *hidden: Any
 ) -> tuple[Any, dict[str, Any], str]:
-    """Return the factory of the agent's processes, its manifest part, and any gap in the walls."""
-    # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
+    """Return the factory of the agent's processes, its part of the manifest, and any gap.
+
+    `hidden` is the run file, then a list of paths. The agent's module is never loaded in this process.
+    """
     if not isinstance(agent, str):
         raise BadInput("--isolate runs your own agent in a separate process: name it as --agent module:object")
-    module, _, name = agent.partition(":")
-    if not module or not name:
+    if not all(agent.partition(":")):
         raise BadInput(f"--agent {agent!r} is not of the form module:name")
-    made, source, open_why = offer("agents", "isolated")(agent, settings, limit_s or REPLY_S, *hidden)
-    open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
-    return made, part(agent, [agent, [source]]), open_why
+    factory, source, open_why = offer("agents", "isolated")(agent, settings, limit_s or REPLY_S, *hidden)
+    gap = f"this system cannot keep it from the run file and the cases ({open_why})" if open_why else ""
+    return factory, part(agent, [agent, [source]]), gap
 
 
 def speaks(thing: Any) -> bool:

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 LOG_EVERY_S = 30.0
@@ -51,40 +52,10 @@ class Progress:
 
 def progress_bar(shown: bool) -> Callable[..., Any]:
     """Return the kind of tqdm that fits the output."""
-    from functools import partial
-
     from tqdm import tqdm
 
-    if not shown:
-        return partial(tqdm, disable=True)
-    if in_notebook():
-        return partial(_line_class(), _notebook_line(), mininterval=0.5)
-    if sys.stderr.isatty():
-        return partial(tqdm, dynamic_ncols=True)
-    return partial(_line_class(), lambda text: print(text, file=sys.stderr, flush=True), mininterval=LOG_EVERY_S)
-
-
-def in_notebook() -> bool:
-    """Return whether this code runs in a Jupyter kernel."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-def _notebook_line() -> Callable[[str], None]:
-    # JupyterLab, papermill and nbconvert all keep only its last text.
-    from IPython.display import display
-
-    place = display({"text/plain": ""}, raw=True, display_id=True)
-    return lambda text: place.update({"text/plain": text}, raw=True)
-
-
-def _line_class() -> type:
-    from tqdm import tqdm
-
-    class Line(tqdm):
-        """A tqdm that passes each new line to `show`, except the line of no progress yet."""
-
+    class Lines(tqdm):
+        # passes each new line to `show`, except the line of no progress yet
         def __init__(self, show: Callable[[str], None], **options: Any):
             self.show, self.last = show, ""
             super().__init__(file=io.StringIO(), ncols=WIDTH, **options)
@@ -95,4 +66,20 @@ def _line_class() -> type:
                 self.show(line)
             self.last = line
 
-    return Line
+    if not shown:
+        return partial(tqdm, disable=True)
+    if in_notebook():  # JupyterLab, papermill and nbconvert all keep only the last text of this display
+        from IPython.display import display
+
+        place = display({"text/plain": ""}, raw=True, display_id=True)
+        return partial(Lines, lambda text: place.update({"text/plain": text}, raw=True), mininterval=0.5)
+    if sys.stderr.isatty():
+        return partial(tqdm, dynamic_ncols=True)
+    return partial(Lines, lambda text: print(text, file=sys.stderr, flush=True), mininterval=LOG_EVERY_S)
+
+
+def in_notebook() -> bool:
+    """Return whether this code runs in a Jupyter kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return type(shell).__name__ == "ZMQInteractiveShell"

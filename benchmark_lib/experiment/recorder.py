@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
 from ..endpoint.faults import STOPS_THE_RUN
+from ..endpoint.prices import find_price, how_to_add
 from ..errors import BadInput
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
@@ -24,10 +25,21 @@ TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_los
 """Sessions in which a conversation must fail before its fault is final, by kind; other kinds never become final."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
 """Errors that a person must fix before the same command can continue."""
-UNKNOWN = (None,) * 4
-"""The tokens of a call that reported none."""
 ANSWERS = frozenset({"context_overflow"})
 """Errors that are the endpoint's answer to this request: stored and replayed like a reply."""
+UNKNOWN = (None,) * 4
+"""The tokens of a call that reported none."""
+RESPONSE = ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
+
+
+class Request(NamedTuple):
+    """One call of a side: case, trial and number, the bytes that identify it, and its content."""
+
+    key: tuple[str, int, int]
+    content: bytes
+    messages: list[Any]
+    tools: Any = None
+    body: dict[str, Any] = {}
 
 
 class NotOnFile(RuntimeError):
@@ -46,8 +58,6 @@ class Model:
 
 def model_at(endpoint: Endpoint, priced: bool) -> Model:
     """Return the model at an endpoint with its price; `BadInput` if it is `priced` without one."""
-    from ..endpoint.prices import find_price, how_to_add
-
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
     if price is None and priced:
         raise BadInput(
@@ -68,8 +78,7 @@ class KeptCall:
 
     def completion(self) -> Completion:
         """Return the completion again, or raise the endpoint's error again."""
-        raw = orjson.loads(self.response)
-        attempts = orjson.loads(self.attempts)
+        raw, attempts = orjson.loads(self.response), orjson.loads(self.attempts)
         if "error" in raw:
             error = EndpointError(**raw["error"])
             error.attempts = attempts
@@ -84,8 +93,7 @@ class KeptCalls:
 
     def __init__(self, path: Path):
         self._db = connect_to_read(path)
-        rows = self._db.execute("SELECT DISTINCT case_id, trial FROM calls")
-        self._known = {(case_id, trial) for case_id, trial in rows}
+        self._known = {*self._db.execute("SELECT DISTINCT case_id, trial FROM calls")}
 
     def of(self, case_id: str, trial: int, began: bool = False) -> dict[tuple[str, int], KeptCall]:
         """Return the calls of one conversation by (side, number).
@@ -102,50 +110,22 @@ class KeptCalls:
         self._db.close()
 
 
-class RowSink(Protocol):
-    """Destination of a run file's rows: its writer, or on a worker the connection to it."""
-
-    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
-        """Queue a row; the returned future is done when it is on disk."""
-
-
-class Money(Protocol):
-    """Source of money: the budget of a run, or on a worker the connection to it."""
-
-    async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits in the budget and reserve it; return False if it never will."""
-
-    def passed(self, usd: float) -> Stop:
-        """Return the stop of a run whose next call, at up to `usd`, does not fit."""
-
-    def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by the actual cost of the call."""
-
-
 class CallLine(Protocol):
     """Line that answers the calls of one side: a model, or the players in its place."""
 
     stopped: bool
 
-    async def call(
-        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Completion:
+    async def call(self, request: Request) -> Completion:
         """Return the completion of one call once it is on disk."""
 
 
 class Line:
     """Line to one model, shared by all conversations.
 
-    One call leads, the first calls are spread, and all are paid.
-
-    Parameters
-    ----------
-    stop, called : callable
-        Called with a `Stop` that ends the run, and with the cost of every finished call.
-    wave : int
-        Number of conversations that begin at once.
-    began : bool
-        Whether calls are on file already: an endpoint out of reach is then no mistake in the command.
+    One call leads, the next ones are spread over time, and each is paid from the budget. `budget` and `writer` are
+    those of the run, or on a worker the connection to both. `stop` receives a `Stop` that ends the run, and `called`
+    the cost of every finished call. `wave` conversations begin at once. If calls are on file (`began`), an endpoint out
+    of reach is no mistake in the command.
     """
 
     def __init__(
@@ -153,8 +133,8 @@ class Line:
         side: str,
         model: Model,
         *,
-        budget: Money,
-        writer: RowSink,
+        budget: Any,
+        writer: Any,
         stop: Callable[[Stop], None],
         called: Callable[[float | None], None],
         wave: int,
@@ -166,9 +146,7 @@ class Line:
         self._proven, self._gate, self._led = False, asyncio.Lock(), set[tuple[str, int]]()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0
 
-    async def call(
-        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Completion:
+    async def call(self, request: Request) -> Completion:
         """Make one call and return its completion once it is on disk, or raise the endpoint's error.
 
         Raise `asyncio.CancelledError` if the run is stopping; the conversation stays unfinished.
@@ -176,84 +154,74 @@ class Line:
         if not self._proven:
             async with self._gate:
                 if not self._proven:
-                    return await self._make(key, request, messages, tools, body)
+                    return await self._make(request)
         if self._begun < self._wave:
             self._begun += 1
             await asyncio.sleep(start_delay_s(self._begun, self._wave, self._spread_s))
-        return await self._make(key, request, messages, tools, body)
+        return await self._make(request)
 
-    async def _make(
-        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Completion:
+    async def _make(self, request: Request) -> Completion:
         self._go_on()
-        reserved = self._estimate.cost(len(request))
+        size = len(request.content)
+        reserved = self._estimate.cost(size)
         if not await self._budget.reserve(reserved):
             self._stop(self._budget.passed(reserved))
             raise asyncio.CancelledError("the budget is used up")
         cost: float | None = 0.0
         try:
             self._go_on()
-            completion = await self.endpoint.complete(messages, tools, **body)
+            completion = await self.endpoint.complete(request.messages, request.tools, **request.body)
             cost = self.price(completion.usage)
             if cost is None:  # without reported tokens the reservation counts as the cost, also after a resume
                 cost = reserved or None
         except EndpointError as error:
-            self._failed(key, request, error)
+            self._failed(request, error)
             raise
         finally:
             self._budget.settle(reserved, cost or 0.0)
         if not self._proven:
             self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
-        self._estimate.learn(len(request), completion.usage)
+        self._estimate.learn(size, completion.usage)
         self._called(cost)
-        await self._writer.put(
-            "calls", call_row(self.side, self.endpoint.model, key, request, completion, cost), urgent=True
-        )
+        row = call_row(self.side, self.endpoint.model, request, completion, cost)
+        await self._writer.put("calls", row, urgent=True)
         return completion
 
     def _go_on(self) -> None:
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
 
-    def _failed(self, key: tuple[str, int, int], request: bytes, error: EndpointError) -> None:
-        case_id, trial, n = key
+    def _failed(self, request: Request, error: EndpointError) -> None:
+        case_id, trial, _ = request.key
         attempts = orjson.dumps(error.attempts).decode()
         if error.kind in ANSWERS:
             self._proven = True
             kept = {name: getattr(error, name) for name in ("kind", "message", "fatal", "status", "detail")}
             paid = (*UNKNOWN, None, attempts, 0.0)
-            self._writer.put("calls", _row(self.side, self.endpoint.model, key, request, {"error": kept}, paid))
+            self._writer.put("calls", _row(self.side, self.endpoint.model, request, {"error": kept}, paid))
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         refused = error.kind == "bad_request"
         if refused and self._began:  # the endpoint accepted these settings before: it refuses this request only
             error.fatal = False
-        self._led |= {key[:2]}
+        self._led.add((case_id, trial))
         alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)
         if error.fatal or not (self._proven or alone):
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
             self._stop(Stop(str(error), refused=mistaken))
 
 
-def call_row(
-    side: str, model: str, key: tuple[str, int, int], request: bytes, completion: Completion, cost: float | None
-) -> tuple[Any, ...]:
+def call_row(side: str, model: str, request: Request, completion: Completion, cost: float | None) -> tuple[Any, ...]:
     """Return a finished call as a row of the run file."""
-    used = completion.usage
+    used, attempts = completion.usage, orjson.dumps(completion.attempts).decode()
     tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
-    response = {
-        name: getattr(completion, name) for name in ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
-    }
-    attempts = orjson.dumps(completion.attempts).decode()
     paid = (*(UNKNOWN if used.missing else tokens), completion.latency_s, attempts, cost)
-    return _row(side, model, key, request, response, paid)
+    return _row(side, model, request, {name: getattr(completion, name) for name in RESPONSE}, paid)
 
 
-def _row(
-    side: str, model: str, key: tuple[str, int, int], request: bytes, response: dict[str, Any], paid: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    case_id, trial, n = key
-    return case_id, trial, side, n, content_hash(request), model, orjson.dumps(response), *paid, now()
+def _row(side: str, model: str, request: Request, response: dict[str, Any], paid: tuple[Any, ...]) -> tuple[Any, ...]:
+    case_id, trial, n = request.key
+    return case_id, trial, side, n, content_hash(request.content), model, orjson.dumps(response), *paid, now()
 
 
 class Recorder:
@@ -278,4 +246,4 @@ class Recorder:
         if self._line is None:
             what = "is not on file" if kept is None else "differs from the call on file"
             raise NotOnFile(f"{self.case_id} trial {self.trial}: call {self.n} of the {self.side} {what}")
-        return await self._line.call((self.case_id, self.trial, self.n), request, messages, tools, body)
+        return await self._line.call(Request((self.case_id, self.trial, self.n), request, messages, tools, body))

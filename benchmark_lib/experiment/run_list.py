@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import os
 import secrets
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,9 @@ from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..project import project_folder, slug
 from ..records import Conversation, content_hash, is_played, source_of
-from ..runfile import SUFFIX, RunFile, connect_to_write, create, is_hidden, upsert
-from ..runfile.seals import COLUMNS
+from ..runfile import COLUMNS, SUFFIX, RunFile, create, is_hidden, upsert, writing_rows
+from .again import PRICED
 from .manifest import counted_on, differences, now
-from .repricing import PRICED
 from .writer import RunLock
 
 OLD = "old"
@@ -29,18 +28,7 @@ OLD = "old"
 class ListedRun:
     """One run file of a folder.
 
-    Attributes
-    ----------
-    path : Path
-        Path of the file.
-    run : RunFile or None
-        None if the file is unreadable; `problem` then says why.
-    finished, planned : int
-        Conversations.
-    last : datetime or None
-        Start of its latest session.
-    writing, hidden : bool
-        Whether a run is writing it now, and whether it is hidden from the boards.
+    `run` is None if the file is unreadable; `problem` then says why. `last` is the start of its latest session.
     """
 
     path: Path
@@ -54,12 +42,12 @@ class ListedRun:
 
     @property
     def partial(self) -> bool:
-        """Whether conversations are missing."""
+        """True if conversations are missing."""
         return self.run is not None and self.finished < self.planned
 
     @property
     def played(self) -> bool:
-        """Whether people or programs played it in a chair, so that it cannot be made again."""
+        """True if people or programs played it in a chair, so that it cannot be made again."""
         return self.run is not None and is_played(source_of(self.run.manifest))
 
 
@@ -70,8 +58,8 @@ def runs_folder() -> Path:
 
 def list_runs(folder: Path | None = None) -> list[ListedRun]:
     """List the run files of a folder, the latest session first and hidden files last."""
-    found = [describe_run(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
-    return sorted(found, key=lambda one: (not one.hidden, one.last or datetime.min.replace(tzinfo=UTC)), reverse=True)
+    runs = [describe_run(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
+    return sorted(runs, key=lambda one: (not one.hidden, one.last or datetime.min.replace(tzinfo=UTC)), reverse=True)
 
 
 def describe_run(path: Path) -> ListedRun:
@@ -84,19 +72,7 @@ def describe_run(path: Path) -> ListedRun:
     started = [session["started"] for session in manifest["sessions"] if session.get("started")]
     last = datetime.fromisoformat(max(started)) if started else None
     planned = sum(manifest["planned"].values())
-    return ListedRun(path, run, finished, planned, last, is_being_written(path), is_hidden(path))
-
-
-def is_being_written(path: Path) -> bool:
-    """Return whether a run has locked the file now; a killed run has no lock."""
-    real = Path(os.path.realpath(path))
-    if not real.with_name(f".{real.name}.lock").exists():
-        return False
-    try:
-        with RunLock(path):
-            return False
-    except BadInput:
-        return True
+    return ListedRun(path, run, finished, planned, last, RunLock(path).taken, is_hidden(path))
 
 
 def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> Path:
@@ -104,8 +80,9 @@ def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> 
 
     If several match, prefer visible files, or with `hidden` hidden ones. Raise `BadInput` unless exactly one is left.
     """
-    if os.path.isfile(name):
-        return Path(name)
+    with suppress(OSError, ValueError):  # such as a name that is too long
+        if Path(name).is_file():
+            return Path(name)
     known: dict[str, list[Path]] = {}
     for one in list_runs(folder):
         manifest = one.run.manifest if one.run else {}
@@ -131,8 +108,8 @@ def archive(path: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
     with RunLock(path), writing(path.parent, ""):
-        with closing(connect_to_write(path)) as db:  # this moves rows that a killed run left in its log
-            db.execute("PRAGMA journal_mode=DELETE")
+        with writing_rows(path):  # this moves rows that a killed run left in its log
+            pass
         new.parent.mkdir(exist_ok=True)
         path.replace(new)
     return new
@@ -151,32 +128,27 @@ def merge(first: Path, second: Path, out: Path) -> RunFile:
     """Merge the trials of two runs of one setting into a new file; renumber the second's.
 
     Include calls, scores and verdicts. A customer's behaviour depends on the trial's number, so the new file keeps the
-    original numbers (see `played_as`). It therefore replays and resumes as the two would. Raise `BadInput` if the two
+    original numbers (see `played_as`) and replays and resumes as the two would. Raise `BadInput` if the two
     differ in an input, are the same run, or are of a scripted agent, whose trials would be the same.
     """
     require_absent(out)
     runs = [RunFile(path) for path in (first, second)]
-    manifests = [run.manifest for run in runs]
-    if manifests[0]["run_id"] == manifests[1]["run_id"]:
+    manifest, other = (run.manifest for run in runs)
+    if manifest["run_id"] == other["run_id"]:
         raise BadInput(f"{first} and {second} are the same run: name two different runs")
-    differing = differences(*manifests)
-    if differing:
+    if differing := differences(manifest, other):
         raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(differing[:6])}: merge others")
-    if manifests[0]["source"] == "scripted" and manifests[0]["inputs"]["customer"]["value"] == "scripted":
-        raise BadInput(
-            f"{manifests[0]['model']} does the same thing in every run: play one run with more --trials instead"
-        )
+    if manifest["source"] == "scripted" and manifest["inputs"]["customer"]["value"] == "scripted":
+        mend = "play one run with more --trials instead"
+        raise BadInput(f"{manifest['model']} does the same thing in every run: {mend}")
     for run in runs:
         run.check()
     with RunLock(first), RunLock(second), writing(out), built_beside(out) as building:
-        create(building, _merged_manifest(*manifests))
-        with closing(connect_to_write(building)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            for run, on in zip(runs, ({}, manifests[0]["planned"]), strict=True):
-                for table, row in _rows(run, on):
+        create(building, _merged_manifest(manifest, other))
+        with writing_rows(building) as db:
+            for run, before in zip(runs, ({}, manifest["planned"]), strict=True):
+                for table, row in _rows(run, before):
                     db.execute(upsert(table), row)
-            db.execute("COMMIT")
-            db.execute("PRAGMA journal_mode=DELETE")
     return RunFile(out)
 
 
@@ -200,15 +172,14 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
     }
 
 
-def _rows(run: RunFile, on: dict[str, int]) -> Any:
-    """Yield a run's rows for the merged file as (table, values), with new numbers and hashes."""
+def _rows(run: RunFile, before: dict[str, int]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    # a run's rows for the merged file, each with its table, its new number and its new hash
     hashes: dict[str, str] = {}
     for table in ("conversations", "calls", "faults", "scores", "verdicts"):
-        columns = COLUMNS[table]
         for values in run.rows(table):
-            row = dict(zip(columns, values, strict=True))
+            row = dict(zip(COLUMNS[table], values, strict=True))
             if "trial" in row:
-                row["trial"] += on.get(row["case_id"], 0)
+                row["trial"] += before.get(row["case_id"], 0)
             if table == "conversations":
                 record = Conversation.from_json(row["record"])
                 record.trial = row["trial"]
@@ -216,4 +187,4 @@ def _rows(run: RunFile, on: dict[str, int]) -> Any:
                 hashes[row["record_hash"]] = content_hash(row["record"])
             if "record_hash" in row:
                 row["record_hash"] = hashes.get(row["record_hash"], row["record_hash"])
-            yield table, tuple(row[name] for name in columns)
+            yield table, tuple(row.values())

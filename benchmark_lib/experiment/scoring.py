@@ -21,14 +21,8 @@ from ..scoring.columns import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
-"""Usual upper limit of the ratio of a record's length to its messages' length.
-
-A longer record has long arguments or results.
-"""
+"""Usual upper limit of a record's length by that of its messages; a longer one has long arguments or results."""
 PACKAGE = str(Path(__file__).parents[2])
-
-Scorer = Callable[[Conversation, Case], Score]
-"""A function that scores a record."""
 
 
 @dataclass(frozen=True)
@@ -41,46 +35,40 @@ class ScoreFault:
     traceback: str = ""
 
 
-def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
+def scores_as_json(
+    score: Callable[[Conversation, Case], Score], conversation: Conversation, case: Case
+) -> tuple[bytes, bool]:
     """Return the scores of a record, or the fault of scoring, as JSON, and whether it succeeded."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
-        return orjson.dumps(_fault(case, error)), False
-
-
-def _fault(case: Case, error: Exception) -> dict[str, Any]:
-    """Return the replacement for scores: a trial that does not count, with the reason."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
-    trace = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
-    found = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
-    found |= {"scored": False, SCORE_FAULT: reason, "traceback": trace}
-    return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
+        trace = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
+        fault: dict[str, Any] = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
+        fault |= {"scored": False, SCORE_FAULT: reason, "traceback": trace}
+        plain = {name: plain_text(value) if isinstance(value, str) else value for name, value in fault.items()}
+        return orjson.dumps(plain), False
 
 
 def size(conversation: Conversation, record: bytes) -> int:
     """Return the number of characters to read: all messages, or more for a large record."""
-    said = sum(len(message.text) for message in conversation.messages)
-    return max(said, len(record) // RECORD_A_TEXT)
+    return max(sum(len(message.text) for message in conversation.messages), len(record) // RECORD_A_TEXT)
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
     """Yield the conversations on file without a score; `scores` default to the latest."""
     scores = run.scores() if scores is None else scores
-    for case_id, trial, digest, _ in run.conversations():
-        found = scores.get(digest)
-        if found is None:
-            yield ScoreFault(case_id, trial, NO_SCORE)
-        elif found.get(SCORE_FAULT):
-            yield ScoreFault(case_id, trial, found[SCORE_FAULT], found.get("traceback", ""))
+    for case_id, trial, digest in run.rows("conversations", ("case_id", "trial", "record_hash")):
+        score = scores.get(digest, {SCORE_FAULT: NO_SCORE})
+        if score.get(SCORE_FAULT):
+            yield ScoreFault(case_id, trial, score[SCORE_FAULT], score.get("traceback", ""))
 
 
 def advice(count: int, of: int, path: Path) -> str:
     """Describe the conversations without a score and the remedy."""
     return (
         f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and "
-        "not of the model: "
-        f"`{command('score', path)}` tries again and shows why"
+        f"not of the model: `{command('score', path)}` tries again and shows why"
     )

@@ -10,8 +10,8 @@ from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
 from ..store import foreign_named
+from .again import PRICED
 from .budget import is_estimate
-from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults
 
 SUCCEEDED = "conversations that succeeded"
@@ -23,83 +23,80 @@ def summary(run: RunFile) -> list[str]:
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
     trials = f"{most:,} trial{'s' * (most > 1)}" if few == most else f"{few:,} to {most:,} trials"
+    size = f"{len(planned)} case{'s' * (len(planned) != 1)} x {trials}"
     waiting = f", {counts['again']} to be tried again" if counts["again"] else ""
-    cost, unpriced = run.cost()
-    estimated = sum(is_estimate(call) for call in run.calls())
-    notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
-    notes += priced_in_words(manifest)
-    of_calls = f" ({'; '.join(notes)})" if notes else ""
+    progress = f"{counts['finished']:,} of {sum(planned):,} conversations finished ({size}){waiting}"
     return [
-        (
-            f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished "
-            f"({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}"
-        ),
+        f"{manifest['model']}: {progress}",
         _rates(run, scores),
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
         *_calls_in_text(run),
         *[f"{UNPROTECTED}: {one[UNPROTECTED]}" for one in manifest["sessions"][-1:] if UNPROTECTED in one],
-        (
-            f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model "
-            f"call{'s' * (counts['calls'] != 1)}, "
-            f"{cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}"
-        ),
+        _cost(run, counts["calls"]),
     ]
+
+
+def _cost(run: RunFile, calls: int) -> str:
+    cost, unpriced = run.cost()
+    estimated = sum(is_estimate(call) for call in run.calls())
+    notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
+    for one in run.manifest.get(PRICED, ()):
+        file = f"{one['price_file']['name']} of {one['price_file']['dated']} ({one['price_file']['hash'][:8]})"
+        notes.append(f"{one['calls']:,} priced afterwards on {one['at'][:10]}, by {file}")
+    counted = f"{format(calls, ',') if calls else 'no'} model call{'s' * (calls != 1)}"
+    of_calls = f" ({'; '.join(notes)})" if notes else ""
+    return f"{counted}, {cost_in_words(cost, calls, unpriced, run.own_calls())}{of_calls}"
 
 
 def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]:
     kinds: dict[str, list[ScoreFault]] = {}
     for fault in score_faults(run, scores):
         kinds.setdefault(fault.reason, []).append(fault)
-    if not kinds:
-        return []
     shown = [
         f"{len(faults)} x {shorten(reason, REASON_SHOWN)}, first in {faults[0].case_id} trial {faults[0].trial}"
         for reason, faults in [*kinds.items()][:KINDS_SHOWN]
     ]
     more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
-    return [f"without a score: {'; '.join([*shown, *more])}"]
+    return [f"without a score: {'; '.join([*shown, *more])}"] if kinds else []
 
 
 def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
-    failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
+    failed = Counter(pair for score in scores.values() for pair in (score.get("abstained") or {}).items())
     words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
     return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
 
 
 def _faults(run: RunFile) -> list[str]:
-    endings = run.endings()
-    lines = failed_calls(run.unscored_faults())
+    endings, lines = run.endings(), failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
-        lines.append(
-            f"given up after failing in several sessions: {len(lasting)} "
-            f"conversation{'s' * (len(lasting) != 1)}, first {lasting[0][0]} trial "
-            f"{lasting[0][1]}; no rate counts them, and --retry-faults plays them once more"
-        )
+        many, first = _conversations(len(lasting)), "first {} trial {}".format(*lasting[0])
+        note = "no rate counts them, and --retry-faults plays them once more"
+        lines.append(f"given up after failing in several sessions: {many}, {first}; {note}")
     for side in ("agent", "customer"):
-        mine = [key for key, ending in endings.items() if ending == f"{side}_fault"]
-        kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
-        if mine:
-            lines.append(
-                f"ended by a fault of the {side}: {len(mine)} "
-                f"({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})"
-            )
+        ended = [key for key, ending in endings.items() if ending == f"{side}_fault"]
+        kinds = Counter(fault.kind for key in ended for fault in run.record(*key).faults if fault.side == side)
+        shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common(KINDS_SHOWN))
+        lines += [f"ended by a fault of the {side}: {len(ended)} ({shown})"] if ended else []
     return lines
 
 
 def _calls_in_text(run: RunFile) -> list[str]:
-    """Count the replies with a tool call written as text, which is not carried out."""
+    # a tool call written as text is not carried out
     records = [Conversation.from_json(raw) for *_, raw in run.conversations() if CALL_IN_TEXT.encode() in raw]
     forms = [f.detail.partition(": ")[2] for record in records for f in record.faults if f.kind == CALL_IN_TEXT]
     if not forms:
         return []
-    named = ", ".join(form for form, _ in Counter(forms).most_common(KINDS_SHOWN))
-    return [
-        f"tool calls written as text, which are not carried out: {len(forms)} in {len(records)} "
-        f"conversation{'s' * (len(records) != 1)} ({named}), first in {records[0].case_id} trial {records[0].trial}: "
-        "look for the server's option that parses tool calls"
-    ]
+    kinds = ", ".join(form for form, _ in Counter(forms).most_common(KINDS_SHOWN))
+    many = f"{len(forms)} in {_conversations(len(records))} ({kinds})"
+    first = f"first in {records[0].case_id} trial {records[0].trial}"
+    mend = "look for the server's option that parses tool calls"
+    return [f"tool calls written as text, which are not carried out: {many}, {first}: {mend}"]
+
+
+def _conversations(count: int) -> str:
+    return f"{count} conversation{'s' * (count != 1)}"
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:

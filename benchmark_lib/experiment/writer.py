@@ -8,48 +8,43 @@ import os
 import sqlite3
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import groupby
-from math import inf
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import orjson
 
 from ..errors import BadInput
-from ..records import LASTING, TRIED_AGAIN, content_hash
-from ..runfile import RunFile, connect_to_write, create, upsert
-from ..runfile.seals import salt_in, seal
-from .manifest import merged, now
+from ..runfile import RunFile, connect_to_write, create, salt_in, sealed_insert, upsert, writing_rows
+from .manifest import merged
 from .plan import Plan
-from .recorder import TRIES
-from .scoring import scores_as_json
+
+GROUP_S = 0.05
+"""Seconds that a non-urgent row may wait in memory."""
+URGENT_S = 0.001
+"""Seconds that an urgent commit waits for other rows to join it."""
+ROWS_A_STATEMENT = 40
+"""Rows per SQL statement: the interpreter lock is released once per statement, not once per row."""
+
+Row = tuple[Any, ...]
+"""The values of a row, in the order of `runfile.COLUMNS`."""
 
 
-def end_lasting(plan: Plan, run: RunFile) -> None:
-    """Write `LASTING` as the ending of each conversation of a plan that has used up its `TRIES`."""
-    failed = Counter((fault["case_id"], fault["trial"], fault["kind"]) for fault in run.faults())
-    lasting = {(case_id, trial) for (case_id, trial, kind), count in failed.items() if count >= TRIES.get(kind, inf)}
-    endings = run.endings() if lasting else {}
-    rows = []
-    for case, trial in plan.pairs():
-        if (case.id, trial) in lasting and endings.get((case.id, trial)) in TRIED_AGAIN:
-            record = run.record(case.id, trial)
-            record.ended_by = LASTING
-            data = record.to_json()
-            row = (case.id, trial, LASTING, content_hash(data), data, now())
-            rows.append((row, scores_as_json(plan.score, record, case)[0]))
-    if not rows:
-        return
-    with closing(connect_to_write(run.path)) as db:
-        db.execute("BEGIN IMMEDIATE")
-        for row, scores in rows:
-            db.execute(upsert("conversations"), row)
-            db.execute(upsert("scores"), (row[3], plan.scoring_version, scores))
-        db.execute("COMMIT")
-        db.execute("PRAGMA journal_mode=DELETE")
+class CannotSave(RuntimeError):
+    """The run file can no longer be written; everything acknowledged before is safe."""
+
+
+@contextmanager
+def saving(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection for one transaction; raise `CannotSave` if it cannot be written."""
+    try:
+        with writing_rows(path) as db:
+            yield db
+    except sqlite3.Error as error:
+        raise CannotSave(f"{path} cannot be written ({error})") from None
 
 
 @contextmanager
@@ -84,8 +79,7 @@ def _go_on(plan: Plan) -> RunFile:
     spoilt = run.check()
     run.check_calls()
     old = run.manifest
-    new = merged(old, plan.manifest, plan.path)
-    new["sessions"] = [*old["sessions"], plan.session]
+    new = {**merged(old, plan.manifest, plan.path), "sessions": [*old["sessions"], plan.session]}
     try:
         with closing(connect_to_write(plan.path)) as db:
             db.execute("BEGIN IMMEDIATE")
@@ -103,18 +97,6 @@ def _go_on(plan: Plan) -> RunFile:
     return run
 
 
-GROUP_S = 0.05
-"""Seconds that a non-urgent row may wait in memory."""
-URGENT_S = 0.001
-"""Seconds that an urgent commit waits for other rows to join it."""
-ROWS_A_STATEMENT = 40
-"""Rows per SQL statement: the interpreter lock is released once per statement, not once per row."""
-
-
-class CannotSave(RuntimeError):
-    """The run file can no longer be written; everything acknowledged before is safe."""
-
-
 class Writer:
     """Writer of rows into a run file, from its own thread; use it inside a running event loop."""
 
@@ -122,10 +104,10 @@ class Writer:
         self.path = path
         self.failure: CannotSave | None = None
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[str, Row, asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
-        self._salt = cast(bytes, salt_in(self._db))  # connecting to write adds missing seals first
+        self._salt = salt_in(self._db)
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -134,7 +116,7 @@ class Writer:
         """Return the number of rows that are not on disk yet."""
         return len(self._waiting)
 
-    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
+    def put(self, table: str, row: Row, urgent: bool = False) -> asyncio.Future[None]:
         """Queue a row; its future is done when the row is on disk, or fails with `CannotSave`."""
         future = self._loop.create_future()
         if self.failure:
@@ -170,7 +152,7 @@ class Writer:
             if batch:
                 self._commit(batch)
 
-    def _commit(self, batch: list[tuple[str, tuple[Any, ...], asyncio.Future[None]]]) -> None:
+    def _commit(self, batch: list[tuple[str, Row, asyncio.Future[None]]]) -> None:
         try:
             if self.failure is None:
                 self._write(batch)
@@ -182,14 +164,12 @@ class Writer:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for an answer
             self._loop.call_soon_threadsafe(_answer, [future for *_, future in batch], self.failure)
 
-    def _write(self, batch: list[tuple[str, tuple[Any, ...], asyncio.Future[None]]]) -> None:
+    def _write(self, batch: list[tuple[str, Row, asyncio.Future[None]]]) -> None:
         statements = []
         for table, group in groupby(sorted(batch, key=lambda item: item[0]), key=lambda item: item[0]):
             rows = [row for _, row, _ in group]
             for start in range(0, len(rows), ROWS_A_STATEMENT):
-                some = rows[start : start + ROWS_A_STATEMENT]
-                values = [value for row in some for value in (*row, seal(self._salt, table, row))]
-                statements.append((upsert(table, len(some), sealed=True), values))
+                statements.append(sealed_insert(self._salt, table, rows[start : start + ROWS_A_STATEMENT]))
         if len(statements) == 1:  # one statement is a transaction: one wait for the interpreter lock instead of three
             self._db.execute(*statements[0])
             return
@@ -210,7 +190,7 @@ def _answer(futures: list[asyncio.Future[None]], failure: CannotSave | None) -> 
 
 
 def _was_seen(future: asyncio.Future[None]) -> None:
-    """Retrieve the exception, so that asyncio does not log it: `Writer.failure` reports it."""
+    # retrieve the exception, so that asyncio does not log it: `Writer.failure` reports it
     if not future.cancelled():
         future.exception()
 
@@ -219,32 +199,38 @@ class RunLock:
     """Lock of a run file against a second process; it ends with this process.
 
     All names of a file, through links or relative paths, share one lock. Raise `BadInput` on entry if another run has
-    the lock. Also raise it if the file has a second name on the disk (a hard link), under which another run could write
-    it.
+    the lock. Also raise it for a file with a hard link, under whose name another run could write it.
     """
 
     def __init__(self, path: Path):
         from filelock import FileLock
 
-        self.path = path
-        self._real = Path(os.path.realpath(path))
+        self.path, self._real = path, Path(os.path.realpath(path))
         self._file = self._real.with_name(f".{self._real.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
+
+    @property
+    def taken(self) -> bool:
+        """True if a run has the lock now; a killed run has no lock."""
+        if not self._file.exists():
+            return False
+        try:
+            with self:
+                return False
+        except BadInput:
+            return True
 
     def __enter__(self) -> Self:
         from filelock import Timeout
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:
-            raise BadInput(
-                f"{self.path} has another name on this disk (a hard link), and two logs would damage it: copy "
-                "it to a separate file"
-            )
+            what = f"{self.path} has another name on this disk (a hard link), and two logs would damage it"
+            raise BadInput(f"{what}: copy it to a separate file")
         try:
             self._lock.acquire()
         except (Timeout, RuntimeError):
-            raise BadInput(
-                f"{self.path} is being written by another run: wait for it, or choose another --out"
-            ) from None
+            what = f"{self.path} is being written by another run"
+            raise BadInput(f"{what}: wait for it, or choose another --out") from None
         except OSError as error:
             raise BadInput(f"{self._real.parent} cannot be written ({error.strerror}): choose another --out") from None
         return self

@@ -1,5 +1,17 @@
 """The run file: one SQLite file with one experiment, from its manifest to its scores."""
 
 from .manifests import hide, is_hidden, without_line_ends
-from .run_file import RunFile, connect_to_read
-from .schema import FORMAT, KEYS, PRAGMAS, SCHEMA, SUFFIX, connect_to_write, create, upsert
+from .run_file import RunFile
+from .tables import (
+    COLUMNS,
+    FORMAT,
+    PRAGMAS,
+    SUFFIX,
+    connect_to_read,
+    connect_to_write,
+    create,
+    salt_in,
+    sealed_insert,
+    upsert,
+    writing_rows,
+)

@@ -255,7 +255,7 @@ class ForkPlan(Plan):
             side: Calls(branch, Recorder(side, case.id, record.trial, None, kept), complete.get(side))
             for side in ("agent", "customer")
         }
-        live = await self.agent(case, 0, None) if self.own_agent is not None else None
+        live = await self.agent(case, None) if self.own_agent is not None else None
         live = live or make_agent(self.model, case=case, store=self.store, complete=calls["agent"])
         prompt = change.prompt(self.prompt_of(case), self.store.of(case))
         agent = ForkedAgent(branch, live, None if own else Spoken(record), prompt)

@@ -17,7 +17,7 @@ from ...endpoint import Completion, Endpoint, EndpointError, load_settings
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
 from ...experiment.progress import Progress
-from ...experiment.recorder import KeptCalls, Line, Model, model_at
+from ...experiment.recorder import KeptCalls, Line, Model, Request, model_at
 from ...experiment.writer import RunLock, Writer
 from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile
@@ -307,6 +307,6 @@ class JudgeCalls(KeptCalls):
             if call := kept.get(content_hash(request)):
                 return call.completion()
             self._last[key] += 1
-            return await line.call((*key, self._last[key]), request, messages, None, {})
+            return await line.call(Request((*key, self._last[key]), request, messages))
 
         return complete

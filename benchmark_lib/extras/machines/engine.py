@@ -11,13 +11,12 @@ from ...cases import Case
 from ...endpoint import load_settings
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
-from ...experiment.engine import GRACE_S, Engine, Played, conversation_row, scores_row
+from ...experiment.engine import GRACE_S, Ended, Engine, ended
 from ...experiment.manifest import now, played_as
 from ...experiment.options import Options
 from ...experiment.plan import Plan
 from ...records import Conversation, Fault
-from ...runfile import RunFile
-from ...runfile.seals import COLUMNS
+from ...runfile import COLUMNS, RunFile
 from .cluster import CONNECT_S, REFUSALS, Cluster, Gone, first_line, is_private
 from .player import Player, identity
 from .post import Post
@@ -154,7 +153,7 @@ class MachinesEngine(Engine):
         seats = [seat for seat in self._seats.values() if seat.player is not None]
         return [seat for seat in seats if self._lost.keys().isdisjoint(seat.playing)] if suspect else seats
 
-    async def _played(self, case: Case, trial: int) -> Played | None:
+    async def _played(self, case: Case, trial: int) -> Ended | None:
         key = case.id, trial
         lost = key in self._lost
         seat = min(self._free(lost), key=lambda free: len(free.playing))
@@ -162,7 +161,7 @@ class MachinesEngine(Engine):
         self._out += 1
         try:
             kept = self._kept.of(*key, began=lost)
-            played: Played | None = await seat.post.ask("play", *key, played_as(self.manifest, *key), kept)
+            played: Ended | None = await seat.post.ask("play", *key, played_as(self.manifest, *key), kept)
             return played
         except Lost:
             self._lost[key] += 1
@@ -175,14 +174,13 @@ class MachinesEngine(Engine):
             self._out -= 1
             self._changed()
 
-    async def _given_up(self, case: Case, trial: int, worker: str) -> Played:
+    async def _given_up(self, case: Case, trial: int, worker: str) -> Ended:
         """Return the record of a conversation that lost its workers: an infrastructure fault."""
         detail = f"{TRIES} workers died while they played this conversation, the last was {worker}"
         record = Conversation(case.id, trial, self.plan.model, self.plan.source, self.plan.customer_name)
         record.ended_by, record.faults = "infrastructure_fault", [Fault("infrastructure", LOST, detail)]
         self._writer.put("faults", (case.id, trial, "agent", LOST, detail, "[]", now()))
-        content = record.to_json()
-        return conversation_row(record, content), False, *await scores_row(self.plan, record, case, content)
+        return await ended(self.plan, case, record)
 
     async def _staff(self) -> None:
         """Send a player to each new worker, and release lost workers."""

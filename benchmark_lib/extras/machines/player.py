@@ -10,8 +10,7 @@ from distributed import get_worker
 from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
-from ...experiment.collector import quiet_collector
-from ...experiment.engine import Played, end_after, lines_to, play_whole
+from ...experiment.engine import Ended, end_after, lines_to, play_whole, quiet_collector
 from ...experiment.manifest import differences
 from ...experiment.options import Options
 from ...experiment.plan import Plan, prepare
@@ -100,7 +99,7 @@ class Player:
 
     async def play(
         self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]
-    ) -> Played | None:
+    ) -> Ended | None:
         """Play one conversation; return None if it ends with the run."""
         try:
             return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept, as_trial)
