@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from ..extension import offers
 from .written import words
@@ -24,17 +24,11 @@ STATES = {
 """Words for the states of a finding that do not explain themselves."""
 
 
-class Detects(Protocol):
-    """The core's view of a detector: name, title, column of the score, and definition."""
+def detectors() -> dict[str, Any]:
+    """Return every detector by name; empty if no extra offers a detector.
 
-    name: str
-    title: str
-    column: str
-    definition: str
-
-
-def detectors() -> dict[str, Detects]:
-    """Return every detector by name; empty if no extra offers a detector."""
+    Each has ``name``, ``title``, ``column`` (of the score) and ``definition``.
+    """
     return {name: one for group in offers("detectors") for name, one in group.items()}
 
 

@@ -104,10 +104,9 @@ def last_line_is(text: str, name: str) -> bool:
 def asks_first(text: str, items: Sequence[str]) -> bool:
     """Return whether the first request of a text is for one of these items."""
     for sentence in _SENTENCE.findall(shown(kept(text))):
-        if sentence.rstrip().endswith("?") or _words()["request"].search(sentence):
-            return names_any(sentence, items) and not (
-                _words()["denied"].search(sentence) and not sentence.rstrip().endswith("?")
-            )
+        is_question = sentence.rstrip().endswith("?")
+        if is_question or _words()["request"].search(sentence):
+            return names_any(sentence, items) and (is_question or not _words()["denied"].search(sentence))
     return False
 
 

@@ -25,10 +25,14 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):
         return False
     offer = next((m.text for m in reversed(before.messages) if m.side == "agent" and m.turn < turn), None)
-    if offer is None or (last.detail == CONDITIONAL and not offers_something(offer, store)):
+    if offer is None or (last.detail == CONDITIONAL and not parser_of(store).parse(offer).offer):
         return False
     contradicted = store.kind.named_in(offer, call.named, store)[1] - last.arguments.keys()
-    return not contradicted and not _overtaken(turn, last, call.name, before, store)
+    if contradicted or last.arguments:
+        return not contradicted
+    # An offer that the agent repeats after a yes without arguments overtakes that yes.
+    later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
+    return not any(call.name in parser_of(store).parse(text).proposed for text in later)
 
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
@@ -65,19 +69,3 @@ def _agree(named: Any, called: Any) -> bool:
 
 def _members(value: Any) -> set[str]:
     return {squash(str(v)) for v in (value if isinstance(value, list | tuple) else [value])}
-
-
-def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Return whether the agent repeated its offer after a yes that named no arguments."""
-    later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
-    return not yes.arguments and any(may_offer(text, tool, store) for text in later)
-
-
-def offers_something(text: str, store: Any) -> bool:
-    """Return whether a message offers any act; the conditional yes says which."""
-    return parser_of(store).parse(text).offer
-
-
-def may_offer(text: str, tool: str, store: Any) -> bool:
-    """Return whether a message asks for a yes to a tool's action."""
-    return tool in parser_of(store).parse(text).proposed

@@ -199,19 +199,15 @@ class Store:
         """
         articles = []
         for where, head, text in self._files_of("library"):
-            for key, each in self._entries(head.get("for_each")):
+            path = head.get("for_each")
+            entries = setting(self, path) if path else {"": None}
+            for key, each in entries.items() if isinstance(entries, dict) else ((str(one), one) for one in entries):
                 names = {"key": key, "each": each}
                 if wanted is not None and self.filled(head["id"], where, **names) not in wanted:
                     continue
                 filled = {k: self._filled_in(v, where, names) for k, v in head.items() if k != "for_each"}
                 articles.append({**filled, "text": self.filled(text, where, **names).strip()})
         return articles
-
-    def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
-        if path is None:
-            return [("", None)]
-        entries = setting(self, path)
-        return list(entries.items()) if isinstance(entries, dict) else [(str(entry), entry) for entry in entries]
 
     def _filled_in(self, value: Any, where: str, names: dict[str, Any]) -> Any:
         if isinstance(value, list):
