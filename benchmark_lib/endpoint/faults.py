@@ -30,8 +30,8 @@ CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 class EndpointError(Exception):
     """Raised for a call that returned no completion.
 
-    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `told` has more of the
-    endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is
+    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `words` has more of
+    the endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is
     worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones:
     ``kind``, ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
     """
@@ -51,7 +51,7 @@ class EndpointError(Exception):
         self.detail = one_line(detail)
         self.retry = kind in RETRIED
         self.retry_after_s = retry_after_s
-        self.told = self.detail
+        self.words = self.detail
         self.attempts: list[dict[str, Any]] = []
 
 
@@ -92,12 +92,12 @@ def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
     return None if kind in STOPS_THE_RUN else kind
 
 
-def _without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
+def _without_request(content: Any, levels: int = MOST_LEVELS) -> Any:
     # An error may quote the request, and be nested without end.
-    if isinstance(said, dict):
-        kept = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
+    if isinstance(content, dict):
+        kept = {n: value for n, value in content.items() if n not in book()["fields"]["repeat"] and value is not None}
         return {name: _without_request(value, levels - 1) for name, value in kept.items() if levels}
-    return [_without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
+    return [_without_request(part, levels - 1) for part in content if levels] if isinstance(content, list) else content
 
 
 def error_in(data: Any) -> Any:
@@ -120,10 +120,10 @@ def from_error_body(
     `otherwise` is the kind if no number or word in it decides.
     """
     fields = book()["fields"]
-    said = _without_request(error if isinstance(error, dict) else {"message": error})
-    text = str(said if isinstance(error, dict) else said["message"])[:LONGEST_READ]
-    message = next((said[name] for name in fields["say"] if said.get(name)), "")
-    codes = [str(said[name]) for name in fields["name"] if isinstance(said.get(name), str | int)]
+    content = _without_request(error if isinstance(error, dict) else {"message": error})
+    text = str(content if isinstance(error, dict) else content["message"])[:LONGEST_READ]
+    message = next((content[name] for name in fields["say"] if content.get(name)), "")
+    codes = [str(content[name]) for name in fields["name"] if isinstance(content.get(name), str | int)]
     if status is None:
         numbers = (int(c) if re.fullmatch("[45][0-9][0-9]", c) else book()["codes"].get(c) for c in codes)
         status = next((number for number in numbers if number is not None), None)
@@ -131,36 +131,36 @@ def from_error_body(
     if (status or 0) >= 500:
         kind = _kind_inside(codes, str(message), text) or kind
     if otherwise and status is None and kind == "server" and not message:
-        kind, said, message = otherwise, {}, "an answer without choices"
-    upstream = said.get("metadata") if isinstance(said.get("metadata"), dict) else {}
+        kind, content, message = otherwise, {}, "an answer without choices"
+    upstream = content.get("metadata") if isinstance(content.get("metadata"), dict) else {}
     if kind in RETRIED and retry_after_s is None:
         headers = upstream.get("headers")
         retry_after_s = wait_in(text) or (asked_for(headers) if isinstance(headers, dict) else None)
-    code = next((said[name] for name in fields["name"] if said.get(name)), "")
-    words = str(message or code or (said if said.keys() - {"message"} else ""))
+    code = next((content[name] for name in fields["name"] if content.get(name)), "")
+    words = str(message or code or (content if content.keys() - {"message"} else ""))
     words += f": {upstream['raw']}" if upstream.get("raw") else ""
     # The provider's code and parameter are always kept, however long the words are.
     more = [
         f"{name} {one_line(value, DETAIL_LENGTH // 3)}"
-        for name, value in (("code", code), ("param", said.get("param")))
+        for name, value in (("code", code), ("param", content.get("param")))
         if isinstance(value, str | int) and str(value).strip() and str(value) not in {words, str(status)}
     ]
     tail = f" [{', '.join(more)}]" if more else ""
     detail = one_line(words, DETAIL_LENGTH - len(tail)) + tail
-    made = fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
+    problem = fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
     failed = error.get("failed_generation") if isinstance(error, dict) else ""
-    made.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
-    return made
+    problem.words = one_line(f"{text} {failed or ''}", LONGEST_READ)
+    return problem
 
 
 def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str) -> EndpointError:
     """Build the error for an answer with an error status."""
-    said: Any = body.decode("utf-8", "replace").strip()
+    content: Any = body.decode("utf-8", "replace").strip()
     with suppress(ValueError, RecursionError):
-        decoded = json.loads(said)
+        decoded = json.loads(content)
         error = error_in(decoded)
-        said = decoded if error is None else error
-    return from_error_body(said, where, status, asked_for(headers, status))
+        content = decoded if error is None else error
+    return from_error_body(content, where, status, asked_for(headers, status))
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:

@@ -48,10 +48,10 @@ class Manner:
         calls = [call for message in sent for call in message.get("tool_calls") or ()]
         parts = [own_fields(part) for call in calls for part in (call, call["function"])]
         there = {name for message in sent for name in message if name not in STANDARD}.union(*parts)
-        if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.told):
+        if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.words):
             return replace(self, no_null=True)
-        named = set(re.findall(r"[\w-]+", error.told)) & {*there, *THOUGHTS} - self.refused
-        if WANTED.search(error.told):
+        named = set(re.findall(r"[\w-]+", error.words)) & {*there, *THOUGHTS} - self.refused
+        if WANTED.search(error.words):
             if sent and named - self.wanted:
                 return replace(self, thoughts="all", wanted=self.wanted | named)
         elif named & there:

@@ -187,11 +187,11 @@ class Client:
 
         unused = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())  # the package's own would load certificates
         package = AsyncOpenAI(api_key=key, base_url=address, default_headers=headers, http_client=unused)
-        made = {name.lower(): value for name, value in {**package.auth_headers, **package.default_headers}.items()}
-        made |= {"content-type": "application/json", "accept-encoding": "gzip, deflate"}  # aiohttp alone decodes these
-        made |= {"x-stainless-retry-count": "0", "x-stainless-read-timeout": str(timeout_s)}
+        sent = {name.lower(): value for name, value in {**package.auth_headers, **package.default_headers}.items()}
+        sent |= {"content-type": "application/json", "accept-encoding": "gzip, deflate"}  # aiohttp alone decodes these
+        sent |= {"x-stainless-retry-count": "0", "x-stainless-read-timeout": str(timeout_s)}
         # a value that is no text marks a header to leave out
-        self._headers = {name: value for name, value in made.items() if isinstance(value, str)}
+        self._headers = {name: value for name, value in sent.items() if isinstance(value, str)}
         self.limiter, self._where = limiter, where
         self._address, self._most_bytes = str(httpx2.URL(address)), most_bytes
         self._plain = is_loopback(address) and address.startswith("http:")
@@ -212,8 +212,8 @@ class Client:
         """
         address = self._address
         for _ in range(MOST_REDIRECTS + 1):
-            sent = self._session.post(address, headers=self._headers, data=content, allow_redirects=False)
-            async with sent as answer:
+            request = self._session.post(address, headers=self._headers, data=content, allow_redirects=False)
+            async with request as answer:
                 if answer.status not in REDIRECTS:
                     body = await read_body(answer, self._most_bytes, self._where)
                     if answer.status // 100 == 2:

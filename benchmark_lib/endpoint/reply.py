@@ -214,7 +214,7 @@ def split_text(message: dict[str, Any]) -> tuple[str, str]:
     """Return the text for the reader, and the thinking in the message."""
     text, aside = _joined(message.get("content"))
     fields = (_joined(message.get(name)) for name in THOUGHTS)
-    aside = aside or next((said or thought for said, thought in fields if said or thought), "")
+    aside = aside or next((words or thought for words, thought in fields if words or thought), "")
     text, within = apart(text)
     return text or _joined(message.get("refusal"))[0], "\n".join(filter(None, [aside, *within]))
 
@@ -231,8 +231,8 @@ def _joined(content: Any) -> tuple[str, str]:
             thought = part.get("thinking") or part.get("reasoning") or part.get("summary")
             if thought:
                 aside.append(thought if isinstance(thought, str) else _joined(thought)[0])
-            said = part.get("text") or part.get("refusal")
-            text.append(said if isinstance(said, str) else "")
+            words = part.get("text") or part.get("refusal")
+            text.append(words if isinstance(words, str) else "")
     return "".join(text), "".join(aside)
 
 
@@ -321,7 +321,7 @@ def as_answer(error: EndpointError, messages: Sequence[dict[str, Any]]) -> Compl
     finish = {"content_filter": "content_filter", "broken_call": "malformed_call"}.get(error.kind)
     if finish is None:
         return None
-    message = {"role": "assistant", "content": error.told[:LONGEST_BROKEN] if finish == "malformed_call" else ""}
+    message = {"role": "assistant", "content": error.words[:LONGEST_BROKEN] if finish == "malformed_call" else ""}
     body = {"choices": [{"finish_reason": finish, "message": message}], "refused": error.detail}
     return parse_reply(body, messages)
 

@@ -101,7 +101,7 @@ class RoleSettings(BaseModel):
     thoughts: Literal["calls", "all"] = "calls"
 
     @property
-    def told(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Any]:
         """Settings that a run file keeps: `body`, and `thoughts` if it is ``all``."""
         return self.body if self.thoughts == "calls" else self.body | {"thoughts": self.thoughts}
 

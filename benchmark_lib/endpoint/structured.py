@@ -101,6 +101,6 @@ async def ask_for(
             problem = Unreadable(f"{cut}{error}", error.mendable)
         if last or not problem.mendable:
             raise problem
-        said = {"role": "assistant", "content": answer.text[:LONGEST_ECHO] or "(nothing)"}
-        messages = [*messages, said, {"role": "user", "content": MEND.format(reason=problem)}]
+        echo = {"role": "assistant", "content": answer.text[:LONGEST_ECHO] or "(nothing)"}
+        messages = [*messages, echo, {"role": "user", "content": MEND.format(reason=problem)}]
         last = True

@@ -48,19 +48,19 @@ def apart(text: str) -> tuple[str, list[str]]:
     if not any(first in text for first in "<[◁"):
         return text, []
     tags = book()["thoughts"]
-    said: list[str] = []
+    visible: list[str] = []
     thoughts: list[str] = []
     at, thinking = 0, False
     for tag in pattern(f"(?P<close>{'|'.join(tags['close'])})", *tags["open"]).finditer(text):
-        (thoughts if thinking else said).append(text[at : tag.start()])
+        (thoughts if thinking else visible).append(text[at : tag.start()])
         if tag["close"] and not thinking:
-            thoughts, said = thoughts + said, []
+            thoughts, visible = thoughts + visible, []
         thinking, at = not tag["close"], tag.end()
     frame = pattern(*tags["frame"])
     if not at and not frame.search(text):
         return text, []
-    (thoughts if thinking else said).append(text[at:])
-    return frame.sub("", "".join(said)).strip(), [one.strip() for one in thoughts if one.strip()]
+    (thoughts if thinking else visible).append(text[at:])
+    return frame.sub("", "".join(visible)).strip(), [one.strip() for one in thoughts if one.strip()]
 
 
 def call_in_text(text: str, tools: Iterable[str]) -> str:

@@ -193,7 +193,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         "store": part(f"{store.name} {store.version}", store.hash),
         "prompt": part(f"{prompt_file.name if prompt_file else store.name} {prompt_version}", prompt),
         "tools": _tools_part(options.tools, own_tools, store, schemas),
-        "settings": part({role: settings[role].told for role in ("agent", "customer") if settings[role].told}),
+        "settings": part({role: settings[role].recorded for role in ("agent", "customer") if settings[role].recorded}),
         "seed": part(options.seed),
         "messages": part(options.messages),
         **_parts_on_demand(options, rules, open_why),

@@ -115,15 +115,15 @@ class LogReader:
         data = path.read_bytes()
         try:
             if kind == "tau2":
-                found = read_tau2(orjson.loads(data), path, "unknown", None)
+                read = read_tau2(orjson.loads(data), path, "unknown", None)
             else:
-                found = read_inspect(data, path, "unknown", None)
+                read = read_inspect(data, path, "unknown", None)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, BadInput):
                 raise
             raise BadInput(f"{path} is damaged, or not a {kind} file ({error}): choose another --format") from None
-        self.notes += [f"{path.name}: {note}." for note in found.notes]
-        for number, ((record, _), sample) in enumerate(zip(found.rows, found.sources, strict=True), 1):
+        self.notes += [f"{path.name}: {note}." for note in read.notes]
+        for number, ((record, _), sample) in enumerate(zip(read.rows, read.sources, strict=True), 1):
             at = as_time(_first(TIMES, sample))
             if at is None:
                 raise BadInput(f"{path}: conversation {number} has no time: use a log with times")

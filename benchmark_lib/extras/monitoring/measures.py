@@ -252,11 +252,11 @@ def _rows(log: LogFrame, logs: Iterable[Logged], store: Store) -> Iterator[tuple
             continue
         seen.add(hash(logged.name))
         facts = LoggedFacts(logged, store)
-        found, unread = read_all(facts, log.chosen)
+        values, unread = read_all(facts, log.chosen)
         log.unread.update(unread)
         if len(log.unknown_tools) < MOST_TOOLS:
             log.unknown_tools.update({name[:LONGEST_NAME] for name in facts.unknown})
         monday, called = logged.at.date() - timedelta(days=logged.at.weekday()), bool(logged.record.tool_calls)
         about = (monday.isoformat(), logged.name[:LONGEST_NAME], logged.place, logged.link or "", logged.named)
-        values = (found.get(m.name, float("nan")) for m in log.chosen)
-        yield (*about, called, called or logged.handed_over is not None, *values)
+        columns = (values.get(m.name, float("nan")) for m in log.chosen)
+        yield (*about, called, called or logged.handed_over is not None, *columns)

@@ -128,8 +128,8 @@ def absent_shown(seen: Monitored) -> pd.DataFrame:
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
     """Return some conversations of the newest number of the first measure in the table of drift."""
-    mine = seen.behind[seen.behind["measure"] == seen.drift["measure"].iloc[0]]
-    rows = mine[mine["week"] == mine["week"].max()].head(most)
+    numbers = seen.behind[seen.behind["measure"] == seen.drift["measure"].iloc[0]]
+    rows = numbers[numbers["week"] == numbers["week"].max()].head(most)
     heads = {"title": "Measure", "week": "Week of", "conversation": "Conversation", "place": "Place in the log"}
     return rows[list(heads)].reset_index(drop=True).map(visible).rename(columns=heads)
 
@@ -142,8 +142,8 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
-        mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
-        ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
+        numbers = seen.weeks[seen.weeks["measure"] == row["measure"]]
+        ax = weekly_rate(table=numbers, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
         drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = show_figure(ax)
     return drawn
 
