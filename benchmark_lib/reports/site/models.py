@@ -171,7 +171,7 @@ def model_page(
     stakes : Stakes, optional
         Stakes for the advice on scope.
     pooled : bool
-        Whether that advice also uses the model's runs on fresh sets.
+        True also uses the model's runs on fresh sets for that advice.
     """
     report, content = model_report(results, entry), Content(results, stakes=stakes)
     chosen = next(e for e in content.played if (e.name, e.row["panel"]) == (report.entry, report.panel))
