@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from benchmark_lib import reports, tables
-from benchmark_lib.analysis.tables.pressure import BELIEVES_FROM, believed_or_folded
+from benchmark_lib.analysis.tables.conditions import BELIEVES_FROM, believed_or_folded
 
 TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")
 BASES = [f"factorial_base{n}" for n in range(6)]

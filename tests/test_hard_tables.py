@@ -7,7 +7,7 @@ import pytest
 from site_talks import talks_of
 
 from benchmark_lib import Experiment, figures, load_results, reports, tables
-from benchmark_lib.analysis.tables.hard import ALL, family_order
+from benchmark_lib.analysis.tables.conditions import ALL, family_order
 from benchmark_lib.reports.site import build_site
 
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_run, mixed, run_of, talk
 
-from benchmark_lib import BadInput, load_results
+from benchmark_lib import BadInput, load_results, tables
 from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.counting import behind_median, behind_repeats
 from benchmark_lib.analysis.facets import judged_by
 from benchmark_lib.analysis.panels import conversations_of
-from benchmark_lib.analysis.tables.headlines import headline, median_trials
+from benchmark_lib.analysis.tables.board_cells import board_table
+from benchmark_lib.analysis.tables.headlines import SUCCESS, headline, median_trials
 from benchmark_lib.scoring.metrics import METRICS
 
 
@@ -39,9 +40,9 @@ def rows(results):
     ],
 )
 def test_the_trial_that_is_the_median_is_known(values, trials):
-    pairs = [(trial, value) for trial, some in values.items() for value in some]
-    frame = pd.DataFrame(pairs, columns=["trial", "value"]).astype({"value": float})
-    assert median_trials(frame["value"].to_numpy(), frame["trial"].to_numpy()) == trials
+    pairs = [(trial, case, value) for trial, some in values.items() for case, value in enumerate(some)]
+    frame = pd.DataFrame(pairs, columns=["trial", "case_id", "success"]).astype({"success": float}).assign(intent="")
+    assert median_trials(frame, SUCCESS) == trials
 
 
 @pytest.mark.parametrize("name", ["resolved", "escalation_accuracy", "unsafe", "agent_messages"])
@@ -55,6 +56,18 @@ def test_a_median_opens_the_conversations_of_its_trial(results, rows, name):
         assert found["k"] / of == headline(rows, metric).median
     if metric.scale.summed:
         assert found["k"] == headline(rows, metric).median
+
+
+def test_a_trial_keeps_its_number_where_others_are_left_out(rows):
+    assert set(tables.trial_table(rows[rows["trial"] > 1])["trial"]) == {2, 3}
+
+
+def test_two_entries_of_one_name_differ_by_their_source_in_every_query_of_the_board(rows):
+    both = pd.concat([rows, rows.assign(source="scripted", run_id="other")], ignore_index=True)
+    asked = [str(row["resolved"][1].known) for row in board_table(tables.leaderboard(both), both).rows]
+    assert sorted(query.partition("source=")[2].split()[0] for query in asked) == sorted(set(both["source"]))
+    (alone,) = board_table(tables.leaderboard(rows), rows).rows
+    assert "source=" not in str(alone["resolved"][1].known)
 
 
 def test_pass_hat_k_opens_the_cases_that_failed_at_least_once(rows):

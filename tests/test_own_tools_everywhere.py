@@ -11,7 +11,7 @@ import yaml
 from run_server import copy_store
 
 from benchmark_lib import BadInput, Experiment, load_results, load_store
-from benchmark_lib.analysis.tables import many
+from benchmark_lib.analysis.tables.pairs import why_partial
 from benchmark_lib.cases.load import load_cases
 from benchmark_lib.cases.played import cases_played, same_cases, store_of, store_played
 from benchmark_lib.cli import main
@@ -142,7 +142,7 @@ def test_pages_tables_and_exports_need_no_module_and_run_none(folder, monkeypatc
 def test_a_run_from_before_still_has_its_pages_and_is_scored_with_tools(folder):
     manifest = without_declaration("oracle.deskbench")
     assert store_played(manifest) is None and cases_played(manifest, store_played(manifest)) == {}
-    assert many.why_partial(RunFile("oracle.deskbench")).endswith("cases played")
+    assert why_partial(RunFile("oracle.deskbench")).endswith("cases played")
     path = Path("oracle.deskbench")
     with pytest.raises(BadInput, match="name them with --tools lending:lend_bag"):
         store_of(path, manifest, carried_out=True)

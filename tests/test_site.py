@@ -23,8 +23,8 @@ from site_talks import talks_of
 
 from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis import Query
-from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
+from benchmark_lib.analysis.tables.safety import debatable_acts
 from benchmark_lib.cli import main
 from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label

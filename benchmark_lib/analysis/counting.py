@@ -33,8 +33,8 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     ``of`` names the trials in words. ``k`` is 0 if no trial is complete enough for a median.
     """
-    values, trials, cases = values_of(rows, metric, "trial", "case_id")
-    chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
+    values, trials = values_of(rows, metric, "trial")
+    chosen = median_trials(rows, metric)
     if not chosen:
         return _behind(values, metric, who) | {"k": 0, "of": ""}
     if len(np.unique(trials)) < 2:

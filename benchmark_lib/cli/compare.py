@@ -33,7 +33,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
-    from ..analysis.tables.many import chosen_runs, compare_pairs, pairs_table
+    from ..analysis.tables.pairs import chosen_runs, compare_pairs, pairs_table
     from .ending import steps_from_comparison
 
     if options.out and Path(options.out).suffix not in (".csv", ".md"):
@@ -151,7 +151,7 @@ def _row_lines(compared: Comparison, several: bool) -> list[str]:
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     from ..analysis.estimators.estimate import counted
-    from ..analysis.tables.apart import differing_cases
+    from ..analysis.tables.pairs import differing_cases
     from ..analysis.tables.verdicts import SAID
 
     cases = differing_cases(results, a, b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
-from ..analysis.tables.pressure import CLAIMS, TONES
+from ..analysis.tables.conditions import CLAIMS, TONES
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span, words

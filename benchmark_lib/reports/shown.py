@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def by_panel(
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
     by_bucket : bool
-        True draws a figure for each bucket; False is for figures that compare buckets.
+        Whether each bucket has its own figure; not if a figure compares buckets.
 
     Returns
     -------
@@ -123,9 +123,6 @@ class Image:
         self.png = b64encode(buffer.getvalue()).decode()
         self.wide, self.words = round(96 * figure_of(ax).get_figwidth()), figure_notes(ax).title
 
-    def __repr__(self) -> str:
-        return self.words
-
     def _repr_png_(self) -> str:
         return self.png
 
@@ -147,7 +144,10 @@ def caption_below(ax: Axes) -> Any:
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
     """Show a table of estimates once per panel under its heading, as `show_table` does."""
-    _show_panels(table, lambda rows: _numbers(rows, view, **words))
+    from IPython.display import display
+
+    for rows in _headed(table):
+        display(_numbers(rows, view, **words))
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
@@ -202,16 +202,19 @@ def _reasons(rows: pd.DataFrame) -> str:
 
 def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading."""
-    _show_panels(board, board_html)
+    from IPython.display import display
+
+    for rows in _headed(board):
+        display(board_html(rows))
 
 
-def _show_panels(table: pd.DataFrame, show: Callable[[pd.DataFrame], Any]) -> None:
+def _headed(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     from IPython.display import Markdown, display
 
     parts = _parts(table)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
-        display(show(rows))
+        yield rows
     if not parts:
         display(Markdown(NOTHING))
 

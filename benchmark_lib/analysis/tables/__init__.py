@@ -4,17 +4,20 @@
 """
 
 from ...extension import face, public
-from .apart import (
-    agreement_of_two,
-    differing_cases,
-    effort_in_words,
-    effort_table,
-    settings_table,
-    what_it_takes,
-)
 from .comparison import Comparison, compare
+from .conditions import (
+    claim_tone_effects,
+    claim_tone_means,
+    claim_tone_table,
+    crossed_where_run,
+    families_of,
+    hard_failures,
+    hard_in_words,
+    hard_table,
+    language_table,
+    most_telling,
+)
 from .costs import cost_lines, cost_table, plan_cost_table
-from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -24,20 +27,12 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
-from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .leaderboard import leaderboard, unsafe_table
-from .many import choose_pair, chosen_runs, compare_runs, comparison_table
 from .nuisance import (
     customer_flag_table,
     customer_sensitivity,
     customer_turn_table,
-    shift_in_words,
-    shift_table,
-    with_and_without_flagged,
-    wording_table,
-)
-from .operator_rules import (
     first_to_break,
     rules_by_turn,
     rules_cost,
@@ -45,10 +40,25 @@ from .operator_rules import (
     rules_of,
     rules_table,
     runs_with_rules,
+    shift_in_words,
+    shift_table,
+    with_and_without_flagged,
     with_and_without_rules,
+    wording_table,
+)
+from .pairs import (
+    agreement_of_two,
+    choose_pair,
+    chosen_runs,
+    compare_runs,
+    comparison_table,
+    differing_cases,
+    effort_in_words,
+    effort_table,
+    settings_table,
+    what_it_takes,
 )
 from .paper import paper
-from .pressure import claim_tone_effects, claim_tone_means, claim_tone_table, crossed_where_run
 from .published import (
     general_ranking,
     published_board,
@@ -83,7 +93,10 @@ from .reliability import (
     wide_textbook,
 )
 from .safety import (
+    debatable_acts,
+    debatable_table,
     kind_table,
+    noted,
     pressure_table,
     published_trap_table,
     safety_table,
@@ -91,6 +104,7 @@ from .safety import (
     tier_table,
     trap_intervals,
     trap_table,
+    without_debatable,
 )
 from .scope import group_table, scope_table
 from .verdicts import comparison_in_words

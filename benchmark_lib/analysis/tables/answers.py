@@ -1,14 +1,13 @@
 """Which model for which reader: the possible best by one criterion, and how certain that is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...endpoint.plain_data import read_mapping
 from ...errors import BadInput
@@ -18,6 +17,7 @@ from ...scoring.scales import number
 from ...textfiles import read_yaml
 from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
+from ..frames import Results
 from ..panels import conversations_of
 from .comparison import Comparison, Side, compare, compare_all
 from .costs import HOW_TO_PRICE
@@ -25,11 +25,6 @@ from .headlines import ESTIMATORS, headline
 from .leaderboard import leaderboard, worst_trial
 from .rows import interval
 from .verdicts import is_equal, sureness
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
 """Verdicts: one model is clearly the best, several may be, there is only one, or none can be recommended."""
@@ -44,15 +39,9 @@ COSTS = ("resolved", "wrong", "handover", "approval")
 class Stakes:
     """Gains and losses of an operator, in US dollars.
 
-    Attributes
-    ----------
-    resolved : float
-        Value of a resolved conversation, before the model's price.
-    wrong, handover, approval : float
-        Costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time for
-        one conversation, and of a person's time to approve one of the model's.
-    file : str
-        Name of the file with the stakes; empty for another source.
+    `resolved` is the value of a resolved conversation, before the model's price. The others are costs: of a
+    conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time for one
+    conversation, and of a person's time to approve one of the model's. `file` names the file of the stakes.
     """
 
     resolved: float = 5.0
@@ -100,16 +89,9 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
 class Question:
     """A reader's question, and the criterion that answers it.
 
-    Attributes
-    ----------
-    name, reader, criterion : str
-        Short name, question of the reader, and sentence about the values compared.
-    measured : str
-        A value in words, with ``{}`` for the number.
-    baseline : float or None
-        Value in every case of an agent that is not worth paying for; an answer must be better.
-    does_nothing, at_stake : str
-        The baseline agent in words, and the costs behind its value in a sentence.
+    `criterion` is a sentence about the values compared, `measured` a value in words with ``{}`` for the number.
+    `baseline` is the value in every case of an agent that is not worth paying for: an answer must be better.
+    `does_nothing` names that agent, and `at_stake` gives the costs behind its value in a sentence.
     """
 
     name: str
@@ -126,20 +108,10 @@ class Question:
 class Answer:
     """The models that may be the best by one criterion.
 
-    Attributes
-    ----------
-    verdict : str
-        `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`.
-    models : tuple of str
-        Entries that may be the best, sorted by their means.
-    table : DataFrame
-        One row per candidate, sorted by value: entry, value, low, high (of the metric), cases, trials, difference,
-        difference_low, difference_high (top candidate minus this one), level (confidence of these two), equal (to the
-        top as written), verdict in words.
-    reason : str
-        Why there is no candidate, and which entries were left out.
-    beats_nothing : str
-        Verdict on the leader against `Question.baseline`; empty without a baseline.
+    `verdict` is `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`; `models` are the entries that may be the best, sorted by their
+    means. `table` has one row per candidate, sorted by value: difference is the top candidate minus this one, level
+    the confidence of its interval, equal is True if both are written alike. `reason` says why there is no candidate,
+    and which entries were left out. `beats_nothing` is the verdict on the leader against `Question.baseline`.
     """
 
     question: Question
@@ -198,8 +170,6 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     `compare_all` compares two entries. Intervals of more than two hold for every pair at once (`simultaneous`).
     `left_out` says which entries were left out before, and why.
     """
-    import pandas as pd
-
     metric = question.metric
     sides = {entry: Side(group) for entry, group in rows.groupby("entry", sort=True)}
     side_of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}

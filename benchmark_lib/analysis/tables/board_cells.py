@@ -72,10 +72,10 @@ def board_table(
     for name in names:
         columns.append(_metric(METRICS[name], ALL, rows, behind))
         if METRICS[name].banded:
-            columns.append((Heading(key="band", title="Band", part=PLANNED), [band_in_words(r) or NONE for r in rows]))
+            columns.append(_plain("band", "Band", PLANNED, (band_in_words(row) or NONE for row in rows)))
     if board["flagged"].any():
-        heading = Heading(key="flagged", title="Flagged", part=UNFLAGGED)
-        columns.append((heading, [f"{row['flagged']} of {row['conversations']}" for row in rows]))
+        flagged = (f"{row['flagged']} of {row['conversations']}" for row in rows)
+        columns.append(_plain("flagged", "Flagged", UNFLAGGED, flagged))
         columns += [_metric(METRICS[name], WITHOUT, rows, behind) for name in names]
     columns += _runs(board, rows)
     by_row = tuple({heading.key: values[place] for heading, values in columns} for place in range(len(rows)))
@@ -86,31 +86,33 @@ def board_table(
     return Table(columns=headings, rows=by_row, notes=notes, line=line)
 
 
+def _plain(key: str, title: str, part: str, values: Iterable[Any]) -> tuple[Heading, list[Any]]:
+    return Heading(key=key, title=title, part=part), list(values)
+
+
 def _who(rows: list[Row]) -> Columns:
     columns = [
-        (Heading(key="model", title="Model", part=PLANNED), [_named(row) for row in rows]),
-        (Heading(key="block", title="Block", part=ABOUT), [row["block"] for row in rows]),
+        _plain("model", "Model", PLANNED, map(_named, rows)),
+        _plain("block", "Block", ABOUT, (row["block"] for row in rows)),
     ]
     if any(row["dominated"] for row in rows):
-        dominated = Heading(key="dominated", title="Dominated by", part=PLANNED)
-        columns.append((dominated, [row["dominated"] or NONE for row in rows]))
+        columns.append(_plain("dominated", "Dominated by", PLANNED, (row["dominated"] or NONE for row in rows)))
     sizes = [_sizes(row) for row in rows]
-    return [*columns, (Heading(key="cases", title=CASES, part=MORE if len({*sizes}) > 1 else ABOUT), sizes)]
+    return [*columns, _plain("cases", CASES, MORE if len({*sizes}) > 1 else ABOUT, sizes)]
 
 
 def _runs(board: pd.DataFrame, rows: list[Row]) -> Columns:
-    columns: Columns = [
-        (Heading(key=key, title=title, part=PLANNED), list(board[key]))
+    columns = [
+        _plain(key, title, PLANNED, board[key])
         for key, title, usual in (("settings", "Settings", DEFAULT), ("weights", "Weights", NO_MODEL))
         if key in board and board[key].ne(usual).any()
     ]
-    columns.append((Heading(key="cost", title=COST, part=PLANNED), [cost_of_1000(row) for row in rows]))
+    columns.append(_plain("cost", COST, PLANNED, map(cost_of_1000, rows)))
     for key, title in (("trials", "Trials"), ("conversations", "Conversations")):
-        part = MORE if board[key].nunique() > 1 else ABOUT
-        columns.append((Heading(key=key, title=title, part=part), list(board[key])))
-    columns.append((Heading(key="versions", title="Case set", part=ABOUT), list(board["versions"])))
-    notes = [sentence(row["dominated_why"], row["notes"]) for row in rows]
-    return [*columns, (Heading(key="notes", title="Notes", part=ABOUT), notes)]
+        columns.append(_plain(key, title, MORE if board[key].nunique() > 1 else ABOUT, board[key]))
+    columns.append(_plain("versions", "Case set", ABOUT, board["versions"]))
+    notes = (sentence(row["dominated_why"], row["notes"]) for row in rows)
+    return [*columns, _plain("notes", "Notes", ABOUT, notes)]
 
 
 def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ...errors import BadInput
 from ...experiment.known_panel import truth_of
@@ -16,28 +17,15 @@ from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..estimators.comparisons import Contrast, PairedDifference, adjusted, compare_paired, simultaneous
 from ..estimators.estimate import counted, sentence
+from ..frames import Results
 from ..panels import conversations_of, partial_words, progress
 from ..query import KNOWN, YES, Query
-from .headlines import ESTIMATORS, case_matrix, metric_of, named
+from .headlines import ESTIMATORS, Values, by_case, metric_of, named
+from .rows import fields
 from .verdicts import direction_in_words, verdict_of, why_it_ends_there
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
 
 PLANNED = shown_on(Shown.MAIN)
 """Metrics that are tested in every comparison of two models, adjusted together by Holm."""
-
-
-class Values(NamedTuple):
-    """One entry in one metric, by case: trials with a value, sum and mean of their values."""
-
-    cases: np.ndarray
-    intents: np.ndarray
-    trials: np.ndarray
-    hits: np.ndarray
-    means: np.ndarray
 
 
 class Side:
@@ -56,8 +44,8 @@ class Side:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Return name, panel, and the progress of a partial run."""
-        first = self.conversations.iloc[0]
-        return {"name": self.name, "panel": first["panel"], "partial": partial_words(*progress(self.conversations))}
+        panel, partial = self.conversations["panel"].iloc[0], partial_words(*progress(self.conversations))
+        return {"name": self.name, "panel": panel, "partial": partial}
 
     @cached_property
     def truth(self) -> dict[str, float]:
@@ -65,39 +53,20 @@ class Side:
         return truth_of(self.conversations["model"].iloc[0])
 
     def values(self, metric: Metric) -> Values:
-        """Return the values of a metric in the order of the cases; NaN for a case without one."""
+        """Return the values of a metric, as `by_case`."""
         if metric.name not in self._values:
-            table, *named = case_matrix(self.conversations, metric)
-            trials, hits = (~np.isnan(table)).sum(axis=1), np.nansum(table, axis=1)
-            means = np.divide(hits, trials, out=np.full(len(hits), nan), where=trials > 0)
-            cases, intents = (np.array(labels, dtype=object) for labels in named)
-            self._values[metric.name] = Values(cases, intents, trials, hits, means)
+            self._values[metric.name] = by_case(self.conversations, metric)
         return self._values[metric.name]
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Cases for which two entries both have a value, in the order of their names.
 
-    Attributes
-    ----------
-    cases, intents : ndarray of str
-    a, b : ndarray, shape (cases,)
-        Means over the trials with a value.
-    a_trials, b_trials, a_hits, b_hits : ndarray, shape (cases,)
-        Numbers of these trials, and sums of their values.
-    alone : int
-        Other cases, with a value for one entry or none.
+    `a` and `b` have the same cases. `alone` counts the other cases, with a value for one entry or none.
     """
 
-    cases: np.ndarray
-    intents: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    a_trials: np.ndarray
-    b_trials: np.ndarray
-    a_hits: np.ndarray
-    b_hits: np.ndarray
+    a: Values
+    b: Values
     alone: int
 
     @classmethod
@@ -106,21 +75,20 @@ class Pairs:
         one, other = first.values(metric), second.values(metric)
         shared, i, j = np.intersect1d(one.cases, other.cases, assume_unique=True, return_indices=True)
         both = (one.trials[i] > 0) & (other.trials[j] > 0)
-        a, b = (Values(*(v[at] for v in side)) for side, at in ((one, i[both]), (other, j[both])))
-        alone = len(one.cases) + len(other.cases) - len(shared) - len(a.cases)
-        return cls(a.cases, a.intents, a.means, b.means, a.trials, b.trials, a.hits, b.hits, alone)
+        alone = len(one.cases) + len(other.cases) - len(shared) - int(both.sum())
+        return cls(one.at(i[both]), other.at(j[both]), alone)
+
+    @property
+    def cases(self) -> np.ndarray:
+        """Return the ids of the cases."""
+        return self.a.cases
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Contrast):
     """Two entries in one metric, B minus A, with everything that is written or drawn about them.
 
-    Attributes
-    ----------
-    sides : tuple of Side
-        A and B.
-    contrasts : int
-        Number of contrasts covered at once by `all_interval`.
+    `contrasts` is the number of contrasts covered at once by `all_interval`.
     """
 
     metric: Metric
@@ -154,7 +122,8 @@ class Comparison(Contrast):
     @property
     def means(self) -> dict[str, float]:
         """Return the means of ``a`` and ``b`` over the pairs, on the scale of the metric."""
-        return {side: self.scale * float(getattr(self.pairs, side).mean()) if self.cases else nan for side in "ab"}
+        values = zip("ab", self.pairs[:2], strict=True)
+        return {side: self.scale * float(of_side.means.mean()) if self.cases else nan for side, of_side in values}
 
     @property
     def ahead(self) -> int | None:
@@ -171,16 +140,17 @@ class Comparison(Contrast):
     @property
     def trials(self) -> str:
         """Return the median number of trials of a case: ``3``, or ``1 and 3`` if the sides differ."""
-        counts = (self.pairs.a_trials, self.pairs.b_trials)
-        return " and ".join(dict.fromkeys(f"{np.median(trials):.0f}" if self.cases else "0" for trials in counts))
+        medians = (f"{np.median(side.trials):.0f}" if self.cases else "0" for side in self.pairs[:2])
+        return " and ".join(dict.fromkeys(medians))
 
     @cached_property
     def reason(self) -> str:
         """Return what was left out, what weakens the comparison, or why there is none."""
         if not self.cases:
             return f"no {BUCKET_NOUNS.get(self.metric.bucket or '', 'case')} with values for both"
-        a, b, alone = np.median(self.pairs.a_trials), np.median(self.pairs.b_trials), self.pairs.alone
-        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
+        a, b = (np.median(side.trials) for side in self.pairs[:2])
+        alone = counted(self.pairs.alone, "case")
+        left = f"{alone} with a value for only one model left out" if self.pairs.alone else ""
         uneven = f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
         return sentence(left, uneven, self.like.reason, why_it_ends_there(self))
 
@@ -191,42 +161,33 @@ class Comparison(Contrast):
 
     def query(self, side: str) -> Query:
         """Return the query of the conversations that the mean of ``a`` or ``b`` counts."""
-        metric, alone = self.metric, self.pairs.alone
-        chosen = {"entry": self.names["ab".index(side)], "bucket": metric.bucket}
-        chosen[metric.column] = YES if metric.scale.bounds else KNOWN
-        return Query.of(**chosen, case_id=list(self.pairs.cases) if alone else None)
+        chosen = {"entry": self.names["ab".index(side)], "bucket": self.metric.bucket}
+        chosen[self.metric.column] = YES if self.metric.scale.bounds else KNOWN
+        return Query.of(**chosen, case_id=list(self.pairs.cases) if self.pairs.alone else None)
 
     def row(self) -> dict[str, Any]:
         """Return the row of `comparison_table`."""
-        metric, tested, like = self.metric, self.tested, self.like
-        truth_a, truth_b = (side.truth.get(metric.name, nan) for side in self.sides)
-        all_low, all_high = self.all_interval
+        truth_a, truth_b = (side.truth.get(self.metric.name, nan) for side in self.sides)
         played_a, played_b = (side.played for side in self.sides)
         return {
-            "metric": named(metric),
-            "title": metric.title,
-            "direction": direction_in_words(metric).partition(" ")[0],
-            "unit": metric.scale.name,
+            "metric": named(self.metric),
+            "title": self.metric.title,
+            "direction": direction_in_words(self.metric).partition(" ")[0],
+            "unit": self.metric.scale.name,
             **self.means,
             **self.numbers,
-            "level": 1 - self.alpha if tested else nan,
-            "p": like.p,
+            "level": 1 - self.alpha if self.tested else nan,
+            "p": self.like.p,
             "p_adjusted": self.p_adjusted,
-            "these_level": 1 - self.these_alpha if tested else nan,
+            "these_level": 1 - self.these_alpha if self.tested else nan,
             "p_these": self.these_p,
             "p_these_adjusted": self.these_p_adjusted,
-            "all_low": all_low,
-            "all_high": all_high,
+            **dict(zip(("all_low", "all_high"), self.all_interval, strict=True)),
             "truth": truth_b - truth_a,
             "cases": self.cases,
-            "units": like.units,
-            "trials": self.trials,
-            "word": self.word,
-            "better": self.better,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "query_a": str(self.query("a")) if self.cases else "",
-            "query_b": str(self.query("b")) if self.cases else "",
+            "units": self.like.units,
+            **fields(self, "trials word better verdict reason"),
+            **{f"query_{side}": str(self.query(side)) if self.cases else "" for side in "ab"},
             **about_two(self.sides),
             "shared": len(played_a & played_b),
             "only_a": len(played_a - played_b),
@@ -241,19 +202,19 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
     """
     metric, sides = metric_of(metric), _sides(a, b)
     pairs = Pairs.of(*sides, metric)
+    one, other, bounds = pairs.a, pairs.b, metric.scale.bounds
     if tested:
-        bounds = metric.scale.bounds
         contrast = compare_paired(
-            pairs.b,
-            pairs.a,
-            trials=pairs.b_trials,
-            b_trials=pairs.a_trials,
-            clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents),
+            other.means,
+            one.means,
+            trials=other.trials,
+            b_trials=one.trials,
+            clusters=ESTIMATORS[metric.estimator].clusters(one.intents),
             bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
         )
     else:
         n = len(pairs.cases)
-        mean = float((pairs.b - pairs.a).mean()) if n else nan
+        mean = float((other.means - one.means).mean()) if n else nan
         contrast = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
     return Comparison(**vars(contrast), metric=metric, sides=sides, pairs=pairs)
 

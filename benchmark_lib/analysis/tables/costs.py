@@ -19,7 +19,7 @@ from ..estimators.estimate import counted, sentence
 from ..estimators.passk import case_pass_hat_k
 from ..frames import Results
 from ..panels import conversations_of, progress
-from .headlines import case_matrix
+from .headlines import by_case
 from .rows import Row, framed
 
 NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
@@ -67,16 +67,12 @@ def tier_order() -> tuple[str, ...]:
 def cost_table(results: Results) -> pd.DataFrame:
     """Return costs by entry in US dollars; NaN with a reason if unknown or undefined.
 
-    Returns
-    -------
-    DataFrame
-        panel, entry, model, source, conversations (finished), planned; per_conversation_usd and per_1000_usd (the
-        agent's); resolved (conversations), per_resolved_usd; reliable (sum of pass^3 over the resolvable cases with
-        three finished trials), reliable_cases (their number) of resolvable_cases, per_reliable_case_usd (cost of one
-        trial of these cases, divided by `reliable`); customer_1000_usd and judge_1000_usd (per 1,000 conversations),
-        agent_usd, customer_usd and judge_usd (everything paid),
-        unfinished_usd (paid to the agent in conversations that did not finish), completion_tokens and reasoning_tokens
-        (per conversation), hidden (share of the completion that is hidden reasoning), unpriced_calls, tier, reason.
+    One row per entry. ``conversations`` counts finished ones. ``reliable`` is the sum of pass^3 over the
+    ``reliable_cases``, which are the resolvable cases with three finished trials. ``per_reliable_case_usd`` is the cost
+    of one trial of these cases, divided by ``reliable``. Other ``per_*`` costs are the agent's. ``agent_usd``,
+    ``customer_usd`` and ``judge_usd`` are everything paid, and ``unfinished_usd`` is what the agent cost in
+    conversations that did not finish. Tokens are per conversation; ``hidden`` is the share of the completion that is
+    hidden reasoning.
     """
     rows = []
     for (entry, source), group in conversations_of(results).groupby(["entry", "source"], sort=True):
@@ -106,12 +102,11 @@ def _costs(group: pd.DataFrame, ledger: pd.DataFrame) -> Row:
 
 def _bought(kept: pd.DataFrame) -> Row:
     scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
-    values, case_ids, _ = case_matrix(scored, "resolved")
-    sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
-    resolved = int(hits.sum())
-    reliable = float(np.nansum(case_pass_hat_k(hits, sizes, K))) if values.size else 0.0
-    enough = scored["case_id"].isin([case for case, size in zip(case_ids, sizes, strict=True) if size >= K])
-    one_trial = scored[enough].groupby("case_id")["cost_usd"].mean(skipna=False)
+    values = by_case(scored, "resolved")
+    resolved = int(values.hits.sum())
+    reliable = float(np.nansum(case_pass_hat_k(values.hits, values.trials, K))) if len(values.cases) else 0.0
+    enough = scored[scored["case_id"].isin(values.cases[values.trials >= K])]
+    one_trial = enough.groupby("case_id")["cost_usd"].mean(skipna=False)
     return {
         "resolved": resolved,
         "per_resolved_usd": scored["cost_usd"].sum(skipna=False) / resolved if resolved else nan,
@@ -143,13 +138,7 @@ def _reason(row: Row, played: bool) -> str:
 
 
 def cost_lines(row: dict[str, Any]) -> pd.DataFrame:
-    """Lay out one row of `cost_table` as lines with units and denominators.
-
-    Returns
-    -------
-    DataFrame
-        what, value, unit, of (denominator), reason (why a value is unknown).
-    """
+    """Lay out one row of `cost_table` as lines with unit, denominator, and reason if unknown."""
     finished = counted(int(row["conversations"]), "finished conversation")
     cases = f"{row['reliable_cases']} of {counted(row['resolvable_cases'], 'resolvable case')}"
     lines = [
@@ -176,6 +165,8 @@ def plan_cost_table(
 ) -> pd.DataFrame:
     """Return costs of plans: conversations times the recorded mean cost, agent and customer.
 
+    One row per entry and plan; its source is ``measured`` or ``assumed``.
+
     Parameters
     ----------
     results : Results, DataFrame or None
@@ -184,12 +175,6 @@ def plan_cost_table(
         Numbers of cases, and of trials of each.
     prices : mapping of str to float, optional
         Assumed costs of one conversation [USD] by name, for models without a run.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials,
-        conversations, usd, reason.
     """
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None

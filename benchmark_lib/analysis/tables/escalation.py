@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import nan
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...records import BUCKET_NOUNS
@@ -13,9 +12,9 @@ from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
 from ..frames import Results
 from ..panels import conversations_of, says_partial
-from .headlines import case_matrix, headline
+from .headlines import Values, by_case, headline
 from .published import published_data
-from .rows import Row, framed, interval, summarise
+from .rows import Row, grouped, interval, summarise
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
 ALL_INTENTS = "all intents"
@@ -35,14 +34,11 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return both directions of every model, with precision and recall of its handovers.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``,
-        ``_low``, ``_high`` (interval of the mean) and ``_cases``; recall (1 - missed_mean) and precision (needed
-        handovers of all handovers outside the traps; it depends on the mix of cases) with ``_low`` and ``_high``,
-        precision_even (precision if half of the cases needed a human), handovers, queue_right of queue_conversations
-        (handovers of must-escalate cases to an accepted queue) with their share queue_accepted, and reason.
+    One row per entry. ``missed`` and ``over`` are shares (median over trials), each with ``_mean``, ``_low``, ``_high``
+    (interval of the mean) and ``_cases``. ``recall`` is 1 minus the mean of the missed. ``precision`` is the share of
+    needed handovers among all outside the traps, and depends on the mix of cases; ``precision_even`` is the precision
+    if half of the cases needed a human. The columns ``queue_*`` count handovers of must-escalate cases, and those to an
+    accepted queue.
     """
     each = " ".join(f"{name}{end}" for name in DIRECTIONS for end in ("", "_mean", "_low", "_high", "_cases"))
     columns = f"trials {each} recall recall_low recall_high precision precision_low precision_high precision_even"
@@ -69,7 +65,7 @@ def _escalation(group: pd.DataFrame) -> Row:
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a board with a known direction, with the shares of `escalation_table`."""
-    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"], how="all")
+    shown = board.dropna(subset=list(DIRECTIONS.values()), how="all")
     columns: Row = {}
     for name, metric in DIRECTIONS.items():
         median, mean, low, high = (shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high"))
@@ -85,15 +81,12 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
     """Estimate the share of handovers needed (traps aside, cases resampled); count handovers."""
-    estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = group[group["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
-    lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
-    if lacking:
-        why = f"no {'s and no '.join(BUCKET_NOUNS[b] for b in lacking)}s were run, so there is no precision"
-        return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
-    if given.empty:
-        return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
+    lacking = [BUCKET_NOUNS[bucket] for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
+    if lacking or given.empty:
+        why = f"no {'s and no '.join(lacking)}s were run" if lacking else "nothing was handed over"
+        return Estimate(estimate=nan, reason=f"{why}, so there is no precision"), len(given)
     needed = (~given["needless_handover"].fillna(False)).to_numpy(dtype=float)
     return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
@@ -101,45 +94,37 @@ def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
 def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return handovers by intent; the four must-escalate intents are too few to generalise.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over
-        (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent, for cases like them),
-        wrong (share in the wrong direction), reason.
+    One row per entry and intent of the frame. ``handed_over`` counts conversations; ``share`` is a mean over cases with
+    the interval of pass^1 over the cases of this intent; ``wrong`` is the share in the wrong direction.
     """
     rows = conversations_of(results)
     intents = {bucket: sorted(rows.loc[rows["bucket"] == bucket, "intent"].unique()) for bucket in (NEEDS, SOLVABLE)}
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         for bucket, names in intents.items():
-            values, _, labels = case_matrix(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+            values = by_case(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
             for intent in names:
-                part = values[[one == intent for one in labels]]
+                part = values.at(values.intents == intent)
                 yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
 
     table = summarise(rows, of_entry, "bucket intent cases conversations handed_over share low high wrong reason")
     return table.sort_values("bucket", kind="stable", ignore_index=True)
 
 
-def _of_intent(handed_over: np.ndarray, bucket: str) -> Row:
-    seen = ~np.isnan(handed_over)
-    hits, sizes = np.nansum(handed_over, axis=1), seen.sum(axis=1)
-    none = Estimate(estimate=nan, reason="not scored" if len(handed_over) else "not run")
-    share = pass_hat_k_interval(hits, sizes, 1) if seen.any() else none
-    counts = {"cases": int((sizes > 0).sum()), "conversations": int(seen.sum()), "handed_over": int(hits.sum())}
+def _of_intent(part: Values, bucket: str) -> Row:
+    hits, sizes = part.hits, part.trials
+    none = Estimate(estimate=nan, reason="not scored" if len(sizes) else "not run")
+    share = pass_hat_k_interval(hits, sizes, 1) if sizes.any() else none
+    counts = {"cases": int((sizes > 0).sum()), "conversations": int(sizes.sum()), "handed_over": int(hits.sum())}
     wrong = 1 - share.estimate if bucket == NEEDS else share.estimate
     return counts | interval(share, "share") | {"wrong": wrong, "reason": share.reason}
 
 
 @says_partial
 def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the queues used for handovers of must-escalate cases, and how many were accepted.
+    """Count the handovers of must-escalate cases to each queue, and those accepted there.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry, intent and queue used: panel, entry, intent, queue, accepted (conversations), conversations.
+    One row per entry, intent and queue used.
     """
     rows = conversations_of(results)
     given = rows[(rows["bucket"] == NEEDS) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
@@ -151,11 +136,8 @@ def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return promised transfers that were made, and handover packets, if the columns exist.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty if no
-        detector was run.
+    One row per entry and finding of `HONESTY_COLUMNS`, over the conversations with a value; empty if no detector was
+    run.
     """
     rows = conversations_of(results)
     flags = rows.melt(["panel", "entry"], [name for name in HONESTY_COLUMNS if name in rows], "finding", "kept")
@@ -168,12 +150,7 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
     """Return the intents that most often go wrong in a panel, for description, not inference.
 
-    `intents` is the result of `intent_table`.
-
-    Returns
-    -------
-    DataFrame
-        panel, bucket, intent, models, conversations, wrong_conversations, worst_entry, worst_share, share.
+    `intents` is the result of `intent_table`. One row per panel and intent, with the worst entry and its share.
     """
     keys, known = ["panel", "bucket", "intent"], intents[intents["conversations"] > 0]
     wrong = known["handed_over"].where(known["bucket"] != NEEDS, known["conversations"] - known["handed_over"])
@@ -193,32 +170,28 @@ def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
     """Return the intents of each panel's missed handovers, and how many models miss none.
 
     `intents` is the result of `intent_table`. On the published board one intent of four accounts for nearly all misses.
-
-    Returns
-    -------
-    DataFrame
-        One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of
-        conversations, of_misses (share of the panel's missed handovers), perfect of models (models without a miss).
+    One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`). ``of_misses`` is the share of
+    the panel's missed handovers; ``perfect`` counts the models without a miss.
     """
-    rows = []
-    needed = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
-    needed = needed.assign(missed=needed["conversations"] - needed["handed_over"])
-    for panel, part in needed.groupby("panel", sort=False):
+
+    def of_panel(part: pd.DataFrame) -> Iterator[Row]:
+        every = part["missed"].sum()
         for intent, some in [*part.groupby("intent"), (ALL_INTENTS, part)]:
             by_model = some.groupby("entry")["missed"].sum()
-            missed, models = int(by_model.sum()), (int((by_model == 0).sum()), len(by_model))
-            of_misses = missed / part["missed"].sum() if missed else 0.0 if part["missed"].any() else nan
-            rows.append((panel, intent, missed, int(some["conversations"].sum()), of_misses, *models))
-    return framed(rows, "panel intent missed conversations of_misses perfect models")
+            missed = int(by_model.sum())
+            row = {"intent": intent, "missed": missed, "conversations": int(some["conversations"].sum())}
+            row["of_misses"] = missed / every if missed else 0.0 if every else nan
+            yield row | {"perfect": int((by_model == 0).sum()), "models": len(by_model)}
+
+    needed = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
+    needed = needed.assign(missed=needed["conversations"] - needed["handed_over"])
+    return grouped(needed, of_panel, "intent missed conversations of_misses perfect models", "panel")
 
 
 def published_escalation_cells() -> pd.DataFrame:
     """Return selected published handover figures by intent, not a table of all models.
 
-    Returns
-    -------
-    DataFrame
-        Model, Intent, Went the wrong way (% over-escalated, or not handed over as required), Direction.
+    The share in the wrong direction is in % (over-escalated, or not handed over as required).
     """
     cells = published_data("supportagentbench_cells_2026-07")
     cells = cells[cells["metric"].isin(["handover_rate", "over_escalation_pct"])]

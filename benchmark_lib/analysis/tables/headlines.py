@@ -1,10 +1,12 @@
 """Values of a metric: of one model, as array and as estimate, and of every model."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,26 +16,20 @@ from ...records import BUCKET_NOUNS, BUCKETS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import SHARE, number
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
-from ..estimators.trials import median_and_mean
+from ..estimators.trials import median_and_mean, whole_enough
 from ..estimators.unsafe import unsafe_headline
 from ..frames import Results
 from ..panels import PANELS
-from .rows import pair, summarise
+from .rows import Row, pair, summarise
 
 
 @dataclass(frozen=True)
 class Estimator:
     """Way of estimating a metric.
 
-    Attributes
-    ----------
-    words : str
-        The mean that accompanies the median.
-    clustered : bool
-        True if the cases of an intent are a cluster.
-    headline : callable or None
-        Function from values, shape (cases, trials), and planned trials to a `Headline`; None for the median and mean
-        per case.
+    `words` name the mean that accompanies the median; `clustered` is True if the cases of an intent are a cluster.
+    `headline` is a function from values, shape (cases, trials), and planned trials to a `Headline`; None for the median
+    and mean per case.
     """
 
     words: str
@@ -180,6 +176,29 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
     return table, list(case_ids), [intent_of[c] for c in case_ids]
 
 
+class Values(NamedTuple):
+    """One entry in one metric, by case: trials with a value, sum and mean of their values."""
+
+    cases: np.ndarray
+    intents: np.ndarray
+    trials: np.ndarray
+    hits: np.ndarray
+    means: np.ndarray
+
+    def at(self, chosen: np.ndarray) -> Values:
+        """Return the values of some cases."""
+        return Values(*(column[chosen] for column in self))
+
+
+def by_case(conversations: pd.DataFrame, metric: str | Metric) -> Values:
+    """Return one model's metric in the order of the cases; the mean is NaN without a value."""
+    table, *labels = case_matrix(conversations, metric)
+    trials, hits = (~np.isnan(table)).sum(axis=1), np.nansum(table, axis=1)
+    means = np.divide(hits, trials, out=np.full(len(hits), nan), where=trials > 0)
+    cases, intents = (np.array(names, dtype=object) for names in labels)
+    return Values(cases, intents, trials, hits, means)
+
+
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     """Return one model's metric as published: median over trials, and mean with its interval."""
     chosen = metric_of(metric)
@@ -201,50 +220,51 @@ def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
 
 
 def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
-    """Return one metric of every model.
+    """Return one metric of every model, the better first within its panel, then partial runs.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry, the better first within its panel, then partial runs: panel, entry, metric, median (over
-        trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of (all
-        in the metric's bucket), reason and partial.
+    One row per entry. ``median`` is over trials, ``low`` and ``high`` are the interval of the mean. ``conversations``
+    counts those with a value, ``of`` all in the metric's bucket.
     """
     chosen = metric_of(metric)
 
-    def row(group: pd.DataFrame) -> dict[str, Any]:
+    def row(group: pd.DataFrame) -> Row:
         over, head = of_bucket(group, chosen), headline(group, chosen)
         counts = {"cases": head.n, "trials": over["trial"].nunique(), "of": len(over)}
         counts["conversations"] = over[chosen.column].notna().sum()
         reason = why_none(group, chosen.bucket) or head.reason
         return {"metric": metric, **pair(head), "per_trial": head.per_trial, **counts, "reason": reason}
 
-    columns = "metric median mean low high per_trial cases trials conversations of reason"
-    table = summarise(results, row, columns)
+    table = summarise(results, row, "metric median mean low high per_trial cases trials conversations of reason")
     table = table.assign(place=table["panel"].map(list(PANELS).index), last=table["partial"].ne(""))
     worst_first = [True, True, chosen.higher_is_better is False, True]
     table = table.sort_values(["place", "last", "mean", "entry"], ascending=worst_first, ignore_index=True)
     return table.drop(columns=["place", "last"])
 
 
-def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = None) -> list[int]:
-    """Return the trial whose mean is the median over trials, or the two in the middle.
+# --- the trials behind a median
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (conversations,)
-        NaN for no value.
-    trials : ndarray of int, shape (conversations,)
-    cases : int, optional
-        Cases a trial needs to count, for a sum over cases. By default it needs half as many as the fullest trial.
+
+def trial_numbers(conversations: pd.DataFrame, metric: Metric) -> list[int]:
+    """Return the numbers of the trials of a metric, the columns of its `case_matrix`."""
+    return [int(trial) for trial in np.unique(values_of(conversations, metric, "trial")[1])]
+
+
+def complete_trials(values: np.ndarray, metric: Metric) -> np.ndarray:
+    """Return which trials (columns of `case_matrix`) the median of a headline counts.
+
+    A count needs a value of every trap, anything else of half as many cases as the fullest trial has.
     """
-    known = ~np.isnan(values)
-    numbers, sizes = np.unique(trials[known], return_counts=True)
-    whole = numbers[sizes >= (sizes.max(initial=0) / 2 if cases is None else cases)]
-    means = [values[known & (trials == trial)].mean() for trial in whole]
-    in_order = sorted(means)
+    return (~np.isnan(values)).all(axis=0) if metric.scale.summed else whole_enough(values)
+
+
+def median_trials(conversations: pd.DataFrame, metric: Metric) -> list[int]:
+    """Return the trial whose value is the median of one model's headline, or the two around it."""
+    values = case_matrix(conversations, metric)[0]
+    columns = zip(trial_numbers(conversations, metric), values.T, complete_trials(values, metric), strict=True)
+    means = {trial: float(np.nanmean(column)) for trial, column, complete in columns if complete}
+    in_order = sorted(means.values())
     middle = {in_order[(len(means) - 1) // 2], in_order[len(means) // 2]} if means else set()
-    return sorted(int(whole[means.index(value)]) for value in middle)
+    return sorted(next(trial for trial, mean in means.items() if mean == value) for value in middle)
 
 
 def trials_in_words(trials: list[int]) -> str:

@@ -1,110 +1,112 @@
-"""Effects on a result besides the model: simulated customer, endpoint changes, wording."""
-
-from __future__ import annotations
+"""Effects besides the model: simulated customer, endpoint, wording, operator's rules."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ...cases.operator_rules import OperatorRule, load_rules, rules_played
+from ...cases.played import store_name, store_played
 from ...cases.variants import worded_case
 from ...errors import BadInput
+from ...records import NOT_SCORED, Conversation
+from ...runfile import RunFile
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.customer_turns import CLEAR, MILD, turns_in
 from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.operator_rules import kept_replies
 from ...scoring.written import percent
-from ..estimators.estimate import Estimate, Headline
-from ..estimators.intervals import clustered_rate, proportion_interval
-from ..estimators.trials import TrialShift, trial_shift, wording_spread
+from ..estimators.estimate import Estimate, Headline, counted, sentence
+from ..estimators.intervals import clustered_rate, clusters_or_cases, proportion_interval
+from ..estimators.trials import trial_shift, wording_spread
 from ..facets import flags_of
-from ..panels import conversations_of, is_wording
-from .comparison import Side, compare
+from ..frames import Results
+from ..panels import conversations_of, is_wording, says_partial
+from .comparison import PLANNED, Side, compare
 from .headlines import headline
-from .rows import framed, interval, pair
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
+from .pairs import comparison_table
+from .rows import ITEM, Row, fields, framed, grouped, interval, pair
 
 COMPARED = shown_on(Shown.BOARD)
 """Metrics that are compared by default."""
-ALL, KEPT = "all", "not flagged"
+EVERY, KEPT = "all", "not flagged"
 LEVEL = 0.01
 """With this level a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
     "trial {trial} differs: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
 )
+ALL = "all of them"
+"""Row of an entry over every rule: kept if no rule is broken."""
+FEW = 10
+"""Replies below which a rate by turn is marked."""
+REPLY = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
+
+
+# --- the customer
 
 
 def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how often each customer failed to play its part.
 
-    Returns
-    -------
-    DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which
-        the customer asked what an offer means), asked_share with its interval, findings (text), and one column per
-        finding that occurred.
+    One row per entry and customer. Shares have a Wilson interval. ``asked_back`` counts conversations in which the
+    customer asked what an offer means. One column per finding that occurred follows ``findings``, their text.
     """
-    import pandas as pd
 
-    rows, counts = [], []
-    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        flagged = int(flags_of(group).sum())
+    def of_customer(group: pd.DataFrame) -> Row:
+        flagged, n = int(flags_of(group).sum()), len(group)
+        asked = int((group["asked_back"].fillna(0) > 0).sum()) if "asked_back" in group else 0
         texts = group["customer_finding_names"].fillna("").astype(str)
         names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
-        row = {"entry": entry, "customer": customer, "conversations": len(group), "flagged": flagged}
-        row |= interval(proportion_interval(flagged, len(group)), "share")
-        row["asked_back"] = asked = int((group["asked_back"].fillna(0) > 0).sum()) if "asked_back" in group else 0
-        row |= interval(proportion_interval(asked, len(group)), "asked_share", "asked_")
-        rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
-        counts.append(names)
-    flags = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in c for c in counts)]).fillna(0).astype(int)
-    return pd.concat([pd.DataFrame(rows), flags], axis=1)
+        row: Row = {"conversations": n, "flagged": flagged, **interval(proportion_interval(flagged, n), "share")}
+        row |= {"asked_back": asked, **interval(proportion_interval(asked, n), "asked_share", "asked_")}
+        row["findings"] = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())
+        return row | {name: names[name] for name in FINDINGS}
+
+    columns = "conversations flagged share low high asked_back asked_share asked_low asked_high findings"
+    columns = f"{columns} {' '.join(FINDINGS)}"
+    table = grouped(conversations_of(results), of_customer, columns, "entry customer", sort=True)
+    return table.drop(columns=[name for name in FINDINGS if not table[name].any()])
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
     """Return each judge's newest verdict on each message of a customer after its email.
 
-    Returns
-    -------
-    DataFrame
-        run_id, case_id, trial, entry, customer, judge, turn, verdict (None if unread), quote, reason.
+    One row per judge and message: run_id, case_id, trial, entry, customer, judge, turn, verdict (None if unread),
+    quote, reason.
     """
-    verdicts = [(run.run_id, row) for run in results.runs for row in run.verdicts()]
     rows = [
-        {"run_id": run_id, "record_hash": row["record_hash"], "judge": row["judge"], **turn}
-        for run_id, row in verdicts
+        {"run_id": run.run_id, "record_hash": row["record_hash"], "judge": row["judge"], **turn}
+        for run in results.runs
+        for row in run.verdicts()
         for turn in turns_in(row["verdict"])
     ]
     frame = framed(rows, "run_id record_hash judge turn verdict quote reason")
     newest = frame.drop_duplicates(["run_id", "record_hash", "judge", "turn"], keep="last")
-    known = results.conversations[["run_id", "case_id", "trial", "entry", "customer", "record_hash"]]
+    known = results.conversations[[*ITEM, "entry", "customer", "record_hash"]]
     return known.merge(newest, on=["run_id", "record_hash"]).drop(columns="record_hash")
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
     """Count the customer's messages that, according to a judge, no person would write.
 
-    Returns
-    -------
-    DataFrame
-        entry, customer, judge, messages (read, after the email), unread, clear with share, low and high (interval over
-        cases), mild, reason.
+    One row per entry, customer and judge. ``messages`` counts those that the judge read, after the email; ``share`` is
+    that of the clear ones, with an interval over cases.
     """
-    rows = []
-    for who, group in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
+
+    def of_judge(group: pd.DataFrame) -> Row:
         read = group[group["verdict"].notna()]
         clear, mild = (read["verdict"].eq(verdict) for verdict in (CLEAR, MILD))
         share = clustered_rate(clear.astype(float), list(read["case_id"]))
-        numbers = (clear.sum(), share.estimate, share.low, share.high, mild.sum())
-        rows.append((*who, len(read), len(group) - len(read), *numbers, share.reason))
-    return framed(rows, "entry customer judge messages unread clear share low high mild reason")
+        row = {"messages": len(read), "unread": len(group) - len(read), "clear": clear.sum(), "mild": mild.sum()}
+        return row | interval(share, "share") | {"reason": share.reason}
+
+    columns = "messages unread clear share low high mild reason"
+    return grouped(customer_turns(results), of_judge, columns, "entry customer judge", sort=True)
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
@@ -119,129 +121,245 @@ def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[
 def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
     """Return every metric over all conversations, and without flagged customers.
 
-    Returns
-    -------
-    DataFrame
-        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
-        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is of n.
+    Two rows per entry, customer and metric, by ``conversations`` (``all`` or ``not flagged``), with the numbers of the
+    board: the median over trials, the mean with its interval, and ``n`` cases. A count such as unsafe actions is of
+    ``n``.
     """
-    rows = []
-    for (entry, customer), group in conversations_of(results).groupby(["entry", "customer"], sort=True):
+
+    def of_customer(group: pd.DataFrame) -> Iterator[Row]:
         for name, forms in zip(metrics, both_forms(group, metrics), strict=True):
-            for conversations, head in zip((ALL, KEPT), forms, strict=True):
-                row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
-                row |= {"conversations": conversations, **pair(head), "n": head.n, "reason": head.reason}
-                rows.append(row)
-    return framed(rows, "entry customer metric title conversations median mean low high n reason")
+            for conversations, head in zip((EVERY, KEPT), forms, strict=True):
+                row = {"metric": name, "title": METRICS[name].title, "conversations": conversations}
+                yield row | pair(head) | fields(head, "n reason")
+
+    columns = "metric title conversations median mean low high n reason"
+    return grouped(conversations_of(results), of_customer, columns, "entry customer", sort=True)
 
 
 def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
     """Compare two customers on the same cases of the same model, run by run.
 
-    Returns
-    -------
-    DataFrame
-        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
-        (means over shared cases, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
-        count such as unsafe actions is per case.
+    One row per model, pair of runs, metric and ``conversations`` (``all`` or ``not flagged``). ``a`` and ``b`` are the
+    means over shared cases with trials averaged; ``difference`` is b - a, paired by case. A count such as unsafe
+    actions is per case.
 
     Raises
     ------
     BadInput
         If no model was run with two customers.
     """
-    rows = []
-    for model, group in conversations_of(results).groupby("model", sort=True):
+
+    def of_model(group: pd.DataFrame) -> Iterator[Row]:
         runs = sorted(set(zip(group["customer"], group["entry"], strict=True)))
         for (one, a), (other, b) in combinations(runs, 2):
-            for conversations, kept in ((ALL, group), (KEPT, group[~flags_of(group)])) if one != other else ():
+            for conversations, kept in ((EVERY, group), (KEPT, group[~flags_of(group)])) if one != other else ():
                 first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
                 for name in metrics:
                     compared = compare(first, second, name)
-                    like, pairs = compared.like, compared.pairs
-                    means = (pairs.a.mean(), pairs.b.mean()) if compared.cases else (nan, nan)
-                    numbers = (*means, like.estimate, like.low, like.high, like.p, compared.cases)
-                    who = (model, name, METRICS[name].title, conversations, a, b, one, other)
-                    rows.append((*who, *numbers, like.reason))
-    if not rows:
+                    means = [side.means.mean() if compared.cases else nan for side in compared.pairs[:2]]
+                    row: Row = {"metric": name, "title": METRICS[name].title, "conversations": conversations}
+                    row |= {"entry_a": a, "entry_b": b, "customer_a": one, "customer_b": other, "cases": compared.cases}
+                    row |= dict(zip("ab", means, strict=True)) | interval(compared.like, "difference")
+                    yield row | fields(compared.like, "p reason")
+
+    columns = "metric title conversations entry_a entry_b customer_a customer_b a b difference low high p cases reason"
+    table = grouped(conversations_of(results), of_model, columns, "model", sort=True)
+    if table.empty:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
-    return framed(
-        rows,
-        "model metric title conversations entry_a entry_b customer_a customer_b a b difference low high p cases reason",
-    )
+    return table
 
 
-def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
-    """Test whether a trial of one entry differs; return the test, the trial, and a sentence."""
-    known = conversations[conversations["success"].notna()]
-    if known.empty:
-        return trial_shift(np.empty((0, 0))), None, ""
-    table = known.assign(success=known["success"].astype(float)).pivot_table("success", "case_id", "trial")
-    shift = trial_shift(table.to_numpy(), n_resamples=1_999)
-    trial = int(table.columns[shift.trial]) if shift.trial >= 0 else None
-    values = {"trial": trial, "own": percent(shift.estimate), "others": percent(shift.others), "p": shift.p}
-    return shift, trial, SHIFTED.format(**values) if shift.p <= LEVEL else ""
+# --- the endpoint, and the words of a case
 
 
 def shift_in_words(conversations: pd.DataFrame) -> str:
     """Return a sentence on the trial of an entry that differs from the others, if any."""
-    return _shift_of(conversations)[2]
+    return str(_shift(conversations)["finding"])
 
 
 def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Test every entry for a trial that differs from the others.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry: panel, entry, trial (farthest from the others), estimate (its success), others, p, cases,
-        finding (a sentence if p is at most 0.01) and reason.
+    One row per entry. ``trial`` is the one farthest from the others, ``estimate`` its success, and ``finding`` a
+    sentence if p is at most 0.01.
     """
-    import pandas as pd
-
-    rows = []
-    for who, group in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        shift, trial, finding = _shift_of(group)
-        numbers = (pd.NA if trial is None else trial, shift.estimate, shift.others, shift.p, shift.n)
-        rows.append((*who, *numbers, finding, shift.reason))
-    table = framed(rows, "panel entry trial estimate others p cases finding reason")
+    table = grouped(conversations_of(results), _shift, "trial estimate others p cases finding reason", "panel entry")
     return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)
+
+
+def _shift(conversations: pd.DataFrame) -> Row:
+    known = conversations[conversations["success"].notna()].astype({"success": float})
+    table = known.pivot_table("success", "case_id", "trial")
+    shift = trial_shift(table.to_numpy() if len(known) else np.empty((0, 0)), n_resamples=1_999)
+    trial = int(table.columns[shift.trial]) if shift.trial >= 0 else pd.NA
+    values = {"trial": trial, "own": percent(shift.estimate), "others": percent(shift.others), "p": shift.p}
+    finding = SHIFTED.format(**values) if shift.p <= LEVEL else ""
+    return {"trial": trial, "cases": shift.n, "finding": finding, **fields(shift, "estimate others p reason")}
 
 
 def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Compare the spread over wordings of a case with the spread over trials of a wording.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry with wordings: panel, entry, cases, wordings, trials (scored conversations), success (share),
-        moved (cases of which some wordings always and others never succeed), over_wordings with low and high and
-        over_trials with low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the
-        variance within a case that is due to its words), p (test of no effect of words), reason.
+    Only runs made with ``deskbench run MODEL --cases wordings`` have rows, and no other table has their conversations.
+    One row per entry. ``trials`` counts scored conversations, and ``success`` is their share of successes. ``moved``
+    counts the cases of which some wordings always and others never succeed. ``over_wordings`` and ``over_trials`` are
+    standard deviations of success, from 0 to 1, with intervals over cases. ``share`` is the part of the variance within
+    a case that is due to its words, and ``p`` tests that words have no effect.
     """
-    frame, rows = conversations_of(results, variants=True), []
-    frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
-    frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
-    for who, group in frame.groupby(["panel", "entry"], sort=False):
+
+    def of_entry(group: pd.DataFrame) -> Row:
         cells = group.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
         spread, by_case = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
-        counts = (cells["tells"].nunique(), len(cells), len(group), group["success"].mean())
-        moved = int(((by_case.max() == 1) & (by_case.min() == 0)).sum())
-        numbers = (*_deviation(spread.wording), *_deviation(spread.trial), spread.share, spread.wording.p)
-        rows.append((*who, *counts, moved, *numbers, spread.wording.reason))
-    return framed(
-        rows,
-        "panel entry cases wordings trials success moved over_wordings over_wordings_low over_wordings_high "
-        "over_trials over_trials_low over_trials_high share p reason",
+        row: Row = {"cases": cells["tells"].nunique(), "wordings": len(cells), "trials": len(group)}
+        row |= {"success": group["success"].mean(), "moved": int(((by_case.max() == 1) & (by_case.min() == 0)).sum())}
+        for name, variance in (("over_wordings", spread.wording), ("over_trials", spread.trial)):
+            ends = interval(variance, name, f"{name}_").items()  # a negative variance becomes 0
+            row |= {end: sqrt(max(value, 0.0)) if value == value else nan for end, value in ends}
+        return row | {"share": spread.share, **fields(spread.wording, "p reason")}
+
+    frame = conversations_of(results, variants=True)
+    frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
+    frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
+    columns = (
+        "cases wordings trials success moved over_wordings over_wordings_low over_wordings_high "
+        "over_trials over_trials_low over_trials_high share p reason"
     )
+    return grouped(frame, of_entry, columns, "panel entry")
 
 
-def _deviation(variance: Estimate) -> list[float]:
-    """Return a variance as a standard deviation with its interval; negative values become 0."""
-    ends = (variance.estimate, variance.low, variance.high)
-    return [sqrt(max(end, 0.0)) if end == end else nan for end in ends]
+# --- the operator's rules: how often they are kept, for how long, at what cost
+
+
+@says_partial
+def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataFrame:
+    """Return every reply of the runs with rules, and whether it keeps each rule.
+
+    One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA if undecidable,
+    such as the language of two words). Conversations that ended by infrastructure faults are left out.
+
+    Parameters
+    ----------
+    results : Results
+        Result of `load_results`; the rules are in the run files.
+    rules : sequence of OperatorRule, optional
+        Rules to check in every run, also in runs without them; by default each run's own.
+    """
+    if not hasattr(results, "runs"):
+        raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
+    frame, rows = conversations_of(results), []
+    about = frame.set_index(ITEM)[["panel", "intent", "language"]].T.to_dict("list")
+    for run in results.runs:
+        read = list(rules) or rules_played(run.manifest)
+        for case_id, trial, _, raw in run.conversations() if read else ():
+            record = Conversation.from_json(raw) if (run.run_id, case_id, trial) in about else None
+            if record is None or record.ended_by in NOT_SCORED:
+                continue
+            panel, intent, language = about[run.run_id, case_id, trial]
+            head = (run.run_id, results.entries[run.run_id], panel, case_id, intent, trial)
+            known = language if isinstance(language, str) else None
+            rows += [(*head, k.turn, k.rule, k.kept) for k in kept_replies(record, read, known)]
+    return framed(rows, " ".join([*REPLY, "rule kept"])).astype({"kept": "boolean"})
+
+
+def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
+    """Return the distinct rules of some runs; if there are none, those that `rules` names."""
+    given = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
+    if given or not rules:
+        return list(given.values())
+    desks = [store.title for run in results.runs if (store := store_played(run.manifest)) is not None]
+    return load_rules(rules, desks[0] if desks else store_name(results.runs[0].manifest))
+
+
+def first_to_break(turns: pd.DataFrame) -> str | None:
+    """Choose the entry to draw by default: the one whose kept share differs most between turns."""
+    kept = turns.groupby("entry", sort=False)["kept"]
+    return None if turns.empty else str((kept.max() - kept.min()).idxmax())
+
+
+def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
+    """Count how often each rule is kept, by reply and throughout a conversation.
+
+    `replies` is the result of `rules_kept`. One row per entry and rule, and one over all rules. ``replies`` counts the
+    decidable replies, ``untold`` the others. ``kept`` is the mean over cases of the share of replies, with intents as
+    clusters; ``throughout`` counts conversations without a break.
+    """
+
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        every = group.dropna(subset=["kept"]).groupby(REPLY, sort=False)["kept"].all().reset_index().assign(rule=ALL)
+        together = every if group["rule"].nunique() > 1 else every.iloc[:0]
+        for rule, part in pd.concat([group, together]).groupby("rule", sort=False):
+            read = part.dropna(subset=["kept"])
+            whole = read.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
+            by_reply, kept, throughout = _rate(read), int(read["kept"].sum()), int(whole["kept"].sum())
+            row = {"rule": rule, "replies": len(read), "replies_kept": kept, "untold": len(part) - len(read)}
+            row |= {**interval(by_reply, "kept"), "conversations": len(whole), "throughout": throughout}
+            yield row | interval(_rate(whole), "throughout_share", "throughout_") | {"reason": by_reply.reason}
+
+    columns = (
+        "rule replies replies_kept untold kept low high conversations throughout throughout_share throughout_low "
+        "throughout_high reason"
+    )
+    return grouped(replies, of_entry, columns, "panel entry", sort=True)
+
+
+def _rate(part: pd.DataFrame) -> Estimate:
+    if part.empty:
+        return Estimate(estimate=nan, n=0, reason="no reply for which this is decidable")
+    by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
+    clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
+    return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
+
+
+def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
+    """Return how often the rules are kept as a conversation gets longer.
+
+    Long conversations differ from short ones. Each turn therefore also has ``kept_at_first``, the first reply of the
+    conversations that reach it: only the difference between the two is an effect of length. `replies` is the result of
+    `rules_kept`; rules for the first reply only are left out. One row per entry, rule and turn.
+    """
+
+    def of_rule(group: pd.DataFrame) -> Iterator[Row]:
+        for turn, part in group.groupby("turn"):
+            rate, first = _rate(part), float(part.groupby("case_id")["at_first"].mean().mean())
+            few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
+            row = {"turn": int(turn), **interval(rate, "kept"), "replies": len(part), "kept_at_first": first}
+            yield row | {"reason": sentence(rate.reason, few)}
+
+    read = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float)).sort_values("turn")
+    read["at_first"] = read.groupby(["run_id", "case_id", "trial", "rule"])["kept"].transform("first")
+    read = read[read.groupby(["entry", "rule"])["turn"].transform("nunique") > 1].sort_index()
+    return grouped(read, of_rule, "turn kept low high replies kept_at_first reason", "panel entry partial rule")
+
+
+def with_and_without_rules(results: Results) -> dict[str, str]:
+    """Return for each entry with rules the entry that differs only in them; may be empty."""
+    inputs = {results.entries[run.run_id]: run.manifest["inputs"] for run in results.runs}
+    ruled = [results.entries[run.run_id] for run in results.runs if rules_played(run.manifest)]
+    plain = [entry for entry, given in inputs.items() if "rules" not in given]
+    return {name: next((other for other in plain if _alike(inputs[other], inputs[name])), "") for name in ruled}
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    names = (one.keys() | other.keys()) - {"rules"}
+    return all(one.get(name, {}).get("hash") == other.get(name, {}).get("hash") for name in names)
+
+
+def runs_with_rules(results: Results) -> list[RunFile]:
+    """Return the runs with rules, and those that differ from them only in the rules."""
+    pairs = with_and_without_rules(results)
+    wanted = {*pairs, *pairs.values()}
+    return [run for run in results.runs if results.entries[run.run_id] in wanted]
+
+
+def rules_cost(results: Results) -> pd.DataFrame:
+    """Compare each run with rules with the same run without them, paired by case.
+
+    The rows are those of `comparison_table` for the planned metrics (A without rules, B with them), with entry and
+    without; a run without a counterpart has none.
+    """
+    parts = [
+        comparison_table(results, without, entry, PLANNED).assign(entry=entry, without=without)
+        for entry, without in with_and_without_rules(results).items()
+        if without
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

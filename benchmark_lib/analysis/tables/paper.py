@@ -1,12 +1,12 @@
 """The board as a table for a paper: few columns, and a caption that explains each number."""
 
-from __future__ import annotations
-
 import difflib
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric
@@ -18,9 +18,6 @@ from ..estimators.unsafe import BAND_COUNTS
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
 from .costs import NO_MODEL, PLAYED
 from .leaderboard import NO_MERIT, RESTS_ON_INTENTS, band_in_words, does_too_little, worst_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "band", "cost_tier")
 """Columns of a paper's table after the model: planned metrics, band and cost."""
@@ -84,8 +81,8 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     heads = [Heading(key=key, title=title) for key, title, *_ in parts]
     notes = {key: note for key, _, _, note in parts if note}
     marked, footnotes = footnoted(heads, notes, [remarks] if remarks else ())
-    made = [{key: cells[place] for key, _, cells, _ in parts} for place in range(len(records))]
-    return Table(columns=marked, rows=tuple(made), caption=_caption(rows, metrics), notes=footnotes)
+    by_row = tuple({key: cells[place] for key, _, cells, _ in parts} for place in range(len(records)))
+    return Table(columns=marked, rows=by_row, caption=_caption(rows, metrics), notes=footnotes)
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:

@@ -4,24 +4,19 @@ Deskbench measured none of them: every row has ``source = "published"``. ``data/
 of the files and explains their columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...project import DATA
 from ...scoring.written import percent, rounded, span
 from ...textfiles import read_yaml
-from ..estimators.correlations import correlation
+from ..estimators.correlations import Correlation, correlation
 from ..estimators.unsafe import BAND_CUTS, BAND_TRAPS, BANDS
 from .rows import framed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..estimators.correlations import Correlation
 
 FOLDER = DATA / "reference"
 BOARD_SOURCE = "SupportAgentBench, July 2026 edition"
@@ -44,15 +39,11 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("published_checks.yaml
 @lru_cache(maxsize=8)
 def published_data(name: str) -> pd.DataFrame:
     """Return one file of published figures by name, without ending; copy it before a change."""
-    import pandas as pd
-
     return pd.read_csv(FOLDER / f"{name}.csv")
 
 
 def published_board() -> pd.DataFrame:
     """Return the published board of July 2026 by model, with ``band`` and ``source``."""
-    import pandas as pd
-
     board = published_data("supportagentbench_board_2026-07")
     bands = pd.cut(board["unsafe_actions_of_18"], [-1, *BAND_CUTS, 18], labels=list(BANDS)).astype("str")
     return board.assign(band=bands, source="published")
@@ -84,14 +75,9 @@ def published_order() -> pd.DataFrame:
 
 
 def tier_safety() -> tuple[pd.DataFrame, Correlation]:
-    """Return unsafe actions by cost tier, and their rank correlation with the tier over models.
+    """Return unsafe actions of 18 by cost tier, and the rank correlation of the two over models.
 
-    Returns
-    -------
-    table : DataFrame
-        One row per tier: models, mean, lowest and highest count of unsafe actions of 18.
-    found : Correlation
-        Spearman's, vendors as families; a negative value means that expensive models are safer.
+    The correlation is Spearman's, vendors as families; a negative value means that expensive models are safer.
     """
     board = published_board()
     grouped = board.groupby("cost_tier")["unsafe_actions_of_18"]
@@ -111,11 +97,7 @@ def one_intent_share() -> float:
 def published_checks() -> pd.DataFrame:
     """Recompute the publisher's statements from its figures, in words of a YAML file.
 
-    Returns
-    -------
-    DataFrame
-        One row per check: check, stated, found, verdict (``agrees``, ``disagrees``, or ``recomputed`` without a
-        statement), words.
+    One row per check; its verdict is ``agrees``, ``disagrees``, or ``recomputed`` without a statement.
     """
     rows = []
     for words, (agrees, numbers) in zip(SAID["checks"], _found(), strict=True):
@@ -139,13 +121,9 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     yield None, {"bands": ", ".join(f"{(board['band'] == band).sum()} {band}" for band in BANDS)}
     yield None, _tiers_found()
     flagged, reckless = board["weak_safety_flag"] == "yes", board["band"] == "reckless"
-    odd = [
-        (
-            f"{row['model']} ({row['unsafe_actions_of_18']:.0f} unsafe, "
-            f"{'' if row['weak_safety_flag'] == 'yes' else 'not '}flagged)"
-        )
-        for row in board[flagged != reckless].to_dict("records")
-    ]
+    mark = {True: "flagged", False: "not flagged"}
+    flags = zip(board["model"], unsafe, flagged, flagged != reckless, strict=True)
+    odd = [f"{model} ({count:.0f} unsafe, {mark[flag]})" for model, count, flag, differs in flags if differs]
     yield not odd, {"flagged": flagged.sum(), "reckless": reckless.sum(), "odd": "; ".join(odd)}
     yield _cells_allow("handover_rate", "escalation_accuracy_pct", "must_escalate")
     yield _cells_allow("over_escalation_pct", "over_escalation_pct", "resolvable")

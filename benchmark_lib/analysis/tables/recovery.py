@@ -4,15 +4,14 @@ Each agent of the panel has one rate on all cases, so the panel cannot show effe
 simulated data can.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from math import nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...cases.load import HARD
 from ...cases.variants import TOLD, arms
@@ -24,20 +23,16 @@ from ...store.world import load_store
 from ...textfiles import read_yaml
 from ..estimators.agreement import agreement
 from ..estimators.correlations import correlation, within_model_correlation
-from ..estimators.estimate import exact_bound, generator
+from ..estimators.estimate import Estimate, exact_bound, generator
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from ..estimators.trials import flip_rate
+from ..frames import Results, load_results
 from ..panels import conversations_of
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
-from .headlines import case_matrix, headline
+from .headlines import by_case, headline
 from .nuisance import customer_flag_table
-from .rows import framed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
+from .rows import Row, fields, framed, grouped, interval
 
 PAIRS = (
     ("over_escalation", "unsafe"),
@@ -65,18 +60,22 @@ RESAMPLES, LEVEL = 1_000, 0.95
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
 """Run files of blind play in the package."""
-Found = tuple[str, float, float, float, float]
-"""Estimator, truth, estimate, low and high."""
+
+
+def holding(rows: Iterable[Row], columns: str) -> pd.DataFrame:
+    """Return estimates as a frame; ``holds`` is True if the interval contains the truth."""
+    table = framed(rows, columns)
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
+
+
+# --- a panel of agents with known rates
 
 
 def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the recorded and the true rates of every agent.
 
-    Returns
-    -------
-    DataFrame
-        One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded
-        mean minus the truth in units of the exact binomial standard deviation (NaN if that is 0, and for pass^k).
+    One row per agent and interval. ``z`` is the recorded mean minus the truth in units of the exact binomial standard
+    deviation; it is NaN if that is 0, and for pass^k.
     """
     frame = conversations_of(results)
     agents = panel.to_dict("records")
@@ -84,25 +83,18 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
     return holding(rows, "entry metric interval truth estimate low high z")
 
 
-def holding(rows: Iterable[tuple], columns: str) -> pd.DataFrame:
-    """Return estimates as a frame; ``holds`` is True if the interval contains the truth."""
-    table = framed(rows, columns)
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
-
-
-def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[tuple]:
+def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[Row]:
     for metric in TRUTHS:
-        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(group, metric)
-        seen = ~np.isnan(values)
-        head = headline(group, metric)
+        truth, values, head = agent[f"true_{metric}"], by_case(group, metric), headline(group, metric)
         mean, fresh, scale = head.mean, head.like_these, METRICS[metric].scale.factor(head.n)
-        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if head.n else nan
-        yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z
+        row = {"entry": agent["model"], "metric": metric, "truth": truth}
+        z = _z(mean.estimate / scale, truth / scale, int(values.trials.sum())) if head.n else nan
+        yield row | {"interval": "these traps" if fresh else "mean", **interval(mean), "z": z}
         if fresh:
-            yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
-        if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
-            again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
-            yield agent["model"], metric, f"pass^{PASS_K}", truth**PASS_K, again.estimate, again.low, again.high, nan
+            yield row | {"interval": "traps like these", "estimate": mean.estimate, **fields(fresh, "low high")}
+        if metric == "resolved" and values.trials.max(initial=0) >= PASS_K:
+            again = pass_hat_k_interval(values.hits, values.trials, PASS_K, clusters=values.intents)
+            yield row | {"interval": f"pass^{PASS_K}", "truth": truth**PASS_K, **interval(again)}
 
 
 def _z(mean: float, truth: float, n: int) -> float:
@@ -111,31 +103,20 @@ def _z(mean: float, truth: float, n: int) -> float:
 
 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
-    """Return how often each kind of interval contains the true rate.
+    """Return how often each kind of interval of `recovered_rates` contains the true rate.
 
-    `rates` is the result of `recovered_rates`.
-
-    Returns
-    -------
-    DataFrame
-        One row per metric and interval: title, interval, agents (number), held (share).
+    One row per metric and interval: title, interval, agents (number), held (share).
     """
     named = rates.assign(title=[METRICS[name].title for name in rates["metric"]])
-    return named.groupby(["title", "interval"], as_index=False, sort=False).agg(
-        agents=("holds", "size"), held=("holds", "mean")
-    )
+    groups = named.groupby(["title", "interval"], as_index=False, sort=False)
+    return groups.agg(agents=("holds", "size"), held=("holds", "mean"))
 
 
 def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
-    """Correlate recorded metrics over the agents of a panel, and the true rates as well.
+    """Correlate the metrics of `recovered_rates` over the agents, and their true rates as well.
 
-    `rates` is the result of `recovered_rates`.
-
-    Returns
-    -------
-    DataFrame
-        One row per pair of `PAIRS`: truth (over the population of agents), panel_truth (true rates of these agents),
-        estimate, low, high, p, holds (of truth), holds_panel.
+    One row per pair of `PAIRS`. ``truth`` is over the population of agents, ``panel_truth`` over the true rates of
+    these agents; ``holds`` and ``holds_panel`` say whether the interval contains them.
     """
     plain = rates[rates["interval"].isin(["mean", "these traps"])]
     recorded = plain.pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
@@ -143,26 +124,20 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
     for one, other in PAIRS:
         result = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
-        name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
-        truths = (true_correlation(one, other), exact.estimate)
-        rows.append((name, *truths, result.estimate, result.low, result.high, result.p))
+        row = {"pair": f"{METRICS[one].title} and {METRICS[other].title.lower()}", "panel_truth": exact.estimate}
+        rows.append(row | {"truth": true_correlation(one, other), **fields(result, "estimate low high p")})
     table = holding(rows, "pair truth panel_truth estimate low high p")
     return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
 
 def coverage(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Count how often intervals contained the truth.
+    """Count how often intervals contained the truth; the share has a Wilson interval."""
 
-    Returns
-    -------
-    DataFrame
-        `by`, intervals, held (those with the truth), and share with its Wilson interval (low, high).
-    """
-    rows = []
-    for key, group in table.groupby(by, sort=False):
-        share = proportion_interval(int(group["holds"].sum()), len(group))
-        rows.append((*key, len(group), int(group["holds"].sum()), share.estimate, share.low, share.high))
-    return framed(rows, " ".join([*by, "intervals held share low high"]))
+    def row(group: pd.DataFrame) -> Row:
+        held = int(group["holds"].sum())
+        return {"intervals": len(group), "held": held, **interval(proportion_interval(held, len(group)), "share")}
+
+    return grouped(table, row, "intervals held share low high", " ".join(by))
 
 
 def in_words(row: dict[str, Any]) -> str:
@@ -172,18 +147,14 @@ def in_words(row: dict[str, Any]) -> str:
     return "more often than they need to" if row["low"] > LEVEL else "as often as they should"
 
 
+# --- simulated data
+
+
 def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
     """Estimate from simulated data, each time with the planted truth.
 
-    Parameters
-    ----------
-    datasets : int
-        Data sets of each kind, of the size of a run: 120 resolvable and 24 must-escalate cases, three trials.
-
-    Returns
-    -------
-    DataFrame
-        One row per estimator and data set: estimator, truth, estimate, low, high, holds. `coverage` counts them.
+    There are `datasets` data sets of each kind, of the size of a run: 120 resolvable and 24 must-escalate cases, three
+    trials. One row per estimator and data set: estimator, truth, estimate, low, high, holds. `coverage` counts them.
     """
     draws = generator(rng)
     rows = [row for _ in range(datasets) for make in PLANTED for row in make(draws)]
@@ -191,73 +162,67 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
 
 
 def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
-    """Return truth, mean estimate, bias and coverage of each estimator.
-
-    Returns
-    -------
-    DataFrame
-        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95%),
-        verdict.
-    """
+    """Return truth, mean estimate, bias (mean minus truth) and coverage of each estimator."""
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
     short = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
     return short.assign(bias=short["mean"] - short["truth"], verdict=list(map(in_words, short.to_dict("records"))))
 
 
-def _repeated(rng: np.random.Generator) -> Iterator[Found]:
+def _planted(estimator: str, truth: float, estimate: Estimate) -> Row:
+    return {"estimator": estimator, "truth": truth, **interval(estimate)}
+
+
+def _repeated(rng: np.random.Generator) -> Iterator[Row]:
     a, b = EASE
     smooth = rng.beta(a, b, CASES[SOLVABLE])
     power = float(np.prod([(a + j) / (a + b + j) for j in range(BEYOND)]))
     yield from _of_rates("cases that differ smoothly", smooth, 2 * a * b / ((a + b) * (a + b + 1)), power, rng)
     shares, rates = (np.array(column) for column in zip(*TWO_KINDS, strict=True))
     kinds = rng.choice(rates, CASES[SOLVABLE], p=shares)
-    yield from _of_rates(
-        "two kinds of cases", kinds, float(shares @ (2 * rates * (1 - rates))), float(shares @ rates**BEYOND), rng
-    )
+    flips, power = float(shares @ (2 * rates * (1 - rates))), float(shares @ rates**BEYOND)
+    yield from _of_rates("two kinds of cases", kinds, flips, power, rng)
 
 
-def _of_rates(name: str, rates: np.ndarray, flips: float, power: float, rng: np.random.Generator) -> Iterator[Found]:
+def _of_rates(name: str, rates: np.ndarray, flips: float, power: float, rng: np.random.Generator) -> Iterator[Row]:
     hits = rng.binomial(TRIALS, rates)
-    flip = flip_rate(hits, TRIALS, rng=rng)
-    yield f"flip rate, {name}", flips, flip.estimate, flip.low, flip.high
+    yield _planted(f"flip rate, {name}", flips, flip_rate(hits, TRIALS, rng=rng))
     curve = pass_hat_k_curve(hits, TRIALS, [BEYOND])
-    estimate, low, high = (float(values[0]) for values in (curve.estimate, curve.low, curve.high))
-    yield f"pass^{BEYOND} from {TRIALS} trials, {name}", power, estimate, low, high
+    ends = {end: float(getattr(curve, end)[0]) for end in ("estimate", "low", "high")}
+    yield {"estimator": f"pass^{BEYOND} from {TRIALS} trials, {name}", "truth": power, **ends}
 
 
-def _within(rng: np.random.Generator) -> Iterator[Found]:
+def _within(rng: np.random.Generator) -> Iterator[Row]:
     cases, models = np.divmod(np.arange(40 * 2 * TRIALS), 2 * TRIALS)
     noise = rng.multivariate_normal([0, 0], [[1, CORRELATION], [CORRELATION, 1]], cases.size)
     shared = 2 * rng.normal(size=40)[cases] + (models // TRIALS)
-    result = within_model_correlation(
-        shared + noise[:, 0], shared + noise[:, 1], cases, models // TRIALS, n_resamples=RESAMPLES, rng=rng
-    )
-    yield "correlation within models", CORRELATION, result.estimate, result.low, result.high
+    first, second = shared + noise[:, 0], shared + noise[:, 1]
+    result = within_model_correlation(first, second, cases, models // TRIALS, n_resamples=RESAMPLES, rng=rng)
+    yield _planted("correlation within models", CORRELATION, result)
 
 
-def _judges(rng: np.random.Generator) -> Iterator[Found]:
+def _judges(rng: np.random.Generator) -> Iterator[Row]:
     chances = np.array(VERDICTS)
     passed = (chances.sum(axis=0)[0] + chances.sum(axis=1)[0]) / 2
     by_chance = 2 * passed * (1 - passed)
     result = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
-    truth = (np.trace(chances) - by_chance) / (1 - by_chance)
-    yield "AC1 of two judges", truth, result.ac1, result.ac1_low, result.ac1_high
+    ac1 = Estimate(estimate=result.ac1, low=result.ac1_low, high=result.ac1_high)
+    yield _planted("AC1 of two judges", (np.trace(chances) - by_chance) / (1 - by_chance), ac1)
 
 
-def _handovers(rng: np.random.Generator) -> Iterator[Found]:
+def _handovers(rng: np.random.Generator) -> Iterator[Row]:
     rows = []
     for bucket, cases in CASES.items():
         mean = HANDED_OVER[bucket]
         handed = rng.random((cases, TRIALS)) < rng.beta(4 * mean, 4 * (1 - mean), (cases, 1))
         rows += [(f"{bucket}_{i}", bucket, bool(hit)) for i in range(cases) for hit in handed[i]]
-    talks = framed(rows, "case_id bucket handed_over")
-    needless = talks["handed_over"] & (talks["bucket"] == SOLVABLE)
-    result, _ = precision_of_handover(talks.assign(needless_handover=needless))
+    conversations = framed(rows, "case_id bucket handed_over")
+    needless = conversations["handed_over"] & (conversations["bucket"] == SOLVABLE)
     right, wrong = (CASES[b] * HANDED_OVER[b] for b in (NEEDS, SOLVABLE))
-    yield "precision of handovers", right / (right + wrong), result.estimate, result.low, result.high
+    result, _ = precision_of_handover(conversations.assign(needless_handover=needless))
+    yield _planted("precision of handovers", right / (right + wrong), result)
 
 
-PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeated, _within, _judges, _handovers)
+PLANTED: tuple[Callable[[np.random.Generator], Iterator[Row]], ...] = (_repeated, _within, _judges, _handovers)
 
 
 # --- shipped measurements (`data/calibration.yaml`) and counts of shipped data
@@ -276,14 +241,9 @@ def trap_coverage() -> pd.DataFrame:
 def blind_play() -> pd.DataFrame:
     """Return the success of the shipped blind play, and the failures of its simulated customer.
 
-    Returns
-    -------
-    DataFrame
-        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the
-        columns of `customer_flag_table` (flagged with share, low and high, and one column per finding).
+    One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the columns
+    of `customer_flag_table`.
     """
-    import pandas as pd
-
     parts = []
     for name, played in _played().items():
         rows = played.conversations
@@ -296,11 +256,8 @@ def blind_play() -> pd.DataFrame:
 def customers_read() -> dict[str, int]:
     """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
 
-    Returns
-    -------
-    dict
-        rounds, messages, either, both (clearly wrong for one reader or both), found (of both, named by the judge) and
-        alarms (named by the judge, clearly wrong for neither reader).
+    The counts are rounds, messages, either, both (clearly wrong for one reader or both), found (of both, named by the
+    judge) and alarms (named by the judge, clearly wrong for neither reader).
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
@@ -311,8 +268,6 @@ def customers_read() -> dict[str, int]:
 
 
 def _played() -> dict[str, Results]:
-    from ..frames import load_results
-
     return {name: load_results(path) for name, path in SOURCES.items()}
 
 

@@ -1,30 +1,24 @@
 """Correlations: verbosity and quality between and within models, rankings, cost and quality."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...scoring.metrics import METRICS
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
+from ..frames import Results
 from ..panels import VARIANT, conversations_of, says_partial
-from .comparison import Side
-from .headlines import headline, metric_of, of_bucket, values_of, why_none
+from .headlines import by_case, headline, metric_of, of_bucket, values_of, why_none
 from .published import general_ranking, published_board
-from .rows import framed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
+from .rows import Row, fields, framed, grouped, interval
 
 VERBOSITY = "agent_messages"
 QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
@@ -65,27 +59,30 @@ def _stem(model: str) -> str:
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
     """Return every metric's mean for every model: over the trials of a case, then over cases.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry: panel, entry, source, family, one column per metric. NaN without a case of the metric's
-        bucket, and for a count over fewer traps than others of the panel, since such counts are not comparable.
+    One row per entry: panel, entry, source, family, one column per metric. NaN without a case of the metric's bucket,
+    and for a count over fewer traps than others of the panel, since such counts are not comparable.
     """
-    names, rows, sizes = list(metrics or METRICS), [], []
-    for (panel, entry, source), group in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        side = Side(group)
-        values = {name: side.values(metric_of(name)) for name in names}
-        seen = {name: counts.means[counts.trials > 0] for name, counts in values.items()}
-        means = [m.mean() * metric_of(n).scale.factor(len(m)) if len(m) else nan for n, m in seen.items()]
-        rows.append((panel, entry, source, vendor_of(group["model"].iloc[0]), *means))
-        sizes.append({name: len(means) for name, means in seen.items()})
-    table, counts = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
+    names, sizes = list(metrics or METRICS), []
+
+    def of_entry(group: pd.DataFrame) -> Row:
+        row: Row = {"family": vendor_of(group["model"].iloc[0])}
+        seen = {}
+        for name in names:
+            means = by_case(group, name).means
+            means = means[~np.isnan(means)]
+            seen[name] = len(means)
+            row[name] = means.mean() * metric_of(name).scale.factor(len(means)) if len(means) else nan
+        sizes.append(seen)
+        return row
+
+    table = grouped(conversations_of(results), of_entry, " ".join(["family", *names]), "panel entry source")
+    counts = framed(sizes, " ".join(names))
     for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(counts[name] == counts.groupby(table["panel"])[name].transform("max"))
     return table
 
 
-def cases_held(conversations: pd.DataFrame, metric: str) -> str:
+def _uneven(conversations: pd.DataFrame, metric: str) -> str:
     """Return how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
@@ -103,33 +100,32 @@ def between_models(
 ) -> pd.DataFrame:
     """Correlate one metric with others over models by rank, for each panel.
 
+    One row per panel and metric. ``estimate`` is Spearman's, with families resampled; ``p`` is that of a permutation,
+    adjusted over the metrics of a panel in ``p_holm``. ``leave_one_low`` and ``leave_one_high`` leave out one family in
+    turn.
+
     Parameters
     ----------
     x : str
         Metric with which all others are compared.
     metrics : sequence of str, optional
         By default the quality metrics.
-
-    Returns
-    -------
-    DataFrame
-        One row per panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate
-        (Spearman), low, high (families resampled), p (permutation), p_holm (over the metrics of a panel),
-        leave_one_low, leave_one_high (without one family in turn) and reason.
     """
     metrics = [name for name in metrics or QUALITY if name != x]
-    means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
-    for panel, group in means.groupby("panel", sort=False):
+    means, frame = model_means(results, [x, *metrics]), conversations_of(results)
+
+    def of_panel(group: pd.DataFrame) -> Iterator[Row]:
+        conversations = frame[frame["panel"] == group["panel"].iloc[0]]
         tests = [correlation(group[x], group[m], families=group["family"], n_resamples=n_resamples) for m in metrics]
-        for metric, c, p_holm in zip(metrics, tests, adjust_pvalues([f.p for f in tests]), strict=True):
-            uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            who = (panel, "between models", x, metric, METRICS[metric].title, c.n, c.families)
-            numbers = (c.estimate, c.low, c.high, c.p, float(p_holm), c.leave_one_low, c.leave_one_high)
-            rows.append((*who, *numbers, sentence(c.reason, *dict.fromkeys(uneven))))
-    return framed(
-        rows,
-        "panel level x metric title models families estimate low high p p_holm leave_one_low leave_one_high reason",
-    )
+        for metric, test, p_holm in zip(metrics, tests, adjust_pvalues([t.p for t in tests]), strict=True):
+            row: Row = {"level": "between models", "x": x, "metric": metric, "title": METRICS[metric].title}
+            row |= {"models": test.n, **fields(test, columns), "p_holm": float(p_holm)}
+            uneven = dict.fromkeys(_uneven(conversations, name) for name in (x, metric))
+            yield row | {"reason": sentence(test.reason, *uneven)}
+
+    columns = "families estimate low high p leave_one_low leave_one_high"
+    order = columns.replace(" p ", " p p_holm ")
+    return grouped(means, of_panel, f"level x metric title models {order} reason", "panel")
 
 
 @says_partial
@@ -142,49 +138,38 @@ def within_models(
 ) -> pd.DataFrame:
     """Correlate one metric with others within models, without case difficulty, for each panel.
 
-    Parameters
-    ----------
-    results, x, metrics
-        As for `between_models`.
-
-    Returns
-    -------
-    DataFrame
-        One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations,
-        estimate, low, high (BCa over cases) and reason.
+    One row per panel and metric, with a BCa interval over cases; the parameters are as for `between_models`.
     """
-    frame, chosen, rows = conversations_of(results), metric_of(x), []
-    for panel, group in frame.groupby("panel", sort=False):
-        for name in (name for name in metrics or QUALITY if name != x):
-            metric = metric_of(name)
-            conversations = of_bucket(group, metric)
-            first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
+
+    def of_panel(group: pd.DataFrame) -> Iterator[Row]:
+        for metric in (metric_of(name) for name in metrics or QUALITY if name != x):
+            rows = of_bucket(group, metric)
+            first, second = (values_of(rows, replace(m, bucket=None))[0] for m in (metric_of(x), metric))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns of an undefined interval; the reason does so too
                 result = within_model_correlation(
-                    first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
+                    first, second, rows["case_id"], rows["entry"], n_resamples=n_resamples
                 )
-            reason = why_none(group, metric.bucket) or result.reason
-            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), result.n)
-            rows.append((*who, result.estimate, result.low, result.high, reason))
-    return framed(rows, "panel level x metric title models conversations estimate low high reason")
+            row: Row = {"level": "within models", "x": x, "metric": metric.name, "title": metric.title}
+            row |= {"models": rows["entry"].nunique(), "conversations": result.n, **interval(result)}
+            yield row | {"reason": why_none(group, metric.bucket) or result.reason}
+
+    columns = "level x metric title models conversations estimate low high reason"
+    return grouped(conversations_of(results), of_panel, columns, "panel")
 
 
 def ranking_against_desk() -> pd.DataFrame:
     """Correlate a general ranking for customer support with published metrics of the desk.
 
-    Returns
-    -------
-    DataFrame
-        One row per metric, over the models on both lists: source (published), metric, models, families, estimate
-        (Spearman of the general score), low, high, p, better (True if a higher metric is better), reason.
+    One row per metric, over the models on both lists, with Spearman's correlation. ``better`` is True if a higher
+    metric is better.
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
         result = correlation(shared["score"], shared[column], families=shared["vendor"])
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        numbers = (result.estimate, result.low, result.high, result.p)
-        rows.append(("published", title, result.n, result.families, *numbers, better, result.reason))
+        row = {"source": "published", "metric": title, "models": result.n, "better": better}
+        rows.append(row | fields(result, "families estimate low high p reason"))
     return framed(rows, "source metric models families estimate low high p better reason")
 
 
@@ -192,24 +177,24 @@ def ranking_against_desk() -> pd.DataFrame:
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """Return cost and one metric, and which models no other model beats on both.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN if a price is unknown), value, low, high
-        (interval of the mean), frontier (within its panel), cases of those its panel ran, reason and place (the
-        frontier in words). Scripted agents cost nothing, so their panels have no frontier.
+    One row per entry. ``usd_per_1000`` is the agent's cost, NaN if a price is unknown; ``value`` has the interval of
+    the mean. ``frontier`` is within the panel, ``place`` the same in words, and ``of`` counts the cases that the panel
+    ran. Scripted agents cost nothing, so their panels have no frontier.
     """
-    frame, rows = conversations_of(results), []
+    frame = conversations_of(results)
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
-    for (panel, entry), group in frame.groupby(["panel", "entry"], sort=False):
+    total_of = cases.groupby(frame["panel"]).nunique()
+
+    def of_entry(group: pd.DataFrame) -> Row:
         head, unpriced = headline(group, metric), int(group["cost_usd"].isna().sum())
         cost = nan if unpriced else 1000 * group["cost_usd"].mean()
         why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else head.reason
-        own, total = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
+        own, total = cases[group.index].nunique(), total_of[group["panel"].iloc[0]]
         part = f"cost and value cover {own} of the {total} cases of its panel" if own < total else ""
-        value = (head.mean.estimate, head.mean.low, head.mean.high)
-        rows.append((panel, entry, metric, cost, *value, False, own, total, sentence(why, part)))
-    table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
+        row = {"metric": metric, "usd_per_1000": cost, **interval(head.mean, "value"), "frontier": False}
+        return row | {"cases": own, "of": total, "reason": sentence(why, part)}
+
+    table = grouped(frame, of_entry, "metric usd_per_1000 value low high frontier cases of reason", "panel entry")
     sign = 1 if metric_of(metric).higher_is_better else -1
     for _, part in table.groupby("panel"):
         paid = (part["usd_per_1000"] > 0).any()

@@ -16,11 +16,11 @@ from ...scoring.written import rounded
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import ESTIMANDS, minimum_detectable, power
-from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
+from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation
 from ..frames import Results
 from ..panels import VARIANT, conversations_of, panel_of, short_name
-from .headlines import SUCCESS, case_matrix, headline, metric_of, why_none
-from .rows import Row, framed, interval, summarise
+from .headlines import SUCCESS, by_case, case_matrix, complete_trials, headline, metric_of, trial_numbers, why_none
+from .rows import Row, fields, framed, grouped, interval, summarise
 
 KS = tuple(range(1, 9))
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
@@ -40,18 +40,10 @@ REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
 
 @dataclass(frozen=True)
 class SuccessCounts:
-    """Successes of one model in one bucket, one entry per case.
+    """Successes and scored trials of one model in one bucket, by case; a case may have no trial.
 
-    Attributes
-    ----------
-    bucket : str
-    successes, trials : ndarray of int, shape (cases,)
-        Successes, and scored trials; a case may have none.
-    planned : int
-        Recorded conversations, scored or not.
-    intents : tuple of str
-    reason : str
-        Why there are no counts, or why they must not be pooled; may be empty.
+    `planned` counts recorded conversations, scored or not. `reason` says why there are no counts, or why they must not
+    be pooled; it may be empty.
     """
 
     bucket: str
@@ -85,13 +77,13 @@ class SuccessCounts:
 def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     """Count successes of one model in one bucket of the desk, or one domain of imported records."""
     rows = conversations[conversations["bucket"] == bucket]
-    values, case_ids, intents = case_matrix(rows, SUCCESS)
+    values = by_case(rows, SUCCESS)
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else {}
     mixed = next((case for case, n in bases.items() if n > 1), "")
     pooled = f"rewards of case {mixed} have different bases, so they are not pooled" if mixed else ""
-    hits, sizes = np.nansum(values, axis=1).astype(int), (~np.isnan(values)).sum(axis=1)
-    named = tuple(i if isinstance(i, str) else case for i, case in zip(intents, case_ids, strict=True))
-    return SuccessCounts(bucket, hits, sizes, len(rows), named, pooled or why_none(conversations, bucket))
+    named = tuple(i if isinstance(i, str) else case for i, case in zip(values.intents, values.cases, strict=True))
+    why = pooled or why_none(conversations, bucket)
+    return SuccessCounts(bucket, values.hits.astype(int), values.trials, len(rows), named, why)
 
 
 def by_bucket(
@@ -113,24 +105,21 @@ def by_bucket(
 
 def buckets_of(rows: pd.DataFrame) -> list[str]:
     """Return the buckets of rows, those of the desk first, without crossed variants."""
-    return sorted(set(rows["bucket"].dropna()) - {VARIANT}, key=_place)
+    return _in_order(set(rows["bucket"].dropna()) - {VARIANT})
 
 
-def _place(bucket: str) -> tuple[int, str]:
-    return (BUCKETS.index(bucket) if bucket in BUCKETS else len(BUCKETS)), bucket
+def _in_order(buckets: Iterable[str]) -> list[str]:
+    names = sorted(set(buckets))
+    return sorted(names, key=[*BUCKETS, *names].index)
 
 
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
     """Estimate pass^k of every model in every bucket, never pooled over buckets.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
-        k, estimate, low, high, reference (p^k of the mean: a lower bound, not an estimate), label (observed, or
-        beta-binomial extrapolation beyond the trials), usable (at least 2k trials) and reason. Every row of a bucket
-        also has avg_k (the usual number of trials of a case) and avg@k with its interval: avg, avg_low and avg_high. A
-        bucket that a model did not run has a row with the reason.
+    One row per entry, bucket and k. ``cases`` have at least k trials, and ``trials`` is the median per case.
+    ``reference`` is p^k of the mean: a lower bound, not an estimate. ``label`` is observed, or beta-binomial
+    extrapolation beyond the trials; ``usable`` needs 2k trials. Every row of a bucket also has `average_at_k`. A bucket
+    that a model did not run has a row with the reason.
     """
     ks, of_k = list(ks), ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
 
@@ -159,21 +148,18 @@ def average_at_k(conversations: pd.DataFrame, counts: SuccessCounts) -> dict[str
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     """Lay out `reliability_table` with one row per entry and bucket and one column per k, in %.
 
-    Returns
-    -------
-    DataFrame
-        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (with k and its interval), ``p^k`` (for the last
-        k), reason; the highest first within its bucket. A star marks an extrapolation, a circle an estimate from fewer
-        than 2k trials.
+    The columns ``pass^1`` ... are followed by ``avg@k`` (with k and its interval) and ``p^k`` (for the last k); the
+    highest row is first within its bucket. A star marks an extrapolation, a circle an estimate from fewer than 2k
+    trials.
     """
     keys = ["panel", "entry", "bucket"]
     shown = table.assign(shown=[_shown(row) for row in table.to_dict("records")])
     points = shown.pivot(index=keys, columns="k", values="shown").add_prefix("pass^")
     rows = table.groupby(keys, sort=False)
     last = rows["reference"].last().map(lambda p: "" if p != p else rounded(100 * p))
-    firsts = rows[["estimate", "reason"]].first()
     averages = [_average(row) for row in rows.head(1).to_dict("records")]
-    wide = rows[["cases", "trials"]].max().join(points).assign(**{"avg@k": averages, "p^k": last}).join(firsts)
+    wide = rows[["cases", "trials"]].max().join(points).assign(**{"avg@k": averages, "p^k": last})
+    wide = wide.join(rows[["estimate", "reason"]].first())
     places = {name: {value: at for at, value in enumerate(table[name].unique())} for name in ("panel", "bucket")}
     order = wide.reset_index().sort_values("estimate", ascending=False, kind="stable")
     order = order.sort_values(["panel", "bucket"], kind="stable", key=lambda names: names.map(places[names.name]))
@@ -197,52 +183,45 @@ def _average(row: Row) -> str:
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how often two trials of a case differ, and how many cases always or never succeed.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always,
-        sometimes, never (cases) and reason.
+    One row per entry and bucket; ``estimate`` is the flip rate.
     """
-    return by_bucket(results, _flips, "cases trials estimate low high always sometimes never reason")
 
+    def rows(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
+        if why := counts.why_none:
+            yield dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0) | {"reason": why}
+            return
+        rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
+        hits, sizes = counts.successes[seen], counts.trials[seen]
+        always, never = int((hits == sizes).sum()), int((hits == 0).sum())
+        row = {"cases": len(hits), "trials": int(np.median(sizes)), **interval(rate), "always": always, "never": never}
+        why = rate.reason if np.isnan(rate.estimate) else sentence(counts.left_out, rate.reason)
+        yield row | {"sometimes": len(hits) - always - never, "reason": why}
 
-def _flips(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-    if why := counts.why_none:
-        yield dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0) | {"reason": why}
-        return
-    rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
-    hits, sizes = counts.successes[seen], counts.trials[seen]
-    always, never = int((hits == sizes).sum()), int((hits == 0).sum())
-    row = {"cases": len(hits), "trials": int(np.median(sizes)), **interval(rate), "always": always, "never": never}
-    why = rate.reason if np.isnan(rate.estimate) else sentence(counts.left_out, rate.reason)
-    yield row | {"sometimes": len(hits) - always - never, "reason": why}
+    return by_bucket(results, rows, "cases trials estimate low high always sometimes never reason")
 
 
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
     """Return a metric in each trial: the spread behind the median of the board.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and trial: panel, entry, metric, trial, value (a count is the sum over the traps of the trial,
-        a share or mean is over its cases), cases with a value, of, in_median (True if the board's median counts the
-        trial: a count needs every trap, anything else half of the cases), and reason.
+    One row per entry and trial. ``value`` is the sum over the traps of the trial for a count, else the mean over its
+    ``cases`` with a value. ``in_median`` is True if the board's median counts the trial (`complete_trials`).
     """
     chosen = metric_of(metric)
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         values, case_ids, _ = case_matrix(group, chosen)
+        row: Row = {"metric": metric, "of": len(case_ids)}
         if not values.size:
-            none = {"metric": metric, "trial": 0, "value": nan, "cases": 0, "of": 0, "in_median": False}
-            yield none | {"reason": why_none(group, chosen.bucket)}
-        inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
-        for number, column in enumerate(values.T, 1):
+            none = {"trial": 0, "value": nan, "cases": 0, "in_median": False}
+            yield row | none | {"reason": why_none(group, chosen.bucket)}
+        inside = complete_trials(values, chosen)
+        for number, column, whole in zip(trial_numbers(group, chosen), values.T, inside, strict=True):
             seen = column[~np.isnan(column)]
             value = float(seen.mean() * chosen.scale.factor(seen.size)) if seen.size else nan
             lost = len(case_ids) - seen.size
-            row = {"metric": metric, "trial": number, "value": value, "cases": seen.size, "of": len(case_ids)}
             missing = f"{lost} of {counted(len(case_ids), 'case')} missing" if lost else ""
-            yield row | {"in_median": bool(inside[number - 1]), "reason": missing}
+            trial = {"trial": number, "value": value, "cases": seen.size, "in_median": bool(whole), "reason": missing}
+            yield row | trial
 
     return summarise(results, of_entry, "metric trial value cases of in_median reason")
 
@@ -250,17 +229,9 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the missing conversations of every run, with bounds on its success.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results contain the plan of each run. Conversations alone do not: then every case is planned with the trials of
-        the others.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst,
-        best and reason. Planned cases without a conversation are in the bucket ``unknown``.
+    One row per entry and bucket; ``seen``, ``planned`` and ``missing`` count conversations. Planned cases without a
+    conversation are in the bucket ``unknown``. Conversations alone do not contain the plan of a run: then every case is
+    planned with the trials of the others.
     """
     frame, keys = conversations_of(results), ["panel", "entry", "case_id"]
     if isinstance(results, pd.DataFrame):
@@ -271,28 +242,27 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     bucket_of = frame.dropna(subset="bucket").set_index("case_id")["bucket"].to_dict()
     seen = frame["success"].astype("Float64").groupby([frame[key] for key in keys]).agg(["sum", "count"])
     plan = plan.groupby(keys, sort=False)["trials"].max().to_frame().join(seen).fillna(0).astype(int).reset_index()
-    plan["bucket"] = plan["case_id"].map(bucket_of).fillna("unknown")
-    rows = []
-    for (panel, entry), group in plan.groupby(["panel", "entry"], sort=False):
-        for bucket in sorted(group["bucket"].unique(), key=_place):
+    plan["bucket"] = [bucket_of.get(case, "unknown") for case in plan["case_id"]]
+
+    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
+        for bucket in _in_order(group["bucket"]):
             some = group[group["bucket"] == bucket]
             bounds = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
-            counts = (bounds.n, bounds.planned, bounds.missing)
-            rows.append((panel, entry, bucket, *counts, bounds.estimate, bounds.low, bounds.high, bounds.reason))
-    return framed(rows, "panel entry bucket seen planned missing estimate worst best reason")
+            row = {"bucket": bucket, "seen": bounds.n, "worst": bounds.low, "best": bounds.high}
+            yield row | fields(bounds, "planned missing estimate reason")
+
+    return grouped(plan, of_entry, "bucket seen planned missing estimate worst best reason", "panel entry")
+
+
+# --- planning
 
 
 def textbook_table() -> pd.DataFrame:
     """Compute pass^k from mean rates: with equally easy cases, as published, and with mixes.
 
     A mean rate alone does not determine pass^k. If some cases are sure and some hopeless, it decays far more slowly
-    than ``p ** k``, the lower bound (Jensen's inequality).
-
-    Returns
-    -------
-    DataFrame
-        One row per rate, mix of cases and k: rate, mix, k, value. With beta distributed chances the value is
-        ``prod_j (a + j) / (a + b + j)``.
+    than ``p ** k``, the lower bound (Jensen's inequality). With beta distributed chances the value is
+    ``prod_j (a + j) / (a + b + j)``. One row per rate, mix of cases and k.
     """
     rows = []
     for rate, (mix, spread), k in product(TEXTBOOK_RATES, MIXES.items(), KS):
@@ -310,20 +280,16 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
 def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
     """Estimate how far the trials of a case agree; at 1 more trials add no information.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases,
-        finding (in words) and reason.
+    One row per entry and bucket; ``estimate`` is the correlation of two trials of a case, ``finding`` is in words.
     """
+
+    def rows(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
+        repeats = repeat_correlation(counts.successes, counts.trials)
+        finding = REPEATS if repeats.estimate >= REPEATS_FROM else ""
+        yield {"cases": repeats.n, "finding": finding, **fields(repeats, "estimate reason")}
+
     columns = "estimate cases finding reason"
-    return framed([], f"panel entry bucket {columns}") if results is None else by_bucket(results, _agree, columns)
-
-
-def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-    repeats = repeat_correlation(counts.successes, counts.trials)
-    finding = REPEATS if repeats.estimate >= REPEATS_FROM else ""
-    yield {"estimate": repeats.estimate, "cases": repeats.n, "finding": finding, "reason": repeats.reason}
+    return framed([], f"panel entry bucket {columns}") if results is None else by_bucket(results, rows, columns)
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
@@ -354,6 +320,8 @@ def power_table(
 ) -> pd.DataFrame:
     """Simulate the power of plans to distinguish two models, on these traps and on similar ones.
 
+    One row per plan and estimand; ``low`` and ``high`` are the simulation error of the power.
+
     Parameters
     ----------
     rate_a, rate_b : float
@@ -362,17 +330,12 @@ def power_table(
         Numbers of traps (or cases), and of trials of each.
     **settings
         Parameters of `estimators.power` (icc, coupling, clusters, cluster_share, alpha).
-
-    Returns
-    -------
-    DataFrame
-        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high
-        (simulation error), method in words.
     """
     rows = []
     for estimand, n, t in product(ESTIMANDS, units, trials):
         result = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
-        rows.append((rate_a, rate_b, n, t, n * t, estimand, result.estimate, result.low, result.high, result.method))
+        plan = {"rate_a": rate_a, "rate_b": rate_b, "units": n, "trials": t, "conversations": n * t}
+        rows.append(plan | {"estimand": estimand, **interval(result, "power"), "method": result.method})
     return framed(rows, "rate_a rate_b units trials conversations estimand power low high method")
 
 
@@ -381,11 +344,7 @@ def detectable_table(
 ) -> pd.DataFrame:
     """Find the smallest difference that each plan detects with a power of 0.8, as a count of 18.
 
-    Returns
-    -------
-    DataFrame
-        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count detected), difference,
-        reason.
+    One row per plan and estimand; ``count_b`` is the smallest count detected.
     """
     rows, per = [], 18
     for estimand, n, t in product(ESTIMANDS, units, trials):

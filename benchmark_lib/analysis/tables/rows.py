@@ -13,38 +13,51 @@ ITEM = ["run_id", "case_id", "trial"]
 """Columns that name a conversation."""
 
 Row = dict[str, Any]
+Rows = Row | Iterable[Row]
 
 
 def summarise(
     results: Results | pd.DataFrame,
-    rows_of: Callable[[pd.DataFrame], Row | Iterable[Row]],
+    rows_of: Callable[[pd.DataFrame], Rows],
     columns: str,
     by: str = "panel entry",
-    *,
-    sort: bool = False,
-    variants: bool = False,
 ) -> pd.DataFrame:
-    """Return the rows of each group of conversations, by default of each entry.
+    """Return the rows of each group of conversations, by default of each entry, as `grouped`.
+
+    The last column is ``partial``, the `partial_words` of the group.
+    """
+
+    def with_progress(group: pd.DataFrame) -> Iterable[Row]:
+        partial = {"partial": partial_words(*progress(group))}
+        return [row | partial for row in _listed(rows_of(group))]
+
+    return grouped(conversations_of(results), with_progress, f"{columns} partial", by)
+
+
+def grouped(
+    frame: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Rows], columns: str, by: str, *, sort: bool = False
+) -> pd.DataFrame:
+    """Return the rows of each group of a frame, even without a group.
 
     Parameters
     ----------
     rows_of : callable
-        Function from the conversations of a group to its row or rows, by column.
+        Function from a group to its row or rows, by column.
     columns : str
         Columns of these rows.
     by : str
-        Columns that name a group: the first of the table. The last is ``partial``, see `partial_words`.
+        Columns that name a group: the first of the table.
     sort : bool
-        Sort groups by name; by default they have the order of the conversations.
-    variants : bool
-        As for `conversations_of`.
+        Sort groups by name; by default they have the order of the frame.
     """
     names, rows = by.split(), list[Row]()
-    for key, group in conversations_of(results, variants=variants).groupby(names, sort=sort):
-        made = rows_of(group)
-        whole = dict(zip(names, key, strict=True)) | {"partial": partial_words(*progress(group))}
-        rows += [whole | row for row in ([made] if isinstance(made, dict) else made)]
-    return framed(rows, f"{by} {columns} partial")
+    for key, group in frame.groupby(names, sort=sort):
+        rows += [dict(zip(names, key, strict=True)) | row for row in _listed(rows_of(group))]
+    return framed(rows, f"{by} {columns}")
+
+
+def _listed(rows: Rows) -> Iterable[Row]:
+    return [rows] if isinstance(rows, dict) else rows
 
 
 def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
@@ -52,9 +65,14 @@ def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns.split())
 
 
+def fields(thing: Any, names: str, before: str = "") -> Row:
+    """Return some attributes of an estimate as columns, their names prefixed by `before`."""
+    return {f"{before}{name}": getattr(thing, name) for name in names.split()}
+
+
 def interval(estimate: Estimate, name: str = "estimate", before: str = "") -> dict[str, float]:
     """Return an estimate as the columns `name`, low and high, the last two prefixed by `before`."""
-    return {name: estimate.estimate, f"{before}low": estimate.low, f"{before}high": estimate.high}
+    return {name: estimate.estimate, **fields(estimate, "low high", before)}
 
 
 def pair(head: Headline) -> dict[str, float]:

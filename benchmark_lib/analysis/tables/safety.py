@@ -1,4 +1,8 @@
-"""Results of the traps: which trap catches which model, and the effect of each push."""
+"""Results of the traps: which trap catches which model, each push, and debatable acts.
+
+A label reclassifies an unsafe act if its scorer is ``unsafe`` and its tag `DEBATABLE`. It also needs a labeller and a
+reason (the note). The record does not change, and tables always show both counts.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,6 +11,8 @@ from math import nan
 import numpy as np
 import pandas as pd
 
+from ...errors import BadInput
+from ...scoring.metrics import METRICS
 from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import bootstrap_interval, proportion_interval
@@ -14,12 +20,11 @@ from ..estimators.unsafe import BAND_TRAPS
 from ..frames import Results
 from ..panels import conversations_of
 from .costs import UNKNOWN, cost_tier
-from .debatable import without_debatable
-from .headlines import case_matrix, headline
-from .leaderboard import BLOCK_OF, UNSAFE_COLUMNS, band_in_words, unsafe_row
+from .headlines import by_case, headline
+from .leaderboard import BLOCK_OF, UNSAFE_COLUMNS, band_in_words, unsafe_row, unsafe_table
 from .published import TIERS, published_data
 from .relations import vendor_of
-from .rows import Row, framed, summarise
+from .rows import ITEM, Row, fields, framed, grouped, interval, summarise
 
 STATES = {
     "held": "verified, declined with the reason, or handed over",
@@ -35,21 +40,26 @@ PUBLISHED_TRAPS = {
     "comp_demand_": ("compensation_", " (two compensations)"),
 }
 """Published names that cover several of our traps: prefix of ours, and text after the sum."""
+DEBATABLE = "debatable"
+"""Tag of a label that calls an act debatable."""
+NOTE = (
+    "{acts} of {unsafe} called debatable by {labellers}: without {it} {without} unsafe actions in the mean trial, "
+    "not {observed}"
+)
+NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band")
 
 
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return how every model did on every trap, over its trials.
+    """Count how every model did on every trap, over its trials.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and trap, even if the model did not run it: panel, entry, trap, kind, trials (scored), held,
-        wavered, unengaged, unsafe (trials), state (most frequent; the worse of two as frequent), stability
-        (``stable``, ``flips``, ``one trial`` or ``unknown``), unsafe_share and reason.
+    One row per entry and trap, even if the model did not run it. The `STATES` count scored ``trials``; ``state`` is
+    the most frequent, or the worse of two as frequent. ``stability`` is ``stable``, ``flips``, ``one trial`` or
+    ``unknown``.
     """
     rows = conversations_of(results)
     traps = rows[rows["bucket"] == "adversarial"].drop_duplicates("case_id")
     kinds = dict(zip(traps["case_id"], traps["kind"], strict=True))
+    place = {kind: place for place, kind in enumerate(KINDS)}
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
         group = group[group["bucket"] == "adversarial"]
@@ -57,46 +67,38 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         return ({"trap": trap, "kind": kind, **_fate(reached.get(trap, []))} for trap, kind in kinds.items())
 
     table = summarise(rows, of_entry, f"trap kind trials {' '.join(STATES)} state stability unsafe_share reason")
-    place = table["kind"].map({kind: place for place, kind in enumerate(KINDS)}).fillna(len(KINDS))
-    table = table.assign(place=place).sort_values(["place", "trap"], kind="stable", ignore_index=True)
-    return table.drop(columns="place")
+    order = table.assign(kind=table["kind"].map(place).fillna(len(KINDS))).sort_values(["kind", "trap"], kind="stable")
+    return table.loc[order.index].reset_index(drop=True)
 
 
 def _fate(reached: list[str]) -> Row:
     """Return the counts of one trap; `reached` has the state of each conversation, if scored."""
     seen = Counter(state for state in reached if state in STATES)
-    trials, row = seen.total(), {state: seen[state] for state in STATES}
+    trials, lost = seen.total(), len(reached) - seen.total()
+    row: Row = {"trials": trials, **{state: seen[state] for state in STATES}}
+    row["reason"] = f"{lost} of {len(reached)} trials not scored" if lost else "" if trials else NOT_RUN
     if not trials:
         state = NOT_SCORED if reached else NOT_RUN
-        reason = f"{len(reached)} of {len(reached)} trials not scored" if reached else NOT_RUN
-        return row | {"trials": 0, "state": state, "stability": "unknown", "unsafe_share": nan, "reason": reason}
-    state, lost = max(reversed(STATES), key=row.__getitem__), len(reached) - trials
+        return row | {"state": state, "stability": "unknown", "unsafe_share": nan}
+    state = max(reversed(STATES), key=row.__getitem__)
     stability = "one trial" if trials == 1 else "stable" if row[state] == trials else "flips"
-    reason = f"{lost} of {len(reached)} trials not scored" if lost else ""
-    shares = {"stability": stability, "unsafe_share": row["unsafe"] / trials, "reason": reason}
-    return row | {"trials": trials, "state": state, **shares}
+    return row | {"state": state, "stability": stability, "unsafe_share": row["unsafe"] / trials}
 
 
 def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return unsafe actions with both intervals, states of trap conversations, and cost tier.
 
-    Parameters
-    ----------
-    labels : DataFrame, optional
-        Result of `reports.read_labels`, with acts called debatable.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry: the columns of `unsafe_table`, chances (the band with its probability in words), cost_tier,
-        conversations (scored trap conversations), ``*_share`` of them by state, flipping (traps whose trials disagree),
-        repeated (traps with two trials or more), without (median without debatable acts; with labels only), reason.
+    One row per entry, with the columns of `unsafe_table`. ``chances`` is the band with its probability in words;
+    ``*_share`` are shares of the scored trap conversations by state; ``flipping`` counts traps whose trials disagree,
+    ``repeated`` those with two trials or more. With `labels`, the result of `reports.read_labels`, ``without`` is the
+    median without debatable acts.
     """
     of_traps = trap_table(results)
+    fates_of = dict(list(of_traps.groupby(["panel", "entry"])))
 
     def row(group: pd.DataFrame) -> Row:
-        numbers, who = unsafe_row(group), (group["panel"].iloc[0], group["entry"].iloc[0])
-        fates = of_traps[(of_traps["panel"] == who[0]) & (of_traps["entry"] == who[1])]
+        numbers = unsafe_row(group)
+        fates = fates_of.get((group["panel"].iloc[0], group["entry"].iloc[0]), of_traps.iloc[:0])
         trials = fates["trials"].sum()
         lost = fates.loc[fates["trials"] == 0, "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
@@ -116,49 +118,37 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Estimate the unsafe count by the posterior and by the BCa bootstrap over whole traps.
 
-    Both are valid for traps like these; the posterior is also valid for exactly these traps.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry with a trap: panel, entry, traps, observed (mean count of a trial); mean with low and high
-        (posterior, traps like these), bca_low and bca_high (bootstrap around observed), these_low and these_high
-        (posterior, these traps), all as counts of `traps`; method (of the bootstrap) and reason. `trap_coverage` has
-        the coverage of each.
+    Both are valid for traps like these; the posterior is also valid for exactly these traps. `trap_coverage` has the
+    coverage of each. One row per entry with a trap, as counts of ``traps``: ``observed`` is the mean count of a trial
+    with its bootstrap interval ``bca_*``; ``mean`` (traps like these) and ``these_*`` are of the posterior.
     """
     columns = "traps observed mean low high bca_low bca_high these_low these_high method reason"
     return summarise(results, _intervals, columns)
 
 
 def _intervals(group: pd.DataFrame) -> Iterator[Row]:
-    values, head = case_matrix(group, "unsafe")[0], headline(group, "unsafe")
-    values = values[~np.isnan(values).all(axis=1)]
-    like = head.like_these
-    if like is None or not len(values):
+    means, head = by_case(group, "unsafe").means, headline(group, "unsafe")
+    means, like = means[~np.isnan(means)], head.like_these
+    if like is None or not len(means):
         return
-    traps, bca = len(values), bootstrap_interval(np.nanmean(values, axis=1))
-    scale = traps / BAND_TRAPS
-    row = {"traps": traps, "observed": traps * bca.estimate, "bca_low": traps * bca.low, "bca_high": traps * bca.high}
-    row |= {"mean": scale * like.estimate, "low": scale * like.low, "high": scale * like.high}
-    row |= {"these_low": head.mean.low, "these_high": head.mean.high}
-    yield row | {"method": bca.method, "reason": sentence(bca.reason, head.reason)}
+    traps, bca = len(means), bootstrap_interval(means)
+    row = {name: traps * end for name, end in interval(bca, "observed", "bca_").items()}
+    row |= {name: traps / BAND_TRAPS * end for name, end in interval(like, "mean").items()}
+    reason = sentence(bca.reason, head.reason)
+    yield {"traps": traps, **row, **fields(head.mean, "low high", "these_"), "method": bca.method, "reason": reason}
 
 
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the effect of each push on each model on the traps.
+    """Count how far each push moved each model on the traps.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and push (0: before any): panel, entry, push, conversations (scored trap conversations), heard
-        (those that reached this push), unsafe and given_way (those that were unsafe, or unsafe or wavered, by then),
-        ``*_share`` of all conversations.
+    One row per entry and push (0: before any). ``heard`` counts the scored trap conversations that reached this push,
+    ``unsafe`` and ``given_way`` those that were unsafe, or unsafe or wavered, by then.
     """
     rows = conversations_of(results)
-    last = rows.loc[_on_traps(rows), "pushes"].max()
+    last = _on_traps(rows)["pushes"].max()
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
-        group = group[_on_traps(group)]
+        group = _on_traps(group)
         unsafe, wavered = group["pressure_reached"] == "unsafe", group["pressure_reached"] == "wavered"
         for push in range(int(last) + 1) if len(group) else ():
             by_then = group["pressure_push"] <= push
@@ -169,19 +159,15 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return summarise(rows, of_entry, "push conversations heard unsafe given_way unsafe_share given_way_share")
 
 
-def _on_traps(rows: pd.DataFrame) -> pd.Series:
-    return (rows["bucket"] == "adversarial") & rows["pressure_reached"].notna()
+def _on_traps(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[(rows["bucket"] == "adversarial") & rows["pressure_reached"].notna()]
 
 
 def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return unsafe actions by the kind of failure that a trap tempts the agent into.
+    """Count unsafe actions by the kind of failure that a trap tempts the agent into.
 
-    Returns
-    -------
-    DataFrame
-        One row per entry and kind: panel, entry, kind, partial, traps (run and scored), conversations, unsafe
-        (conversations), count (mean over trials, summed over the traps of the kind). There is no interval, because some
-        kinds have one trap.
+    One row per entry and kind. ``traps`` were run and scored; ``unsafe`` counts conversations; ``count`` is the mean
+    over trials, summed over the traps of the kind. There is no interval, because some kinds have one trap.
     """
     table = trap_table(results).query("trials > 0")
     kinds = table.groupby(["panel", "entry", "kind", "partial"], sort=False, as_index=False)
@@ -196,19 +182,16 @@ def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return unsafe actions and cost tier of every paid model, with the published ones.
 
+    One row per model. ``level`` is the place of the tier, 1 to 4, and NaN if a price is unknown. ``unsafe`` is the
+    median over trials, or as published; published counts have no interval, since there are no data of their trials.
+    The columns ``block`` and ``unsafe_*`` are as on a board.
+
     Parameters
     ----------
     safety : DataFrame
         Result of `safety_table`.
     published : DataFrame, optional
         The published board (model, vendor, cost_tier, unsafe_actions_of_18).
-
-    Returns
-    -------
-    DataFrame
-        panel, entry, family, cost_tier, level (1 to 4; NaN if a price is unknown), traps (18 if published), unsafe
-        (median over trials, or as published), worst (trial), low, high (NaN if published, without trial-level data),
-        partial; block, trials and unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     ends = {"median": "unsafe", "observed": "unsafe_mean", "these_low": "low", "these_high": "high"}
     measured = safety.drop(columns=["low", "high"], errors="ignore").rename(columns=ends)
@@ -242,30 +225,25 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
 def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate cost tier and unsafe actions within each panel, for models on all traps.
 
-    Returns
-    -------
-    DataFrame
-        panel, models, families (the units), estimate (Spearman), low, high, p, reason.
+    `table` is the result of `tier_table`. One row per panel, with Spearman's correlation; families are the units.
     """
-    rows = []
-    for panel, group in table.dropna(subset=["level"]).groupby("panel", sort=False):
+
+    def of_panel(group: pd.DataFrame) -> Row:
         fewer = group["traps"] < group["traps"].max()
         result = correlation(group["level"], group["unsafe"].where(~fewer), families=group["family"])
         models = counted(int(fewer.sum()), "model")
         words = f"including {models} on fewer than {group['traps'].max():.0f} traps" if fewer.any() else ""
-        numbers = (result.n, result.families, result.estimate, result.low, result.high, result.p)
-        rows.append((panel, *numbers, sentence(result.reason, words)))
-    return framed(rows, "panel models families estimate low high p reason")
+        reason = sentence(result.reason, words)
+        return {"models": result.n, **fields(result, "families estimate low high p"), "reason": reason}
+
+    return grouped(table.dropna(subset="level"), of_panel, "models families estimate low high p reason", "panel")
 
 
 def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the published failures by trap, with those of the language models run here.
 
-    Returns
-    -------
-    DataFrame
-        trap, failed, runs, share, low, high (Wilson; too short, because runs of one model are dependent), here (failed
-        of the runs of language models here; text if there are none).
+    One row per published trap. The interval (Wilson) is too short, because runs of one model are dependent. ``here``
+    has the failed runs of language models here, or says that there are none.
     """
     published = published_data("supportagentbench_traps_2026-07")
     fates = trap_table(results)
@@ -277,6 +255,80 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         ours = fates[fates.index.str.startswith(start)].sum()
         seen = len(fates) and ours["trials"]
         here = f"{ours['unsafe']} of {ours['trials']}{words}" if seen else "not run by a language model here"
-        rate = proportion_interval(int(failed), int(runs))
-        rows.append((name, int(failed), int(runs), rate.estimate, rate.low, rate.high, here))
+        rate = interval(proportion_interval(int(failed), int(runs)), "share")
+        rows.append({"trap": name, "failed": int(failed), "runs": int(runs), **rate, "here": here})
     return framed(rows, "trap failed runs share low high here")
+
+
+# --- acts that an analyst calls debatable
+
+
+def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the unsafe acts that a named person calls debatable with a reason.
+
+    `labels` is the result of `reports.read_labels`. One row per act and labeller. Labels of safe conversations, or of
+    conversations not in `results`, have no row.
+
+    Raises
+    ------
+    BadInput
+        If a label has no labeller or no reason.
+    """
+    missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
+    if missing:
+        raise BadInput(f"the labels lack the column {missing[0]}: pass what `reports.read_labels` reads")
+    chosen = labels[(labels["scorer"] == "unsafe") & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
+    for row in chosen.to_dict("records"):
+        lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]
+        if lacking:
+            raise BadInput(
+                f"the label that calls {row['case_id']}, trial {row['trial']} of {row['run_id']} debatable "
+                f"lacks {lacking[0]}: "
+                "write who says so in labeller and why in note"
+            )
+    rows = conversations_of(results)
+    unsafe = rows.loc[rows["unsafe"].fillna(False).astype(bool), ["panel", "entry", "kind", *ITEM]]
+    acts = unsafe.merge(chosen[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
+    columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
+    return acts[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
+
+
+def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the conversations, with debatable acts counted as safe."""
+    rows, acts = conversations_of(results), debatable_acts(results, labels)
+    called = pd.MultiIndex.from_frame(rows[ITEM]).isin(pd.MultiIndex.from_frame(acts[ITEM]))
+    return rows.assign(unsafe=rows["unsafe"].mask(called, False))
+
+
+def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return unsafe actions with and without debatable acts, for entries with such an act.
+
+    One row per entry: ``unsafe`` and ``debatable`` count conversations, and the numbers of `unsafe_table` are as
+    recorded and with ``_without``.
+    """
+    rows, acts, keys = conversations_of(results), debatable_acts(results, labels), ["entry", "source"]
+    columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers", *NUMBERS]
+    columns += [f"{name}_without" for name in NUMBERS]
+    if acts.empty:
+        return framed([], " ".join(columns))
+    chosen = rows[rows["entry"].isin(acts["entry"])]
+    after = unsafe_table(without_debatable(chosen, labels))[[*keys, *NUMBERS]]
+    table = unsafe_table(chosen).merge(after, on=keys, suffixes=("", "_without"))
+    table = table.merge(chosen.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
+    called = acts.drop_duplicates(ITEM)["entry"].value_counts()
+    names = acts.groupby("entry")["labeller"].agg(lambda own: ", ".join(sorted(set(own))))
+    return table.assign(debatable=table["entry"].map(called), labellers=table["entry"].map(names))[columns]
+
+
+def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Add the unsafe count without debatable acts, and the labellers, to a board's notes.
+
+    `board` is the result of `leaderboard`; the order does not change.
+    """
+    mean, notes = METRICS["unsafe"].scale.mean, {}
+    for row in debatable_table(results, labels).to_dict("records"):
+        acts, it = counted(row["debatable"], "unsafe conversation"), "it" if row["debatable"] == 1 else "them"
+        counts = {"without": mean(row["observed_without"]), "observed": mean(row["observed"])}
+        notes[row["entry"]] = NOTE.format(**row | counts, acts=acts, it=it)
+    pairs = zip(board["notes"], board["entry"], strict=True)
+    return board.assign(notes=[sentence(note, notes.get(entry, "")) for note, entry in pairs])

@@ -200,10 +200,13 @@ def trap_by_trap(report: ModelReport) -> pd.DataFrame:
     for trap, conversations in traps.groupby("case_id"):
         scores = plain_rows(conversations)
         trials = ", ".join(trap_in_words(score, score["ended_by"]) for score in scores)
-        seen, state, said = [s for s in scores if s["pressure_reached"]], UNSCORED, UNSCORED
-        if seen:
-            worst = min(seen, key=lambda s: (WORST_FIRST.index(s["pressure_reached"]), bool(s["success"])))
-            state, said = worst["pressure_reached"], trap_in_words(worst, worst["ended_by"])
+        seen = [
+            (WORST_FIRST.index(s["pressure_reached"]), bool(s["success"]), n)
+            for n, s in enumerate(scores)
+            if s["pressure_reached"]
+        ]
+        worst = scores[min(seen)[2]] if seen else None
+        state, said = (worst["pressure_reached"], trap_in_words(worst, worst["ended_by"])) if worst else (UNSCORED,) * 2
         rows.append((trap, conversations["kind"].iloc[0], trials, state, said))
     table = framed(rows, "trap kind trials worst said")
     order = {name: place for names in (WORST_FIRST, KINDS) for place, name in enumerate(names)}

@@ -12,9 +12,9 @@ from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
 from ...analysis.tables import verdicts
-from ...analysis.tables.apart import PARTED, effort_in_words, effort_table
 from ...analysis.tables.comparison import Comparison, Side, compare_all
 from ...analysis.tables.headlines import case_matrix
+from ...analysis.tables.pairs import PARTED, effort_in_words, effort_table
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric
 from .content import Content, Entry

@@ -16,9 +16,9 @@ from ...analysis.frames import Results
 from ...analysis.panels import conversations_of, short_name
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import cost_table
-from ...analysis.tables.debatable import debatable_acts, noted
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.published import published_board
+from ...analysis.tables.safety import debatable_acts, noted
 from ...analysis.tables.scope import group_table, scope_table
 from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played

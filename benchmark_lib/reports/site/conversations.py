@@ -77,7 +77,7 @@ class ConversationPage:
 
     @property
     def failed(self) -> bool:
-        """True if it was scored and is not a success."""
+        """Whether it was scored and is not a success."""
         return self.state not in ("good", "none")
 
     @property

@@ -18,8 +18,8 @@ from ...analysis.frames import Results
 from ...analysis.panels import LABELS, PANELS, SCRIPTED
 from ...analysis.query import KNOWN, YES, Query
 from ...analysis.tables.board_cells import board_table
+from ...analysis.tables.conditions import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.costs import tier_order
-from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN

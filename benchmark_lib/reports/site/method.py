@@ -24,9 +24,8 @@ from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
 from ...analysis.tables import recovery as measured
-from ...analysis.tables.apart import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS
-from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
+from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, margins_in_words
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN, CALLS_REFUSED

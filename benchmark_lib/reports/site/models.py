@@ -171,7 +171,7 @@ def model_page(
     stakes : Stakes, optional
         Stakes for the advice on scope.
     pooled : bool
-        True also uses the model's runs on fresh sets for that advice.
+        Whether that advice also uses the model's runs on fresh sets.
     """
     report, content = model_report(results, entry), Content(results, stakes=stakes)
     chosen = next(e for e in content.played if (e.name, e.row["panel"]) == (report.entry, report.panel))
