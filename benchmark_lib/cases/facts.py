@@ -72,10 +72,9 @@ class Fact(BaseModel):
 
         A message must contain the value without denying it, listing it among others or burying it in a dump. No other
         value may take its place; after a correction the last statement counts (see `benchmark_lib.language.answers`).
-        Values of other questions (`asked`) make no dump and take no other value's place, even if they are rivals. Nor
-        do the steps of a sum that leads to them. With `rivals_only` nothing counts as a dump, and only a rival in a
-        sentence of its own takes the place. This suits answers to many questions, which name many values. A value that
-        the message gives for the object of another fact (`beside`) is neither this fact's nor its rival.
+        Values of other questions (`asked`), and the steps of a sum that leads to them, make no dump and take no other
+        value's place. With `rivals_only`, for answers to many questions, nothing counts as a dump, and only a rival in
+        a sentence of its own takes the place. A value for the object of another fact (`beside`) is not a rival either.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):

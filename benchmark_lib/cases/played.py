@@ -78,9 +78,8 @@ def _content(store: Store) -> str:
 def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     """Return the store of a run, for pages and tables; None if it is not available here.
 
-    If the store of that name has other content, search `near`, the current folder and the project, and their
-    subfolders, for the same content. The user's own tools are added as the run file records them. A domain of tau2
-    gives None, because its tasks stay in its package.
+    If the store of that name has other content, search `near`, the current folder and the project. Add the user's own
+    tools as the run file records them. A domain of tau2 gives None: its tasks stay in its package.
     """
     named = _named_store(manifest, near)
     if named is None or named.foreign:

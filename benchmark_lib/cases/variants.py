@@ -33,9 +33,9 @@ MAPPINGS = ("says", "asks", "against")
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """Yield the cases of one entry of a file; raise `BadInput` if its difficulty is missing.
 
-    An entry whose intent is a family of the store has a clean twin, with ``clean`` merged in. It has a hard case with
-    ``hard`` merged in, or one for each of its ``languages``. If ``told`` names the deciding articles, a further hard
-    case has them in its prompt. Any other entry is one case.
+    An entry whose intent is a family has a clean twin with ``clean`` merged in, and a hard case with ``hard`` merged in
+    or one for each of its ``languages``. If ``told`` names the deciding articles, a further hard case has them in its
+    prompt. Any other entry is one case.
     """
     if not isinstance(raw, dict) or raw.get("intent") not in (store.info.get("families") or {}):
         yield raw
@@ -80,8 +80,8 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
 def variants(store: Store) -> tuple[Case, ...]:
     """Return every variant of the table, in file order; empty without ``factorial.yaml``.
 
-    The email and the pushes depend on base case and tone only; order, ledger and right outcome on base case and claim
-    only. The requested act is allowed only if the claim is true. Raise `BadInput` for a broken file.
+    Email and pushes depend on base case and tone only; order, ledger and right outcome on base case and claim only. The
+    requested act is allowed only if the claim is true.
     """
     return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw in raw_variants(store))
 
