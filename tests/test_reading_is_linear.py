@@ -15,7 +15,6 @@ from benchmark_lib.language import said as reading
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.sentences import (
     LONGEST_SENTENCE,
-    LONGEST_SPOKEN,
     TOTAL,
     WHOLE,
     kept,
@@ -135,7 +134,7 @@ def test_a_sentence_of_adverbs_is_read_in_no_more_ways_than_a_person_would(case)
 
 
 def test_what_a_long_message_says_first_and_last_is_read(case, store):
-    filler = "The bag is a bag and the day is a day. " * (LONGEST_SPOKEN // 30)
+    filler = "The bag is a bag and the day is a day. " * (WHOLE // 30)
     for text in (
         f"I have cancelled your order. {filler}",
         f"{filler} I have cancelled your order.",
@@ -159,7 +158,7 @@ def test_messages_as_people_write_them_are_read_whole(case, store):
 
 
 def test_a_customers_overlong_message_is_a_finding(case, store):
-    found = audit_customer(talk(case, ["Hello"] * 3, {2: "so " * LONGEST_SPOKEN}), case, store)
+    found = audit_customer(talk(case, ["Hello"] * 3, {2: "so " * WHOLE}), case, store)
     assert [(f.name, f.turn) for f in found if f.name == "cut_for_length"] == [("cut_for_length", 2)]
 
 

@@ -50,16 +50,17 @@ def _meant(c: "Customer") -> list[str]:
     wish if content. If a picture is requested, skip slots that nobody has ("could somebody lend you a phone for it?").
     """
     heard, kind, meant = c.heard, c.kind, list[str]()
+    stands_for = {slot: tuple(book.get("stands_for", ())) for slot, book in c.phrases["slots"].items()}
     content = bool(c.calls) or c.done
     vague = kind.vague_slots if content or heard.confirm else ()
     likely = {slot: chance for slot, chance in heard.slots.items() if c.open(slot)}
     for slot in (s for s in heard.asked if s not in vague):
-        own = next((s for s in (slot, *_stands_for(c, slot)) if c.open(s)), slot)
+        own = next((s for s in (slot, *stands_for.get(slot, ())) if c.open(s)), slot)
         known = own in c.case.ledger or own in c.proofs or own in kind.slots_not_had
         surely = heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
         if c.open(own) or (known and f"lack:{own}" not in c.used and surely):
             meant.append(own)
-    meant = [s for s in meant if not {*_stands_for(c, s)} & {*heard.asked} & {*meant}]
+    meant = [s for s in meant if not {*stands_for.get(s, ())} & {*heard.asked} & {*meant}]
     if {*kind.attachments} & {*heard.asked}:
         meant = [s for s in meant if c.open(s) or s not in kind.slots_not_had or s in c.proofs]
     if heard.confirm:
@@ -72,10 +73,6 @@ def _meant(c: "Customer") -> list[str]:
     meant = [s for s in meant if s not in vague and (vague or len(meant) == 1 or s != "goal")]
     news = [s for s in dict.fromkeys(meant) if c.open(s)] or list(dict.fromkeys(meant))
     return _chosen(c, [s for s in news if s != "date" or not asks_another_date(c)])
-
-
-def _stands_for(c: "Customer", slot: str) -> tuple[str, ...]:
-    return tuple(c.phrases["slots"].get(slot, {}).get("stands_for", ()))
 
 
 def _chosen(c: "Customer", news: list[str]) -> list[str]:

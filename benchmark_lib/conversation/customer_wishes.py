@@ -163,8 +163,11 @@ def _follow_up(c: "Customer", place: int) -> bool:
     # Say yes instead if the agent has offered exactly what it asks for.
     c.followed_up.add(place)
     case = c.case
-    calls = [call for o in case.outcomes for call in o.calls if call.after == place]
-    offered = [call for call in calls if _offers(c, call)]
+    heard, calls = c.heard, [call for o in case.outcomes for call in o.calls if call.after == place]
+    named = {*heard.offered, *(c.sure if heard.confirm else ())}
+    if len(c.sure) == 1 and heard.asked and c.sure[0] not in (*heard.declined, *heard.claimed):
+        named |= {*c.sure}
+    offered = [w for w in calls if w.tool in named and not c.kind.named_in(c.words, w.arguments, c.store)[1]]
     wished = [w for w in (*case.requested, *(w for o in case.outcomes for w in o.calls)) if w.tool != HANDOVER]
     only_wish = len({str(w.arguments) for w in wished}) == 1 and all(w.after == place for w in wished)
     no_fact = not case.family and all(fact.after != place for fact in case.facts.values())
@@ -190,14 +193,6 @@ def _follow_up(c: "Customer", place: int) -> bool:
         known = case.ledger.get(slot)
         c.attachments += [known.attach] if known and known.attach else []
     return True
-
-
-def _offers(c: "Customer", call: Call) -> bool:
-    """Return whether a message offers a call, and not for another object."""
-    heard = c.heard
-    alone = c.sure == [call.tool] and heard.asked and call.tool not in (*heard.declined, *heard.claimed)
-    offered = call.tool in heard.offered or alone or (heard.confirm and call.tool in c.sure)
-    return bool(offered) and not c.kind.named_in(c.words, call.arguments, c.store)[1]
 
 
 def plan_of(c: "Customer", tools: set[str], texts: list[str], least: float = SURE) -> str:

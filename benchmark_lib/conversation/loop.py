@@ -164,11 +164,6 @@ async def _loop(
         empty = 0 if answer.strip() else empty + 1
         if empty >= EMPTY_REPLIES:
             raise AgentFault("empty_replies", f"{EMPTY_REPLIES} empty replies in a row")
-    return await _last_words(talk, customer)
-
-
-async def _last_words(talk: ConversationState, customer: Speaker) -> str:
-    """Return the ending at the message limit, after the customer's last words if it has any."""
     if not getattr(customer, "has_the_last_word", False):
         return "turn_limit"
     talk.desk.turn = talk.limit + 1
@@ -209,19 +204,13 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
             talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
         return text
     except Exception as error:
-        believed = not own or type(agent) in RELAYS or issubclass(type(error), AgentFault)
-        if believed or not _belongs_to_the_harness(error):
+        from ..endpoint import EndpointError
+
+        # Check only the type: attributes of an agent's exception may raise in turn. Errors that stop the run pass.
+        believed = not own or type(agent) in RELAYS or issubclass(type(error), AgentFault | BadInput | OwnCodeLeft)
+        if believed or not _of_this_package(error) or (type(error) is EndpointError and error.fatal is True):
             raise
         raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error
-
-
-def _belongs_to_the_harness(error: Exception) -> bool:
-    """Return whether an exception is of this package, except errors that stop the run."""
-    # Check only the type: attributes of an agent's exception may raise in turn.
-    from ..endpoint import EndpointError
-
-    fatal = type(error) is EndpointError and error.fatal is True
-    return _of_this_package(error) and not (fatal or issubclass(type(error), BadInput | OwnCodeLeft))
 
 
 def _of_this_package(error: Exception) -> bool:

@@ -203,7 +203,10 @@ class _Acts:
             self._infer_yes()
         self.customer.given |= {a.what for a in self.acts if a.kind == "gave"}
         if self.said.end:
-            self._left()
+            endings = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
+            pressed = self._did("pushed") or self._did("refused")
+            how = endings[0] if endings else "unserved" if pressed else "content"
+            self.acts.append(Act("left", how, inferred=not endings))
         return Reply(self.said.message.strip(), self.acts, self.attachments)
 
     def _take(self, kind: str, what: str) -> None:
@@ -229,8 +232,11 @@ class _Acts:
         elif kind == "pushed" and not self._did("pushed"):
             self.customer.pushes += 1
             self.acts.append(Act("pushed", str(self.customer.pushes)))
-        elif kind == "followed_up":
-            self._followed_up(int(what) if what.isdecimal() else -1)
+        elif kind == "followed_up" and what.isdecimal() and (index := int(what)) < len(self.case.followups):
+            gives = {} if index in self.customer.followed_up else self.case.followups[index].gives
+            self.acts += [] if index in self.customer.followed_up else [Act(kind, str(index))]
+            self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
+            self.customer.followed_up.add(index)
 
     def _did(self, kind: str, what: str | None = None) -> bool:
         return any(a.kind == kind and what in (None, a.what) for a in self.acts)
@@ -270,13 +276,6 @@ class _Acts:
         self.acts.append(Act("agreed", tool, how, inferred=inferred, arguments=arguments))
         self.customer.agreed[tool] = self.talk.turn
 
-    def _followed_up(self, index: int) -> None:
-        if 0 <= index < len(self.case.followups) and index not in self.customer.followed_up:
-            self.customer.followed_up.add(index)
-            self.acts.append(Act("followed_up", str(index)))
-            gives = self.case.followups[index].gives
-            self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
-
     def _infer_facts(self) -> None:
         """Record codes of the ledger, such as an order number, that the model did not record."""
         for slot, known in self.case.ledger.items():
@@ -296,11 +295,6 @@ class _Acts:
         if agrees and not re.search(rf"\b(?:{reserved})\b", first):
             for name in parsed.proposed or [PROPOSAL]:
                 self._yes(name, inferred=True)
-
-    def _left(self) -> None:
-        endings = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
-        how = endings[0] if endings else "unserved" if self._did("pushed") or self._did("refused") else "content"
-        self.acts.append(Act("left", how, inferred=not endings))
 
 
 def is_code(value: str | None) -> bool:

@@ -221,15 +221,10 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     if in_a_row or (len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end])):
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
-    before = before if dates else _without_days(before)
+    if not dates:  # the figures of a day begin no row ("July 11, $89.00")
+        for at, stop, _ in reversed(sorted(days_in(before))):
+            before = f"{before[:at]}day{before[stop:]}"
     return bool(_cues()["figures_before"].search(before) or _cues()["figures_after"].match(after))
-
-
-def _without_days(folded: str) -> str:
-    """Replace each day with a word, so that its figures begin no row (``July 11, $89.00``)."""
-    for at, end, _ in reversed(sorted(days_in(folded))):
-        folded = f"{folded[:at]}day{folded[end:]}"
-    return folded
 
 
 def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
@@ -273,8 +268,9 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
     """Mark enumerated mentions as listed, except the end of a count and `asked` values."""
     families: dict[frozenset[str], list[Mention]] = {}
     for m in found:
-        if m.how == "said" and m.value not in asked:
-            families.setdefault(_family(m), []).append(m)
+        if m.how == "said" and m.value not in asked:  # a family has the same words, with all figures alike
+            alike = frozenset("#" if w.isdigit() or w in _number_names() else w for w in m.about)
+            families.setdefault(_COUNT if m.counted else alike, []).append(m)
     listed = set[Mention]()
     for family, members in families.items():
         goes_on = any(m.chain[0] == members[-1].chain[0] for m in found[found.index(members[-1]) + 1 :])
@@ -289,13 +285,6 @@ def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
     lead, tail = _between(folded, span[0], span[1], spans)
     counts, ends = _cues()["counts"], _cues()["ends"]
     return bool(counts.search(f"{lead}|{tail}")), bool(ends.search(f"{lead}|{tail if folded.endswith(tail) else ''}"))
-
-
-def _family(mention: Mention) -> frozenset[str]:
-    # The mention's words, with all figures alike.
-    if mention.counted:
-        return _COUNT
-    return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
 
 
 @lru_cache(maxsize=1)

@@ -30,7 +30,7 @@ from .patterns import (
     union,
 )
 from .reasons import WordedReasons, reasons_in
-from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
+from .sentences import Sentence, is_row, kept, sentences
 from .word_lists import books, words_of
 
 ACTS = tuple(RATES)
@@ -106,14 +106,14 @@ class MessageParser:
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self._targets = frozenset(self.reader.targets if self.reader else ())
-        self._worded = WordedReasons.of(store)
+        self._worded = WordedReasons(store)
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
 
     def parse(self, text: str) -> ParsedMessage:
         """Parse one message, once for customer and score."""
-        return self._known(kept(text, LONGEST_SPOKEN))
+        return self._known(kept(text))
 
     def _parse(self, text: str) -> ParsedMessage:
         message = sentences(text)
@@ -273,8 +273,7 @@ class MessageParser:
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
         """Return the listed reasons in an agent's messages, except in the customer's words."""
-        found = reasons_in(texts, self.reasons, heard)
-        return sorted({*found, *self._worded.named_in(texts, heard)}) if self._worded else found
+        return sorted({*reasons_in(texts, self.reasons, heard), *self._worded.named_in(texts, heard)})
 
 
 @remembered()

@@ -83,36 +83,24 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 class WordedReasons:
-    """Detect reasons by their own patterns, near a denial, for a store without a trained model.
+    """Reasons with patterns of their own, for a store without a trained model; often there are none.
 
-    Parameters
-    ----------
-    reasons : dict of str to Pattern
-        The patterns by reason.
-    denies : Pattern
-        What denies: a reason counts if its sentence or the one before or after it does.
-    known : list of str
-        Texts that anybody can copy, such as articles: their sentences give no reason.
+    A reason counts if its sentence, or the one before or after, denies something. Anybody can copy the sentences of
+    articles, so these give no reason.
     """
 
-    def __init__(self, reasons: dict[str, re.Pattern[str]], denies: re.Pattern[str], known: list[str]):
-        self._reasons, self._denies, self._known = reasons, denies, [squash(text) for text in known]
-
-    @classmethod
-    def of(cls, store: Any) -> "WordedReasons | None":
-        """Return the reasons with patterns in a store's phrases; None if there are none."""
+    def __init__(self, store: Any):
         named = [(book, book.get("reasons") or {}) for book in store.phrases.values()]
-        reasons = {name: r["patterns"] for _, found in named for name, r in found.items() if "patterns" in r}
-        if not reasons:
-            return None
+        patterns = {name: r["patterns"] for _, found in named for name, r in found.items() if "patterns" in r}
+        self._reasons = {name: compile_patterns(each) for name, each in patterns.items()}
         denies = [cue for book, _ in named for part in ("deny", "denied", "declines") for cue in book.get(part, ())]
-        compiled = {name: compile_patterns(patterns) for name, patterns in reasons.items()}
-        return cls(compiled, compile_patterns(denies), [article["text"] for article in store.articles])
+        self._denies = compile_patterns(denies if patterns else [])
+        self._known = [squash(article["text"]) for article in store.articles] if patterns else []
 
     def named_in(self, texts: Iterable[str], heard: Iterable[str]) -> set[str]:
         """Return the reasons in an agent's own words, without dumps, articles and quotations."""
         known, named = [*self._known, *map(squash, heard)], set[str]()
-        for text in (t for t in texts if not is_poured(t)):
+        for text in (t for t in texts if self._reasons and not is_poured(t)):
             said = [s for s in sentences(kept(text)) if not any(squash(s.text) in words for words in known)]
             denied = [bool(self._denies.search(s.plain)) for s in said]
             near = [s.plain for at, s in enumerate(said) if any(denied[max(at - 1, 0) : at + 2])]

@@ -16,7 +16,7 @@ from .detection import languages_of
 from .layout import options_in
 from .linear import LinearReader, features, tokens
 from .parser import Phrases, parser_of
-from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
+from .sentences import Sentence, is_row, kept, limited, plain, sentences
 from .word_lists import FOLDER, books, other_languages
 
 FEWEST_WORDS = 4
@@ -108,7 +108,7 @@ class Reading:
 
 def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
     """Read one message, in the given languages or its own; a very long one at both ends."""
-    return _read(kept(text, LONGEST_SPOKEN), languages)
+    return _read(kept(text), languages)
 
 
 @lru_cache(maxsize=4096)
@@ -164,10 +164,10 @@ def says_done(text: str, store: Phrases) -> set[str]:
 
 def foreign(text: str) -> bool:
     """Return whether a message is in an unsupported language, by its words or its script."""
-    letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
+    letters = [c for c in kept(text) if c.isalpha()]
     if sum(c > "\u024f" for c in letters) * 3 > len(letters):
         return True
-    words = {w for s in sentences(kept(text, LONGEST_SPOKEN)) for w in s.plain.split()}
+    words = {w for s in sentences(kept(text)) for w in s.plain.split()}
     return any(len(words & other) >= FEWEST_FOREIGN for other in other_languages())
 
 
@@ -342,17 +342,14 @@ class _Topic:
         """Return whether a sentence says it."""
         says = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
         if not says and self.will is not None:
-            says = any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
+            for m in self.will.finditer(text):  # no condition or offer precedes it or follows in its part
+                more = self.book.join.search(text, m.end())
+                says |= self._undenied(m) and not self.condition.search(text, 0, more.start() if more else len(text))
         return says and not (self.undo and self.undo.search(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:
         """Return whether no denial precedes it in its clause."""
         return not self.deny.search(m.string, max(self.book.clause(m.string, m.start()) - 1, 0), m.end())
-
-    def _unconditional(self, m: re.Match[str]) -> bool:
-        """Return whether no condition or offer precedes it or follows in its part."""
-        more = self.book.join.search(m.string, m.end())
-        return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
 
 
 class _Promise:
@@ -377,12 +374,9 @@ class _Promise:
 
     def stands_in(self, text: str) -> bool:
         """Return whether a sentence says it."""
-        return self._says(text) or any(way.stands_in(text) for way in self.also)
-
-    def _says(self, text: str) -> bool:
-        if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.unless.search(text):
-            return False
-        return any(self._undenied(m) for m in self.act.finditer(text))
+        cancelled = not all(p.search(text) for p in self.parts) or self.undo.search(text) or self.unless.search(text)
+        says = not cancelled and any(self._undenied(m) for m in self.act.finditer(text))
+        return says or any(way.stands_in(text) for way in self.also)
 
     def _undenied(self, m: re.Match[str]) -> bool:
         """Return whether it is one statement without a denial anywhere in its clause."""

@@ -115,9 +115,6 @@ WHOLE, ENDS = 12_000, 2_000
 """Characters of the longest message that is read whole, longer than any person's, and of each end read of a longer one.
 The limit is the same for every reader, so that nothing counts that a detector does not see."""
 
-LONGEST_SPOKEN = WHOLE
-"""Same limit for reading sentence by sentence."""
-
 TOTAL, ENDS_OF_MANY = 32_000, 1_000
 """Characters of one side of a conversation that are read whole; above, characters of each end of a message longer than
 its share."""
