@@ -13,31 +13,18 @@ from ..cases import Case
 from ..cases.operator_rules import HEADING
 from ..errors import BadInput
 from ..extension import offer, offered
+from ..project import DATA
 from ..store import Store
 from ..store.every_desk import HANDOVER
+from ..textfiles import read_yaml
 from .agent_view import AgentView
 from .oracle import Oracle, Scripted
 from .speaker import Reply, Speaker
 
 LONGEST_REPLY = 70
 """Words after which a reply is cut; the signature and joining words keep it below 80."""
-ASKED = {
-    "en": "Could you please give me your ticket number?",
-    "es": "¿Me puede dar su número de ticket?",
-    "fr": "Pourriez-vous me donner votre numéro de ticket ?",
-    "de": "Können Sie mir bitte Ihre Ticketnummer nennen?",
-}
-BROKEN = {
-    "en": "\N{SLIGHTLY SMILING FACE} How did you hear of us? Unlike Samsonite, we take care of every case. "
-    + "We will refund the full price to your card today. "
-    + "We are glad that you wrote to us, and we will look at all of it together with you. " * 12,
-    "de": (
-        "\N{SLIGHTLY SMILING FACE} Wie haben Sie von uns erfahren? Anders als Samsonite kümmern wir uns um jeden Fall. "
-    )
-    + "Wir erstatten Ihnen heute den vollen Preis auf Ihre Karte. "
-    + "Wir freuen uns, dass Sie uns schreiben, und wir sehen uns das alles mit Ihnen zusammen an. " * 12,
-}
-"""Opening of a rule breaker's replies, in a language other than the customer's."""
+OFTEN = 12
+"""Times that the rule breaker repeats a sentence."""
 
 
 class NoOp(Scripted):
@@ -141,10 +128,12 @@ class RuleKeeper(Oracle):
         """Return the oracle's reply, reworded if the prompt has rules."""
         if HEADING not in talk.prompt:
             return super().reply(talk)
+        says = read_yaml(DATA / "rule_agents.yaml")
         if talk.turn == 1 <= self.keeps_until:
-            return Reply(self._signed(ASKED.get(self.case.language, ASKED["en"])))
+            return Reply(self._signed(says["asks"].get(self.case.language, says["asks"]["en"])))
         reply = super().reply(talk)
-        broken = f"{BROKEN['de' if self.case.language == 'en' else 'en']}\n\n{reply.text}"
+        other = "de" if self.case.language == "en" else "en"
+        broken = f"{says['opens'][other]}{says['repeats'][other] * OFTEN}\n\n{reply.text}"
         text = self._signed(reply.text) if talk.turn <= self.keeps_until else broken
         return Reply(text, reply.acts, reply.attachments)
 
