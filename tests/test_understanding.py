@@ -7,7 +7,7 @@ from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
-from benchmark_lib.language.patterns import Patterns, compile_patterns
+from benchmark_lib.language.patterns import compile_patterns
 from benchmark_lib.language.sentences import sentences
 from benchmark_lib.store.world import Store
 
@@ -271,32 +271,6 @@ def test_patterns_begin_at_words_and_clauses():
     pattern = compile_patterns(["(?:cat|dog)s?", "^cow", "o'clock"])
     found = [m.group() for m in pattern.finditer(" cats, cow and cow, hotdog o clock")]
     assert found == [" cats", " cow", " o clock"]
-
-
-def test_of_many_patterns_only_those_near_a_text_are_tried_and_none_that_stands_in_it_is_missed():
-    lists = {
-        "pet": ["(?:cat|dog)s?"],
-        "clause": ["^cow|ox"],
-        "hour": ["o'clock"],
-        "any": [r"\d+ \w+"],
-        "may": ["a?way"],
-    }
-    patterns = Patterns(lists)
-    for text in (
-        " two dogs",
-        " so, cow",
-        " an ox",
-        " at o clock",
-        " the 12 cats",
-        " way",
-        " away",
-        " nothing",
-        " d",
-        "",
-    ):
-        near = [name for name, _ in patterns.near(text)]
-        assert {name for name, pattern in patterns.items() if pattern.search(text)} <= set(near)
-    assert [name for name, _ in patterns.near(" two dogs")] == ["pet", "any", "may"]
 
 
 def test_a_broken_phrase_file_is_named(store, tmp_path):

@@ -15,7 +15,7 @@ from ..errors import BadInput
 from ..textfiles import read_yaml
 from .detection import nearest_languages
 from .linear import LinearReader
-from .patterns import Patterns, alternatives, compile_patterns
+from .patterns import alternatives, compile_patterns
 from .pours import is_poured
 from .sentences import kept, sentences, squash
 
@@ -35,9 +35,10 @@ class ReasonReader:
         try:
             concepts = read_yaml(path)["concepts"]
             self._signs = {
-                language: Patterns(
-                    {name: alternatives(signs[language]) for name, signs in concepts.items()}, tail=r"(?!\w)"
-                )
+                language: {
+                    name: compile_patterns(alternatives(signs[language]), tail=r"(?!\w)")
+                    for name, signs in concepts.items()
+                }
                 for language in next(iter(concepts.values()))
             }
         except (KeyError, TypeError, AttributeError, StopIteration, re.error) as error:
@@ -63,7 +64,7 @@ class ReasonReader:
             yield set(_features(concepts[start : start + TOGETHER] if last else concepts))
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-        signs = (sign for language in languages for sign in self._signs[language].near(plain))
+        signs = (sign for language in languages for sign in self._signs[language].items())
         signs_found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
         return tuple(name for _, name in sorted(signs_found))
 
