@@ -183,7 +183,7 @@ def test_no_pattern_of_the_books_repeats_without_limit(store):
     parsed = [
         p
         for lang in store.phrases
-        for b in [parser_of(store)._book(lang)]
+        for b in parser_of(store).books_of([lang])
         for p in (*b.cues.values(), *(p for kind in b.topics.values() for p in kind.values()))
     ]
     for pattern in claims + parsed:
