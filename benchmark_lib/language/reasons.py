@@ -84,7 +84,7 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 class WordedReasons:
-    """Reasons with patterns of their own, for a store without a trained model; often there are none.
+    """Reasons with patterns of their own, for a store without a trained model; may be empty.
 
     A reason counts if its sentence, or the one before or after, denies something. Anybody can copy the sentences of
     articles, so these give no reason.
