@@ -227,7 +227,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
 
     cells = read_cells(path)[0].values()
     emails = [" ".join(filter(None, (row.get("subject"), row["email"]))) for row in cells if row.get("email")]
-    scrubber = offer("package", "Scrubber")()
+    scrubber = offer("package", "Scrubber")(corpus=[[email] for email in emails])
     chosen = np.unique(np.linspace(0, len(emails) - 1, min(len(emails), MOST)).astype(int))
     done = [scrubber.texts([emails[place]]) for place in chosen]
     shown = [one.chat[0] for one in done if not one.left]

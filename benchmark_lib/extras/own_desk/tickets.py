@@ -210,7 +210,8 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
 
     The same value gets the same replacement in all rows. Ids, tools and queues stay.
     """
-    scrubber, clean, replaced, left = offer("package", "Scrubber")(keep), {}, 0, 0
+    scrubber = offer("package", "Scrubber")(keep, corpus=map(dict.values, rows.values()))
+    clean, replaced, left = dict[int, Cells](), 0, 0
     for number, cells in rows.items():
         own = {name: text for name, text in cells.items() if name not in ("id", "tool", "handover", "tickets")}
         name, address = parseaddr(cells.get("from", ""))

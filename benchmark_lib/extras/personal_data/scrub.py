@@ -11,13 +11,13 @@ import hmac
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from ...language.detection import written_in
-from .doubts import doubts
+from .doubts import common_words, doubts
 from .names import NameFinder
 from .personal import DEEPEST, KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
 from .said import Said, said
@@ -64,8 +64,8 @@ class Scrubber:
         Words that are no personal data, such as brands, and values that are.
     net : {"presidio", "plain"}, optional
         The recogniser of names that are left; by default presidio if it is installed.
-    usual : set of str
-        Folded words that raise no doubt, such as `common_words` of many chats.
+    corpus : iterable of iterable of str
+        The texts of every chat or ticket; words that several of them use raise no doubt.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Scrubber:
         kept: Iterable[str] = (),
         personal: Iterable[str] = (),
         net: str | None = None,
-        usual: Set[str] = frozenset(),
+        corpus: Iterable[Iterable[str]] = (),
     ):
         self.kept = {*KNOWN["kept"], *map(folded, kept)}
         self.personal = [Personal("number" if re.search(r"[\d@]", text) else "name", text) for text in personal]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
-        self.usual = usual
+        self.usual = common_words(corpus)
         self._secret = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
@@ -87,8 +87,8 @@ class Scrubber:
 
     def with_words(self, kept: Iterable[str], personal: Iterable[str]) -> Scrubber:
         """Return a scrubber with the same stand-ins and further decisions of a person."""
-        other = Scrubber(kept, personal, self.net, self.usual)
-        other._secret = self._secret
+        other = Scrubber(kept, personal, self.net)
+        other.usual, other._secret = self.usual, self._secret
         return other
 
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...project import in_project, safe_name
 from ...textfiles import read_text
-from ..personal_data.doubts import common_words
 from ..personal_data.scrub import Left, Scrubber
 from .chat import RealChat, read_written
 from .decisions import decisions
@@ -125,8 +124,8 @@ def import_chats(
     chats = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
     read = _read(done, read_chats(map(in_project, files), format, known), wanted, {chat.name for chat in chats})
     done.drafted = known.complete([*read.values()])
-    usual = common_words([line.text for line in chat.lines] for chat in read.values())
-    net = _Net(kept, set(personal), ask, usual)
+    corpus = [[line.text for line in chat.lines] for chat in read.values()]
+    net = _Net(Scrubber(kept, personal, corpus=corpus), kept, {*personal}, ask)
     for place, chat in read.items():
         if known.gaps(chat):
             done.left_out[place] = DRAFTED
@@ -166,9 +165,8 @@ def _read(
 class _Net:
     """The scrubber, which learns from each answer of a person."""
 
-    def __init__(self, kept: set[str], personal: set[str], ask: Asked | None, usual: Set[str]):
-        self.kept, self.personal, self.ask = kept, personal, ask
-        self.scrubber = Scrubber(kept, personal, usual=usual)
+    def __init__(self, scrubber: Scrubber, kept: set[str], personal: set[str], ask: Asked | None):
+        self.scrubber, self.kept, self.personal, self.ask = scrubber, kept, personal, ask
 
     def scrubbed(self, place: str, chat: RealChat, done: ImportedChats) -> RealChat | str:
         """Return a chat without personal data, or the reason why it is left out."""
