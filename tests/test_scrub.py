@@ -103,21 +103,29 @@ def test_the_recogniser_needs_no_network(monkeypatch):
     assert Scrubber().net == "presidio"
 
 
-def test_what_a_blind_hand_planted_is_found():
-    """112 chats by somebody who never saw the scrubber; before they were opened, 754 of 931 identifiers were found."""
-    found = planted = harmed = decoys = 0
-    scrubber = Scrubber(net="plain")
-    for line in (Path(__file__).parent / "data" / "scrub_blind.jsonl").read_text("utf-8").splitlines():
+@pytest.mark.parametrize(
+    ("file", "planted", "replaced", "shown"),
+    [("scrub_blind", 931, 0.97, 0.98), ("scrub_blind_2", 859, 0.92, 0.97)],
+)
+def test_what_strangers_planted_is_replaced_or_shown_to_a_person(file, planted, replaced, shown):
+    """Chats of writers who never saw the scrubber.
+
+    When the files were opened, 754 of 931 and 797 of 859 identifiers were replaced; of the latter, 828 were replaced or shown.
+    """
+    scrubber, found, gone, seen, harmed, decoys = Scrubber(net="plain"), 0, 0, 0, 0, 0
+    for line in (Path(__file__).parent / "data" / f"{file}.jsonl").read_text("utf-8").splitlines():
         chat = json.loads(line)
         lines = [ChatLine(one["side"], one["text"]) for one in chat["lines"]]
-        after = scrubber.chat(RealChat(chat["id"], lines, chat["record"])).chat.lines
-        for before, now in zip(chat["lines"], after, strict=True):
+        done = scrubber.chat(RealChat(chat["id"], lines, chat["record"]))
+        for before, now in zip(chat["lines"], done.chat.lines, strict=True):
             texts = [one["text"] for one in before["identifiers"]]
-            planted += len(texts)
-            found += sum(before["text"].count(text) > now.text.count(text) for text in texts)
+            kept = [text for text in texts if before["text"].count(text) <= now.text.count(text)]
+            found, gone = found + len(texts), gone + len(texts) - len(kept)
+            seen += sum(any(left.text in text or text in left.text for left in done.left) for text in kept)
             free = [text for text in before["not_personal"] if not any(text in one for one in texts)]
             decoys += len(free)
             harmed += sum(before["text"].count(text) > now.text.count(text) for text in free)
-    assert planted == 931
-    assert found / planted > 0.97
-    assert harmed / decoys < 0.05
+    assert found == planted
+    assert gone / planted > replaced
+    assert (gone + seen) / planted > shown
+    assert harmed / decoys < 0.08

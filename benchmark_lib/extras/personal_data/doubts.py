@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Set
 from functools import cache
 
 from .names import ALSO, STOP, NameFinder, Place, begins_sentence, first_names, is_german, is_term, is_word, towns
-from .personal import KNOWN, NAME, folded
+from .personal import KNOWN, NAME, TITLES, folded
 from .said import MONEY
 
 BEHIND, CALLED, BOX, USUAL = (
     re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers")
 )
+TITLED = re.compile(rf"\b(?:{TITLES.rstrip()}|meister |dr\. med\.) ?$")
 NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]*\d)\w+(?:[._/-]\w+)*")
 HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
@@ -66,7 +67,9 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
         return not (german and is_term(lower))
     if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
         return True
-    if listed and capital and not is_word(lower) and (last or not begins):
+    if capital and (
+        listed and not is_word(lower) or known and not (begins or german) or TITLED.search(low, 0, word.start())
+    ):
         return True
     if usual or town or (german and (begins or not capital)):
         return False
