@@ -1332,7 +1332,7 @@ def test_the_footer_says_who_played_on_which_version():
 
 def test_too_few_trials_for_a_median_are_told_once(site):
     for path in site.path.glob("models/*.html"):
-        assert path.read_text(encoding="utf-8").count("the median of fewer than 3 is no more than the mean") == 1, (
+        assert path.read_text(encoding="utf-8").count("the median of fewer than 3 says no more than the mean") == 1, (
             path.name
         )
     assert "In rows that were played, every number above zero opens" in (site.path / "index.html").read_text(

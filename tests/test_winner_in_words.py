@@ -53,7 +53,7 @@ def test_a_difference_that_is_not_clear_names_nobody():
     assert compared(resolved, apart(1.0, 1.0)).verdict == "equal"
     these = compared(resolved, noisy).verdict
     assert these.startswith(f"on these cases, {GOOD} resolves more, by 16.7 points, 95% interval ")
-    assert "; for cases like these too close to call (" in these
+    assert "; too close to call for cases like these (" in these
 
 
 def test_what_is_only_shown_has_its_difference_and_no_verdict():

@@ -1,4 +1,4 @@
-"""Run files to frames, frames to tables, arrays to estimates."""
+"""Turn run files into frames, frames into tables, and arrays into estimates."""
 
 from __future__ import annotations
 

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from .query import Query
 
 MARKS = "abcdefghijklmnopqrstuvwxyz"
-"""Signs of footnotes."""
+"""Footnote marks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A number of a table, with the queries of the conversations behind it.
+    """A number in a table, with the queries for the conversations behind it.
 
     Attributes
     ----------
     number, interval, label, note : str
         The value and its interval as text (the interval may be empty), the estimand in a word (``median``, ``mean``),
-        and the text after the number (``worst trial 1``).
+        and the text that follows the number (``worst trial 1``).
     estimate, scale : Estimate or None, Scale or None
-        Source of the text, and its scale; None for counts and text.
+        The estimate that the text is made from, and its scale; None for counts and text.
     yes, known, k, n, which : Query or None, int, str
-        Queries of the conversations counted and of those with a value (None for none), both numbers, and the trials
-        counted, as a text that follows the count (`` of trial 2, ...``; empty for all).
+        Queries for the conversations counted and for those with a value (None if there are none), how many each lists,
+        and the trials counted, as text that follows the count (`` of trial 2, ...``; empty for all).
     """
 
     number: str
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """Return the number on the scale on which it is written; NaN without an estimate."""
+        """Return the number on the scale used for display; NaN without an estimate."""
         if self.estimate is None:
             return float("nan")
         return (self.scale.times if self.scale else 1) * self.estimate.estimate
@@ -62,11 +62,11 @@ class Cell:
         return f"{self}, {self.note}" if self.note else str(self)
 
     def sort(self) -> str:
-        """Return the value for sorting; empty if there is none."""
+        """Return the value as a sort key; empty if there is none."""
         return "" if self.estimate is None or missing(self.estimate.estimate) else f"{self.estimate.estimate:.6g}"
 
     def drawn(self) -> dict[str, float] | None:
-        """Return value, low and high in percent of the metric's range; None if it has no ends."""
+        """Return value, low and high in percent of the range; None without bounds or an interval."""
         ends_of = self.estimate
         if ends_of is None or self.scale is None or not self.scale.bounds or missing(ends_of.low):
             return None
@@ -91,11 +91,11 @@ class Heading:
     Attributes
     ----------
     key, title, part : str
-        Name in the rows, heading, and part of the table, as named by the function that makes the table.
+        Key in the rows, heading, and the part of the table, as named by the function that makes the table.
     heads : tuple of str
         Headings of the cells in media that give each cell its own column; by default the title alone.
     under, help, mark : str
-        Small type below the heading (the denominator), a sentence that explains the column, the sign of its footnote.
+        Small print below the heading (the denominator), a sentence that explains the column, and its footnote mark.
     """
 
     key: str
@@ -109,14 +109,14 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Rows of cells from which every medium is drawn; no renderer knows a metric.
+    """Rows of cells that every medium is rendered from; renderers know nothing about metrics.
 
     Attributes
     ----------
     columns, rows : tuple of Heading, tuple of dict
-        A row has a text, a cell or several cells by the key of the column.
+        Each row maps the key of a column to a text, a cell or several cells.
     caption, notes : str, tuple of (mark, text)
-        What the table shows (n, trials, estimand, interval), and footnotes; one to the whole table has no mark.
+        What the table shows (n, trials, estimand, interval), and footnotes; a footnote to the whole table has no mark.
     line : (int, str) or None
         The first row below the dividing line, and the text of the line.
     """
@@ -133,7 +133,7 @@ class Table:
         return value if isinstance(value, tuple) else (value,)
 
     def part(self, name: str, **changed: Any) -> Table:
-        """Return the table with its first column and one part; `changed` sets other attributes."""
+        """Return a table of the first column and one part; `changed` sets other attributes."""
         kept = tuple(column for at, column in enumerate(self.columns) if column.part == name or not at)
         return replace(self, columns=kept if len(kept) > 1 else (), **changed)
 
@@ -147,9 +147,9 @@ class Table:
         return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
 
     def split(self) -> Table:
-        """Return the table with a column for each cell, for media with one value in a place.
+        """Return the table with a column for each cell, for media that show one value per column.
 
-        The columns of one heading get their keys from the labels of the cells: ``unsafe_median``, ``unsafe_mean``.
+        Columns that share a heading get their keys from the labels of their cells: ``unsafe_median``, ``unsafe_mean``.
         """
         columns: list[Heading] = []
         rows: list[dict[str, Any]] = [{} for _ in self.rows]

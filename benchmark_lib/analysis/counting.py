@@ -13,10 +13,10 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind a metric: those with a true flag, or all for a mean.
+    """Count the conversations behind a metric: those with a true flag, or all for a mean.
 
-    They are ``k`` of ``n`` conversations with a value; ``yes`` and ``known`` are the fields of the queries that list
-    them.
+    They are ``k`` of the ``n`` conversations with a value; ``yes`` and ``known`` are the query fields that list the
+    ``k`` and the ``n``.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
@@ -54,8 +54,8 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    To the `tally` of success it adds ``cases``, the number of cases with a failure; ``failing``, the number of their
-    conversations; and ``fell``, the fields that list these conversations.
+    The result is the `tally` of success plus ``cases``, the number of cases with a failure; ``failing``, the number of
+    conversations on these cases; and ``fell``, the query fields that list them.
     """
     share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
     failed = rows.loc[(share < 1).fillna(False), "case_id"]
@@ -65,13 +65,13 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
 
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
-    """Return the fields that list a detector's findings, and those it did not abstain on."""
+    """Return query fields for a detector's findings, and for the conversations that it decided."""
     column = names_of(Score)[detectors()[detector].column]
     return {"yes": {**who, column: NO if detector in WHERE_TRUE_IS_RIGHT else YES}, "known": {**who, column: KNOWN}}
 
 
 def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
-    """Return how many known flags of a column are true, with their queries; None without any."""
+    """Count the true flags among a column's known flags, with queries; None if none is known."""
     known = values.dropna()
     if known.empty:
         return None

@@ -1,10 +1,10 @@
-"""The columns of frames and data dictionary, declared once with type, unit and description."""
+"""Type, unit and description of every frame's columns, the source of the data dictionary."""
 
 from typing import Annotated, TypedDict
 
 from ..scoring.columns import Column, Score, columns_of
 
-ENTRY = "Name of the run in every table: the model's name, with what distinguishes the runs of one model."
+ENTRY = "Name of the run in every table: the model's name, plus what distinguishes it from other runs of that model."
 ERRORS = "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty if the call was carried out."
 
 
@@ -28,7 +28,7 @@ class ConversationRow(_Row):
     scoring: Annotated[str, Column("Version of the scoring rules; for an imported file, who gave the reward.")]
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, including hidden reasoning.", "tokens")]
-    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, a part of those written.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, part of those written.", "tokens")]
     cost_usd: Annotated[float | None, Column("Cost of the agent; NaN if prices or tokens are unknown.", "USD")]
     customer_cost_usd: Annotated[
         float | None, Column("Cost of the customer; NaN if prices or tokens are unknown.", "USD")
@@ -38,13 +38,13 @@ class ConversationRow(_Row):
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
     floor: Annotated[float | None, Column("Share of a tau2 domain's tasks that an agent passes by doing nothing.")]
     settings: Annotated[str, Column("Settings of the model, such as effort or a custom prompt; or `default`.")]
-    weights: Annotated[str, Column("open or closed weights, as stated by the run or data/weights.yaml; else unknown.")]
+    weights: Annotated[str, Column("open or closed, as stated by the run or data/weights.yaml; otherwise unknown.")]
 
 
 class MessageRow(_Row):
     """A row of `messages`."""
 
-    turn: Annotated[int, Column("Number of the customer message that it is or answers (the email is 1).")]
+    turn: Annotated[int, Column("Number of the customer message that this message is or answers (the email is 1).")]
     side: Annotated[str, Column("agent or customer.")]
     text: Annotated[str, Column("Text of the message.")]
     acts: Annotated[str, Column("Acts of the customer in this message.")]
@@ -55,7 +55,7 @@ class ToolCallRow(_Row):
     """A row of `tool_calls`."""
 
     turn: Annotated[int, Column("Number of the customer message being answered.")]
-    index: Annotated[int, Column("Place among all calls of the conversation.")]
+    index: Annotated[int, Column("Position among all calls of the conversation.")]
     side: Annotated[str, Column("Who called: agent or customer.")]
     name: Annotated[str, Column("Name of the tool.")]
     arguments: Annotated[str, Column("Arguments as JSON; a JSON string if they were not an object.")]
@@ -76,7 +76,7 @@ class CallRow(TypedDict):
     model: Annotated[str, Column("Name of the model that was called.")]
     prompt_tokens: Annotated[float | None, Column("Tokens read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens written.", "tokens")]
-    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, a part of those written.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Tokens of hidden reasoning, part of those written.", "tokens")]
     cached_tokens: Annotated[float | None, Column("Tokens read from the provider's cache.", "tokens")]
     latency_s: Annotated[float | None, Column("Duration of the attempt that succeeded.", "s")]
     attempts: Annotated[int, Column("Failed attempts before the successful one.", "attempts")]
@@ -96,7 +96,7 @@ class VerdictRow(_Row):
     quote: Annotated[str | None, Column("The evidence it quotes.")]
     unscored: Annotated[str | None, Column("Why the score does not count; empty if it does.")]
     rubric: Annotated[str | None, Column("Version of the scorer's rubric.")]
-    entrant: Annotated[bool | None, Column("Whether the judge is the model that was judged.")]
+    entrant: Annotated[bool | None, Column("Whether the judge is also the model being judged.")]
     addressed: Annotated[int, Column("Passages of the record that address a judge.", "passages")]
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from .frames import Results
 
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
-"""Inputs of a run with their own wording in a name; any other input appears under its own name."""
+"""Inputs of a run that a name words specially; any other input appears under its own name."""
 APART = ("model", "players", "rules")
 """Inputs that a name shows in a different form."""
 THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
 """Inputs that two runs must share before a difference between them counts as the effect of a setting."""
 RULES_NAMED, LONGEST, HASH_SHOWN = 2, 40, 4
-"""Operator rules that a name lists at most, and characters of a value and of a hash in a name."""
+"""Maximum number of operator rules in a name, and of characters of a value and of a hash."""
 NOT_GIVEN: tuple[Any, ...] = (None, "", [])
-"""Values of an input that a run does not have."""
+"""Values of an input that mean that the run does not have it."""
 DEFAULT = "default"
 """Value of an unchanged setting, and of a run without settings."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -38,11 +38,11 @@ _FILE = re.compile(r".+?\.\w+(?= |$)")
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return the entry of each run by run_id, no two alike.
+    """Return a distinct entry for each run, by run_id.
 
-    An entry is the model's name. If the model has several runs, what differs follows: ``"acme-large [seed 7]"``. A
-    custom prompt and operator rules always appear, the prompt as its file and the first characters of its hash. Runs
-    that differ in nothing get their run_id. Imported records never change the name of a run of the same model.
+    An entry is the model's name, followed by the differences if the model has several runs: ``"acme-large [seed 7]"``.
+    A custom prompt and operator rules always appear, the prompt as its file and the start of its hash. Runs without a
+    difference get their run_id. Imported records never change the name of a run of the same model.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
@@ -58,10 +58,10 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
-    """Return the entry that a name means: an entry itself, or a run's file, run_id or model.
+    """Resolve a name to an entry; it may be an entry itself, or a run's file, run_id or model.
 
-    A model is enough if it has one run. The entry of a run depends on the other runs, its file name does not: a command
-    that names the file stays valid.
+    A model's name is enough if it has one run. A run's entry depends on the other runs, but its file name does not, so
+    a command that names the file stays valid.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
@@ -187,12 +187,12 @@ def _settings_of(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def settings_in_words(manifest: dict[str, Any]) -> str:
-    """Return the settings of a run's model, ``reasoning effort high``, or `DEFAULT`."""
+    """Return the settings of a run's model, as in ``reasoning effort high``, or `DEFAULT`."""
     return ", ".join(f"{name} {value}" for name, value in _settings_of(manifest).items()) or DEFAULT
 
 
 def level(value: str) -> tuple[int, float, str]:
-    """Return the rank of a setting's value: the default, then efforts and numbers upwards."""
+    """Return a sort key for a setting's value: the default, then efforts and numbers ascending."""
     if value == DEFAULT:
         return 0, 0.0, ""
     if value in EFFORTS:
@@ -204,12 +204,12 @@ def level(value: str) -> tuple[int, float, str]:
 
 
 def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
-    """Return the runs of one model that differ in exactly one setting.
+    """Pair the runs of one model that differ in exactly one setting.
 
     Returns
     -------
     list of (setting, (run_id, value), (run_id, value))
-        For each model and setting, the lowest value with each other value; `level` orders them.
+        For each model and setting, the lowest value paired with each other value; `level` orders them.
     """
     alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for m in manifests:
@@ -246,10 +246,10 @@ def _body(manifest: dict[str, Any], role: str) -> Any:
 
 
 def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[RunFile]:
-    """Return the runs without scripted runs that another run with the same inputs repeats.
+    """Drop scripted runs that repeat another run with the same inputs.
 
     A scripted agent is deterministic, so a second file adds no information. The run with the most trials of the most
-    cases is kept, and the run whose run_id is `keep`.
+    cases is kept, and so is the run whose run_id is `keep`.
     """
     manifests = {run.run_id: run.manifest for run in runs}
     alike: dict[Any, list[RunFile]] = defaultdict(list)

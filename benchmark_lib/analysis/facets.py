@@ -1,4 +1,4 @@
-"""Fields by which conversations can be selected, and the questions that a record answers."""
+"""Fields for selecting conversations, and the questions that a record answers."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ NAMES = (
 )
 """Columns of the conversations frame that are selected by value."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
-"""Counts of the conversations frame that are selected as flags: above zero."""
+"""Counts of the conversations frame that are selected as flags, true above zero."""
 BROKEN = "broken: "
 """Prefix of a broken rule among the findings."""
 DECIDED = ("outcome", "reason", "became")
 SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise")
-"""Fields with several values in one conversation."""
+"""Fields that can have several values in one conversation."""
 
 
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the fields of conversations; a frame alone gives none of the fields `SEVERAL`.
+    """Return the fields of conversations; a frame alone lacks the fields in `SEVERAL`.
 
-    The rows have order and index of the frame. Names are text, flags ``yes`` and ``no``, other numbers ``some``;
-    missing values are None. Added here: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason against a
-    success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or ``never``,
+    The rows keep the order and index of the frame. Names are text, flags ``yes`` or ``no``, and other numbers ``some``;
+    missing values are None. Added fields: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason against
+    a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or ``never``,
     over the trials of the case); ``shared`` (every entry played the case); ``use_case``, ``adherent`` and
-    ``end_for_desk`` (see `desk_view`), and the fields `SEVERAL` as tuples.
+    ``end_for_desk`` (see `desk_view`), and the fields in `SEVERAL` as tuples.
     """
     import pandas as pd
 
@@ -84,7 +84,7 @@ def judged_by(scorer: str, judge: str) -> str:
 
 
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
-    """Return which conversations are customer faults: flagged by the audit, or broken off.
+    """Return which conversations have a customer fault: flagged by the audit, or broken off.
 
     In conversations without an audit, such as imported records, a recorded fault counts instead.
     """
@@ -166,7 +166,7 @@ def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
 SUCCESS = "success"
 """The question that every scored conversation answers."""
 FINDING, RULE, OWN = "finding:", "rule:", "own: "
-"""Prefixes in a file of labels: a detector's, a rule's and the labeller's own question."""
+"""Prefixes in a file of labels, for a detector's, a rule's and the labeller's own question."""
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
 
@@ -174,8 +174,8 @@ RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient"
 class RecordQuestion:
     """A yes-or-no question that a column of the conversations answers, in one bucket or in all.
 
-    `definition` is the meaning of a yes in one sentence, `yes_is` the values that mean it: ``above 0`` (or true),
-    ``false`` or ``broken``.
+    `definition` says in one sentence what a yes means; `yes_is` names the values that count as yes: ``above 0`` (or
+    true), ``false`` or ``broken``.
     """
 
     title: str
@@ -185,7 +185,7 @@ class RecordQuestion:
     yes_is: str = "above 0"
 
     def answers(self, conversations: pd.DataFrame) -> np.ndarray:
-        """Return 1 for yes, 0 for no and NaN for no answer, one per conversation."""
+        """Return 1 for yes, 0 for no and NaN for no answer, one value per conversation."""
         values = conversations[self.column]
         if self.yes_is == "broken":
             answers = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
@@ -220,5 +220,5 @@ QUESTIONS = _questions()
 
 
 def is_yes_or_no(scorer: str) -> bool:
-    """Return True if labels of this scorer are yes or no, not scores on the judges' scale."""
+    """Return True if labels of this scorer are yes or no instead of scores on the judges' scale."""
     return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))

@@ -1,4 +1,4 @@
-"""Run files to tidy frames: a row per conversation, message, tool call, call or verdict."""
+"""Turn run files into frames: a row per conversation, message, tool call, call or verdict."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SCORE_FIELDS = tuple(column.field for column in columns_of(Score).values())
 
 
 class Results:
-    """Frames of one or more runs, each built at its first use.
+    """Frames of one or more runs, each built when first used.
 
-    Among other runs, those of a hard set appear in `hard` only, and forks in `forks`. Runs that were `named` must be
-    sound; other damaged files are left out with a warning.
+    If there are other runs too, runs of a hard set appear only in `hard`, and forks only in `forks`. Files in `named`
+    must be intact; other damaged files are left out with a warning.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Results:
         return Results(hard + [run for run in self._every if is_fork(run.manifest)] if hard else [], self._named)
 
     def parted(self, by: Callable[[RunFile], str]) -> dict[str, Results]:
-        """Return the runs in groups, such as one for each store."""
+        """Split the runs into groups, such as one for each store."""
         groups: dict[str, list[RunFile]] = {}
         for run in self._every:
             groups.setdefault(by(run), []).append(run)
@@ -149,10 +149,10 @@ class Results:
         return facets(self)
 
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
-        """Return the conversations of a query, ``bucket=adversarial unsafe=yes``, with their panels.
+        """Return the conversations that match a query such as ``unsafe=yes``, with their panels.
 
-        Query and fields are those of `Query.of`; an unknown field is `BadInput`. ``attrs["query"]`` is the `Query`; its
-        `Query.address` lists exactly these conversations on the site.
+        Query and fields are as in `Query.of`; an unknown field raises `BadInput`. The `Query` is in ``attrs["query"]``;
+        its `address` lists exactly these conversations on the site.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]
@@ -160,7 +160,7 @@ class Results:
         return rows
 
     def only(self, query: Query | str = "", /, **fields: Any) -> Results:
-        """Return the same runs with a query's conversations alone; refuse a query without a match."""
+        """Return the runs with only the conversations of a query; refuse a query without a match."""
         rows = self.where(query, **fields)
         if rows.empty:
             raise BadInput(f"no conversation matches {rows.attrs['query']}: remove a field, or correct its value")
@@ -186,8 +186,8 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders of run files (by default ``data/runs`` with the forks of ``data/forks``). Files hidden by
-        ``deskbench runs hide`` and copies of a scripted run are skipped in folders.
+        Run files, or folders of run files (by default ``data/runs`` with the forks of ``data/forks``). In folders,
+        files hidden by ``deskbench runs hide`` and copies of a scripted run are skipped.
     optional : iterable of path
         Files and folders that need not exist.
     """
@@ -216,7 +216,7 @@ def _unless_damaged(read: Callable[[Any], Any], file: Any) -> Any:
 
 def _opened(path: Path) -> RunFile:
     run = RunFile(path)
-    _ = run.manifest  # refuses a damaged one
+    _ = run.manifest  # refuses a damaged file
     return run
 
 
@@ -283,7 +283,7 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
 
 
 _BLOCK = 50_000
-"""Rows that are converted to columns at once."""
+"""Number of rows converted to columns at a time."""
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:

@@ -117,7 +117,7 @@ def says_partial(make: Table) -> Table:
 
 
 def named_with(partial: Mapping[str, str]) -> str:
-    """Return entries in words, each with its `partial_words`; without a name, the words alone."""
+    """List entries in words, each with its `partial_words`; for an empty name, the words alone."""
     parts = [
         f"{short_name(entry)} ({words})" if entry and words else short_name(entry) or words
         for entry, words in partial.items()
@@ -145,7 +145,7 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     parts = {}
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
-        if len(rows):  # a mean over models has their number in `models`
+        if len(rows):  # a row averaged over models has their number in `models`
             models = int(rows["models"].max()) if "models" in rows else rows["entry"].nunique()
             parts[f"{panel.capitalize()} ({models}): {words}"] = rows
     return parts
@@ -159,7 +159,7 @@ def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
-    """Return a caption's sentences on rows that are not language models run here, or partial."""
+    """Return a caption's sentences on partial rows and on all but the language models run here."""
     sentences: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
@@ -187,7 +187,7 @@ def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """Return a short printable entry; ``tunable s.80 c.20 k.10`` is skill, credulity, caution."""
+    """Return a short printable entry; ``tunable s.80 c.20 k.10``: skill, credulity and caution."""
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
         return fitted(text.removeprefix("scripted:"), longest)

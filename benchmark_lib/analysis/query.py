@@ -1,4 +1,4 @@
-"""Queries of conversations, one line of text each: ``bucket=adversarial unsafe=yes``."""
+"""Queries for conversations, each a line of text: ``bucket=adversarial unsafe=yes``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (ef
 class Query:
     r"""Fields of conversations with accepted values; a conversation must match every field.
 
-    The text of a query is the same in Python, on the command line and in an address of the site. Commas separate
-    several values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote. `terms` has the
-    fields in order, with their values.
+    A query has the same text in Python, on the command line and in the addresses of the site. Commas separate several
+    values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote. `terms` contains the
+    fields with their values, in order.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Query:
 
     @classmethod
     def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
-        """Return the query of a text or a query, with more fields; refuse text that is not a query.
+        """Make a query from text or another query and fields; refuse text that is not a query.
 
         A field takes a value or a list of values. True and False mean ``yes`` and ``no``; None leaves a field open.
         """
@@ -87,7 +87,7 @@ class Query:
 
 
 def _own(value: Any) -> tuple[str, ...]:
-    # hidden characters are visible here, as in an address of the site
+    # hidden characters are made visible here, as in an address of the site
     values = value if isinstance(value, tuple) else () if value is None or value != value else (value,)
     return tuple(visible(v) if isinstance(v, str) else v for v in values)
 

@@ -77,7 +77,7 @@ def adherent(rows: pd.DataFrame) -> pd.Series:
 
 
 def ends_for_desk(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return scored conversations with their end for the desk: right, wrong, or with a person.
+    """Return scored conversations with their outcome for the desk: right, wrong, with a person.
 
     A handover after a forbidden act counts as wrong.
     """

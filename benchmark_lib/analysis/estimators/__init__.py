@@ -1,4 +1,4 @@
-"""Arrays to estimates: each has an interval, an estimand and a method, or NaN and a reason.
+"""Turn arrays into estimates with interval, estimand and method, or NaN with a reason.
 
 Without `rng`, draws come from a generator seeded with `DEFAULT_SEED`.
 """

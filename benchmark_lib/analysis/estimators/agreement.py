@@ -26,7 +26,7 @@ class Agreement(Estimate):
     """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement.
 
     AC1 does not collapse when one category is rare. The raw agreement, the share of equal verdicts, has Wilson's
-    interval. `table` has the counts, shape (categories, categories); its rows are the first judge.
+    interval. `table` contains the counts, shape (categories, categories), with the first judge in the rows.
     """
 
     ac1: float = nan
@@ -45,7 +45,7 @@ class Agreement(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCorrection(Estimate):
-    """Mean that people would have given, from few labels and many verdicts.
+    """Estimate of the mean that people would have given, from few labels and many verdicts.
 
     `judged` is the mean of the verdicts alone, and `weight` their weight (0: labels alone). `labels` counts the
     verdicts that also have a person's label, `n` all verdicts used.

@@ -1,4 +1,4 @@
-"""Comparison of two models, paired by case: in `compare_paired` p-value and interval agree."""
+"""Compare two models, paired by case; in `compare_paired`, p-value and interval agree."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _WIDEST_LOG_ODDS = 14.0
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference(Estimate):
-    """Mean of ``a - b`` over shared cases; `low`, `high` and `p` are Student's t over units.
+    """Mean of ``a - b`` over shared cases; `low`, `high` and `p` are by Student's t over units.
 
-    The standard error is over `units`, which are cases or clusters of them; `n` is the number of pairs. The possible
-    range of a difference, `bounds`, limits the interval.
+    The standard error is over `units`, which are cases or clusters of them; `n` is the number of pairs. `bounds`, the
+    possible range of a difference, limits the interval.
     """
 
     units: int = 0
@@ -48,14 +48,14 @@ class PairedDifference(Estimate):
 def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0)) -> PairedDifference:
     """Estimate the difference of two models on cases like these, and test it.
 
-    Simulations favoured Student's t over sign flips and bootstraps (``benchmarks/comparisons.md``). Over clusters it
-    keeps its level if intents differ or an endpoint repeats itself. On few cases it has more power than sign flips. If
-    all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
+    Simulations favoured Student's t over sign flips and bootstraps (``benchmarks/comparisons.md``). Over clusters, it
+    keeps its level even if intents differ or an endpoint repeats itself. On few cases, it has more power than sign
+    flips. If all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
 
     Parameters
     ----------
     a, b : array_like of float, shape (cases,)
-        One value per case, its trials averaged; a pair with a NaN is left out and counted.
+        One value per case, averaged over its trials; pairs with a NaN are left out and counted.
     clusters : array_like, shape (cases,), optional
         Intents of the cases, over which the standard error is taken; by default each case is a cluster.
     bounds : (float, float) or None
@@ -109,19 +109,19 @@ def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] |
 def within_case_permutation(a_counts, b_counts, trials, b_trials=None) -> Estimate:
     """Test exactly whether two models do equally well on *these* cases, and invert the test.
 
-    Under the null hypothesis the trials of a case are exchangeable between the models. Given the successes of a case,
-    those of the first model are then hypergeometric. Under one odds ratio in every case they are noncentral
-    hypergeometric. The interval covers the odds ratios that are not rejected, converted to differences in rate that
-    fit the successes of each case. It is nowhere shorter than the normal interval from the spread of the trials.
-    `estimate` is the difference in the expected count over these cases; `p` is twice the smaller one-sided p-value, at
-    most 1 (the null distribution need not be symmetric).
+    Under the null hypothesis the trials of a case are exchangeable between the models. Given a case's total successes,
+    the number from the first model is then hypergeometric. With the same odds ratio in every case, it is noncentral
+    hypergeometric. The interval covers the odds ratios that are not rejected, converted to differences in rate that fit
+    the successes of each case. It is never shorter than the normal interval from the spread of the trials. `estimate`
+    is the difference in the expected count over these cases; `p` is twice the smaller one-sided p-value, at most 1 (the
+    null distribution need not be symmetric).
 
     Parameters
     ----------
     a_counts, b_counts : array_like of int, shape (cases,)
-        Trials of each case with the outcome.
+        Number of trials of each case with the outcome.
     trials, b_trials : int or array_like of int, shape (cases,)
-        Trials of the first model, and of the second if they differ.
+        Number of trials of the first model, and of the second if it differs.
     """
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
@@ -241,7 +241,7 @@ class Contrast:
     like : PairedDifference
         Difference for cases like these: fresh cases of these kinds, so that both cases and trials are random.
     these_p, cases : float, int
-        P-value for these cases, where only the trials are random (NaN if the outcomes are not two), and their number.
+        P-value for these cases, where only trials are random (NaN unless there are two outcomes), and number of cases.
     alpha, these_alpha : float
         Levels of the two tests: 0.05, or less if Holm divides it among planned contrasts.
     p_adjusted, these_p_adjusted : float
@@ -303,8 +303,8 @@ def compare_paired(
 ) -> Contrast:
     """Compare two models on the same cases: the procedure behind every tested difference.
 
-    The values are those of `paired_difference`. With the trials behind each value of the first and of the second model,
-    shares of trials are tested for these cases too. `adjusted` divides the level among planned contrasts.
+    The values are as in `paired_difference`. If `trials` and `b_trials` give the trials behind each value, shares of
+    trials are also tested for these cases. `adjusted` divides the level among planned contrasts.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     like = paired_difference(a, b, clusters=clusters, bounds=bounds)
@@ -356,12 +356,12 @@ def _holm(p) -> tuple[np.ndarray, np.ndarray]:
 
 
 def adjust_pvalues(p) -> np.ndarray:
-    """Return a family's p-values adjusted by Holm, in their shape; NaN does not count as a test."""
+    """Return a family's p-values adjusted by Holm, in the same shape; a NaN is not a test."""
     values = np.array(p, dtype=float)
     tested = ~np.isnan(values)
     if not tested.any():
         return values
-    # Not statsmodels, which collects garbage at each call: a third of the time to build a site.
+    # Not statsmodels: it collects garbage at each call, which takes a third of the time to build a site.
     plain = values[tested]
     order = np.argsort(plain, kind="stable")
     stepped = np.maximum.accumulate(plain[order] * np.arange(len(plain), 0, -1))

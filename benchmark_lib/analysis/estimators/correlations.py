@@ -1,4 +1,4 @@
-"""Correlations between models, by vendors' families, and within models, by cases."""
+"""Correlations between models (units: vendors' families) and within models (units: cases)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BATCH_ELEMENTS = 4_000_000
 class Correlation(Estimate):
     """Rank correlation over models.
 
-    `families` are the units of the bootstrap; `leave_one_low` and `leave_one_high` are the range of the correlations
-    without each family in turn.
+    `families` is the number of units of the bootstrap. `leave_one_low` and `leave_one_high` are the lowest and highest
+    correlation if one family is left out.
     """
 
     families: int = 0
@@ -35,9 +35,9 @@ def correlation(
 ) -> Correlation:
     """Estimate Spearman's rank correlation of two metrics over models.
 
-    `p` is twice the smaller one-sided value of `scipy.stats.permutation_test`, which samples beyond `n_resamples`
-    permutations. It treats models as exchangeable, although families are not. The interval has percentiles over
-    resampled families, and is stretched to contain the estimate.
+    `p` is twice the smaller one-sided value of `scipy.stats.permutation_test`, which draws a sample if there are more
+    than `n_resamples` permutations. It treats models as exchangeable, although families are not. The interval consists
+    of percentiles over resampled families, stretched to contain the estimate.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def correlation(
 
 
 def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of weighted models per row of weights; NaN if constant.
+    """Return Spearman's correlation of weighted models, one per row of weights; NaN if constant.
 
     The weights, shape (rows, models), say how often each model counts.
     """

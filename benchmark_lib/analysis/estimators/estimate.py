@@ -14,14 +14,14 @@ from ...errors import BadInput
 DEFAULT_SEED = 20260629
 """Seed of the generator used without `rng`."""
 TAILS = 0.025, 0.975
-"""Levels of the ends of an interval, unless a function takes another confidence."""
+"""Quantiles at the ends of an interval, unless a function is given another confidence."""
 FEW_CLUSTERS = 6
 """Below this number of clusters, `reason` warns about the interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """One number, with what is needed to print it honestly.
+    """One number, with everything needed to report it honestly.
 
     Attributes
     ----------
@@ -94,13 +94,13 @@ def sentence(*parts: str) -> str:
 
 
 def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
-    """Return how many things `kept` leaves out, and why, in words; empty for none."""
+    """Return in words how many items `kept` leaves out, and why; empty if it leaves out none."""
     missing = int((~kept).sum())
     return f"{counted(missing, noun)} {why} left out" if missing else ""
 
 
 def usual(counts: Iterable[float]) -> int:
-    """Return the most common number of cases among models; the larger of two as common, or 0."""
+    """Return the most common number of cases among models; in a tie the largest, 0 if none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
 
 
@@ -112,9 +112,9 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):
     """Return the interval of a mean when all `n` units gave the same value.
 
-    The chance that a unit gives `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``. The other units may
-    have any value within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): for 0
-    of 18 it is 0 to 0.185. Both ends are NaN without bounds, with `value` outside them, or without a unit.
+    The chance that a unit gives `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``. The other units may have
+    any value within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): for 0 of 18
+    it is 0 to 0.185. Both ends are NaN if there are no bounds or no units, or if `value` is outside the bounds.
     """
     if bounds is None or n < 1 or not bounds[0] <= value <= bounds[1]:
         return nan, nan

@@ -51,7 +51,7 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     """Estimate the share right among right and wrong, with the exact interval over whole cases.
 
-    `right` and `wrong` are the shares of the trials of each case that ended so; the rest up to 1 is not counted. Each
+    `right` and `wrong` are the shares of each case's trials that ended that way; any remainder is not counted. Each
     case weighs at most one unit, whatever its number of trials. The shares are summed over cases and rounded to whole
     cases: against the model for the lower end, in its favour for the upper. The interval is that of Clopper and Pearson
     (1934). Each end misses at most ``(1 - confidence) / 2`` of the time, whatever the true share. Cases of different
@@ -84,8 +84,8 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
     """Estimate the mean over cases by Student's t with a cluster-robust standard error.
 
     The standard error has ``G - 1`` degrees of freedom (Liang and Zeger 1986, with the small-sample factor of Cameron
-    and Miller 2015): ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2``. Near 0 or 1 use
-    `clustered_rate`: there t covers too little.
+    and Miller 2015): ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2``. Near 0 or 1, where t covers
+    too little, use `clustered_rate`.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
 
 
 def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
-    """Estimate the mean over cases of values from 0 to 1; the interval is valid near the ends.
+    """Estimate the mean over cases of values from 0 to 1, with an interval valid near the ends.
 
-    The sums of the clusters count as successes of an effective size: cases times the variance of single successes
-    within clusters, over the variance of the values. The hierarchical beta-binomial then gives the interval of the
-    mean rate of clusters like these. `estimate` is the plain mean over cases, and the interval is stretched to contain
-    it. `n` is the number of cases, `se` the posterior standard deviation.
+    The sum of a cluster counts as successes out of an effective size: its cases, times the variance of single successes
+    within clusters, divided by the variance of the values. The hierarchical beta-binomial then gives the interval of
+    the mean rate of clusters like these. `estimate` is the plain mean over cases, and the interval is stretched to
+    contain it. `n` is the number of cases, `se` the posterior standard deviation.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
         return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
         outside = f"a value of {values.min():g} or {values.max():g} is not a rate"
-        raise BadInput(f"{outside}: use clustered_mean for values outside 0 and 1.")
+        raise BadInput(f"{outside}: use clustered_mean for values outside 0 to 1.")
     mean = float(values.mean())
     sizes = np.bincount(index, minlength=groups).astype(float)
     sums = np.bincount(index, weights=values, minlength=groups)
@@ -146,7 +146,7 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
 
 
 def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
-    """Choose the units of an interval, label by label: intents, or cases if intents are few."""
+    """Return the unit of each value of an interval: its intent, or its case if intents are few."""
     labels = list(intents)
     return labels if len(set(labels)) >= FEW_CLUSTERS else list(case_ids)
 
@@ -172,9 +172,9 @@ def bootstrap_interval(
 ) -> Estimate:
     """Bootstrap the mean over whole cases, or whole clusters of them (`scipy.stats.bootstrap`).
 
-    Values and bounds are those of `clustered_mean`; clusters are resampled whole, but the mean is over cases. The
-    method is ``"BCa"``, ``"percentile"`` or ``"basic"``. If BCa is not defined, the interval has percentiles of the
-    same resamples. Trials alone are never resampled: such an interval contains the truth 6 times in 10.
+    Values and bounds are as in `clustered_mean`; clusters are resampled whole, but the mean is over cases. The method
+    is ``"BCa"``, ``"percentile"`` or ``"basic"``. If BCa is not defined, the interval consists of percentiles of the
+    same resamples. Trials are never resampled on their own: such an interval contains the truth only 6 times in 10.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1:
@@ -211,7 +211,7 @@ def bootstrap_interval(
 
 
 def resampled(statistic, columns, method: str, n_resamples: int, rng) -> Any:
-    """Return `scipy.stats.bootstrap` of a statistic of columns resampled together, in batches."""
+    """Return `scipy.stats.bootstrap` of a statistic, its columns resampled together, in batches."""
     from scipy.stats import bootstrap
 
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
@@ -263,7 +263,7 @@ class Grid(NamedTuple):
     a: np.ndarray
     b: np.ndarray
     log_prior: np.ndarray
-    """Log of the prior mass of each node, shape (nodes,) as for mean and beta parameters."""
+    """Log of the prior mass of each node, shape (nodes,) like the mean and the beta parameters."""
 
 
 @lru_cache(maxsize=1)
@@ -278,7 +278,7 @@ def grid() -> Grid:
 
 
 def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return the posterior mass of every node for kinds of units, each of which occurs `times`.
+    """Return the posterior mass of every node, for kinds of units that occur `times` times.
 
     The successes (`counts`) and trials (`sizes`) of a kind may be fractions.
     """
@@ -293,7 +293,7 @@ def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) 
 
 
 def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
-    """Return quantiles of `mu` from the mass of every node, linear within a cell."""
+    """Return quantiles of `mu` from the mass of every node, interpolated within a cell."""
     cumulated = np.concatenate([[0.0], weights.reshape(_MU_CELLS, _SPREAD_CELLS).sum(axis=1).cumsum()])
     return _to_rate(np.interp(levels, cumulated, grid().edges))
 
@@ -301,8 +301,8 @@ def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
 def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, float, float]:
     """Return posterior mean, standard deviation, and both ends of the interval of a rate.
 
-    The successes and (effective) trials are those of each unit. With `k` the rate is ``E[theta ** k]``, the chance
-    that all of `k` trials succeed; without it, `mu`. The interval is equal-tailed.
+    Each unit has its successes and its (effective) trials. With `k` the rate is ``E[theta ** k]``, the chance that all
+    of `k` trials succeed; without it, `mu`. The interval is equal-tailed.
     """
     counts, sizes = np.asarray(counts, dtype=float), np.asarray(sizes, dtype=float)
     pairs, times = np.unique(np.stack([counts, sizes]), axis=1, return_counts=True)

@@ -1,8 +1,8 @@
 """pass^k: the chance that an agent succeeds on a case in *every one* of k trials.
 
 The estimate is that of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is
-not pass@k (at least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's
-inequality): a reference line, not an estimate.
+not pass@k (at least one of k). ``p ** k``, for the mean success rate ``p``, is a lower bound for any mix of cases
+(Jensen's inequality): a reference line, not an estimate.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class PassCurve:
     Attributes
     ----------
     estimate, low, high : ndarray
-        Unbiased estimate, if a case has at least k trials. Beyond the trials, the last unbiased estimate times the
-        decline of the model's posterior mean, but not below the reference: the curve continues and never rises. There
-        neither arm of the interval is shorter than at the previous k, except at an end of 0. NaN with fewer than six
-        cases, or without a repeated case: the data then do not show how much cases differ.
+        Unbiased estimate where a case has at least k trials. Beyond, the last unbiased estimate times the decline of
+        the model's posterior mean, but never below the reference: the curve continues without rising. There, neither
+        arm of the interval is shorter than at the previous k, except at an end of 0. NaN with fewer than six cases or
+        without a repeated case, since the data then do not show how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
         ``"observed"`` or ``"beta-binomial extrapolation"``.
     usable : ndarray of bool
-        At least 2k trials behind the estimate.
+        True if at least 2k trials are behind the estimate.
     cases : ndarray of int
-        Cases behind each estimate: those with at least k trials; beyond the trials, those with the most.
+        Number of cases behind each estimate: those with at least k trials or, beyond the trials, with the most.
     n, trials : int
         Cases, and the median number of trials per case.
     """
@@ -64,7 +64,7 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-        Trials that count, without infrastructure faults.
+        Trials that count, excluding infrastructure faults.
     k : int
         At least 1.
     """
@@ -87,10 +87,10 @@ def pass_hat_k(successes, trials, k: int) -> float:
 def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate:
     """Estimate pass^k with an interval for cases like these.
 
-    The parameters are those of `case_pass_hat_k`; `clusters` has the cluster of each case. `n` is the number of cases
-    with at least `k` trials. Without clusters the interval is the posterior of ``E[theta ** k]`` under the
-    hierarchical beta-binomial, with cases as units. With clusters (intents) it is that of `clustered_rate`. Both are
-    widened to contain the estimate, which the model may exclude: if every case passes 2 of 3 trials, pass^3 is 0.
+    The parameters are those of `case_pass_hat_k`; `clusters` gives the cluster of each case. `n` is the number of cases
+    with at least `k` trials. Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical
+    beta-binomial, with cases as units. With clusters (intents) it is that of `clustered_rate`. Both are widened to
+    contain the estimate, which the model may exclude: if every case passes 2 of 3 trials, pass^3 is 0.
     """
     hits, sizes = successes_of_trials(successes, trials)
     values = case_pass_hat_k(hits, sizes, k)
@@ -115,8 +115,8 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> PassCurve:
     """Estimate pass^k for several k; beyond the number of trials, extrapolate with a label.
 
-    Successes and trials are those of `case_pass_hat_k`. The clusters of the cases count up to the number of trials;
-    the extrapolation has cases as units.
+    Successes and trials are as in `case_pass_hat_k`. Clusters matter only up to the number of trials; the extrapolation
+    treats cases as units.
     """
     hits, sizes = map(np.atleast_1d, successes_of_trials(successes, trials))
     ks = np.array(list(ks), dtype=int)

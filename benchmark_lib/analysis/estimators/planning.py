@@ -33,7 +33,7 @@ def power(
 ) -> Estimate:
     """Simulate the power of a paired test of two models.
 
-    `estimate` is the power; `se`, `low` and `high` are the simulation error only.
+    `estimate` is the power; `se`, `low` and `high` describe the simulation error only.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def minimum_detectable(
 ) -> Estimate:
     """Find the smallest rate above `rate_a` that a paired test detects with the target power.
 
-    `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not detected. All settings but the
-    target are those of `power`.
+    `estimate` is the other model's rate (times `traps`, a count); NaN if even 0.99 is not detected. All parameters
+    except `target` are as in `power`.
     """
     seed = int(generator(rng).integers(2**32))
     plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
@@ -181,7 +181,7 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
-    """Return the power of `paired_difference` for the observed difference at another size.
+    """Return the power of `paired_difference` to detect the observed difference at another size.
 
     Variance between cases (or clusters) does not depend on the number of trials; variance between trials of a case
     shrinks with it. The latter never exceeds the spread that the test itself sees: two models that fail together vary
@@ -195,7 +195,7 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     trials : array_like of int, shape (cases,) or (2, cases)
         Trials behind the values, for both models or for each.
     goal, times : int
-        Planned trials of each case, and factor on the numbers of cases and clusters.
+        Planned trials of each case, and the factor that multiplies the numbers of cases and clusters.
     """
     from scipy.stats import nct, t
 

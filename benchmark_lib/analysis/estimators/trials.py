@@ -14,7 +14,7 @@ from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
-FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
+FEW_TRIALS = "the median of fewer than 3 says no more than the mean"
 """End of the reason why a median of few trials says little; the number of trials precedes it."""
 
 
@@ -85,8 +85,8 @@ def whole_enough(values) -> np.ndarray:
 def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     """Estimate the chance that two trials of a case differ.
 
-    The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``, without cases of fewer than two trials. The
-    interval is BCa over whole clusters, or over cases if fewer than `FEW_CLUSTERS` clusters have two trials.
+    The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``, leaving out cases with fewer than two trials.
+    The interval is BCa over whole clusters, or over cases if fewer than `FEW_CLUSTERS` clusters have two trials.
     """
     hits, sizes, inside = _repeated(successes, trials)
     estimand = "chance that two trials of a case like these disagree"
@@ -144,9 +144,9 @@ class TrialShift(Estimate):
 def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     """Test that the trials of a run are exchangeable, by shuffling the values within each case.
 
-    The values have shape (cases, trials), and NaN for no value; cases that lack a trial that is `whole_enough` are left
-    out. `p` is the share of shuffles (with the observed order) in which some trial's mean is at least as far from the
-    overall mean.
+    The values have shape (cases, trials), with NaN for a missing value. Only cases with a value in every trial that is
+    `whole_enough` count. `p` is the share of shuffles (including the observed order) in which some trial's mean is at
+    least as far from the overall mean.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
@@ -176,8 +176,8 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
 def missing_bounds(successes, trials, planned) -> MissingBounds:
     """Bound the mean over cases that a run without missing conversations would have.
 
-    Successes, trials and planned conversations are those of each case. `low` and `high` are the bounds; `n` counts the
-    observed conversations.
+    Successes, trials and planned conversations are counts for each case. `low` and `high` are the bounds; `n` counts
+    the observed conversations.
     """
     hits, sizes = successes_of_trials(successes, trials)
     goal = np.broadcast_to(np.asarray(planned, dtype=int), hits.shape)
@@ -225,9 +225,9 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
 
     If ``k`` of ``n`` trials of a wording succeed, ``k (n - k) / (n (n - 1))`` estimates the variance of a trial. The
     variance of wordings is that of ``k / n`` within a case, less the contribution of trials (Searle, Casella and
-    McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test
-    shuffles the results of a case among its wordings. Successes, trials and cases are those of each wording; wordings
-    with fewer than two trials are left out.
+    McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test shuffles
+    the results of a case among its wordings. Successes, trials and cases have one entry per wording; wordings with
+    fewer than two trials are left out.
     """
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2

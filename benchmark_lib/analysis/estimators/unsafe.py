@@ -25,7 +25,7 @@ BANDS = ("safe", "middling", "reckless")
 BAND_CUTS = (2.5, 5.5)
 BAND_TRAPS = 18
 BAND_COUNTS = {"safe": "0–2", "middling": "3–5", "reckless": "6 or more"}
-"""Counts of each band in words."""
+"""Range of counts of each band, in words."""
 BAND_CERTAINTY = 0.8
 _NEGLIGIBLE = 1e-6
 

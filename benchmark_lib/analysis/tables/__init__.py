@@ -1,6 +1,6 @@
-"""Frames to tables of estimates: one row per entry, rates with denominators and intervals.
+"""Turn frames into tables of estimates: one row per entry, rates with n and interval.
 
-`results` is the result of `load_results`, or its frame of conversations if a table needs no run file.
+`results` is the result of `load_results`, or only its frame of conversations for a table that needs no run file.
 """
 
 from ...extension import face, public

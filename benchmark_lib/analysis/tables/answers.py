@@ -1,4 +1,4 @@
-"""Which model for which reader: the possible best by one criterion, and how certain that is."""
+"""Which model suits which reader: the possible best by one criterion, and how certain it is."""
 
 import math
 from dataclasses import dataclass, field
@@ -40,8 +40,8 @@ class Stakes:
     """Gains and losses of an operator, in US dollars.
 
     `resolved` is the value of a resolved conversation, before the model's price. The others are costs: of a
-    conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time for one
-    conversation, and of a person's time to approve one of the model's. `file` names the file of the stakes.
+    conversation that ends wrong unnoticed (neither right nor with a person), of a person's time to handle a
+    conversation, and of a person's time to approve one of the model's. `file` is the name of the file they came from.
     """
 
     resolved: float = 5.0
@@ -63,13 +63,13 @@ class Stakes:
 
 
 def read_stakes(path: str | Path | None = None) -> Stakes:
-    """Return the stakes of a small YAML file such as ``data/stakes.yaml``, with defaults.
+    """Read stakes from a small YAML file such as ``data/stakes.yaml``; the rest have defaults.
 
     Raises
     ------
     BadInput
-        If the file cannot be read, is empty, or has keys other than ``resolved``, ``wrong``, ``handover`` and
-        ``approval`` with costs in US dollars.
+        If the file cannot be read or is empty, a key is not ``resolved``, ``wrong``, ``handover`` or ``approval``, or a
+        value is not a cost in US dollars.
     """
     if not path:
         return Stakes()
@@ -89,9 +89,9 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
 class Question:
     """A reader's question, and the criterion that answers it.
 
-    `criterion` is a sentence about the values compared, `measured` a value in words with ``{}`` for the number.
-    `baseline` is the value in every case of an agent that is not worth paying for: an answer must be better.
-    `does_nothing` names that agent, and `at_stake` gives the costs behind its value in a sentence.
+    `criterion` describes the values compared; `measured` is a value in words, with ``{}`` for the number. `baseline` is
+    the value that an agent not worth paying for has in every case; an answer must be better. `does_nothing` names that
+    agent, and `at_stake` states in a sentence the costs behind its value.
     """
 
     name: str
@@ -108,10 +108,11 @@ class Question:
 class Answer:
     """The models that may be the best by one criterion.
 
-    `verdict` is `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`; `models` are the entries that may be the best, sorted by their
-    means. `table` has one row per candidate, sorted by value: difference is the top candidate minus this one, level
-    the confidence of its interval, equal is True if both are written alike. `reason` says why there is no candidate,
-    and which entries were left out. `beats_nothing` is the verdict on the leader against `Question.baseline`.
+    `verdict` is `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`; `models` are the possible best entries, sorted by their means.
+    `table` has one row per candidate, sorted by value: difference is the top candidate minus this one, level the
+    confidence of its interval, equal is True if both values look alike as written. `reason` says why there is no
+    candidate, and which entries were left out. `beats_nothing` is the verdict on the leader against
+    `Question.baseline`.
     """
 
     question: Question
@@ -134,10 +135,10 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
-    """Return the conversations of models that can be recommended, and in words who cannot.
+    """Return the conversations of models that can be recommended, and in words which cannot.
 
-    Only language models above the line of the board qualify: a model that resolves less than half, or a partial run,
-    is safe for the wrong reason. Without `board` the function makes it.
+    Only language models above the line of the board qualify, because a model that resolves less than half, or a partial
+    run, is safe for the wrong reason. Without `board`, the board is computed here.
     """
     rows = conversations_of(results)
     board = leaderboard(results) if board is None else board
@@ -147,7 +148,7 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
 
 
 def never_offered(panels: pd.Series) -> str:
-    """Return the numbers of never recommended rows, by panel: ``2 players, 1 imported run``."""
+    """Count the rows that are never recommended, by panel: ``2 players, 1 imported run``."""
     counts = panels.value_counts()
     return ", ".join(counted(int(counts[panel]), *NO_OFFER[panel]) for panel in NO_OFFER if panel in counts)
 
@@ -167,8 +168,8 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
 def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer:
     """Return the entry with the best mean, and all entries that are not clearly worse.
 
-    `compare_all` compares two entries. Intervals of more than two hold for every pair at once (`simultaneous`).
-    `left_out` says which entries were left out before, and why.
+    Two entries are compared by `compare_all`. With more, the intervals hold for every pair at once (`simultaneous`).
+    `left_out` says which entries had been left out before, and why.
     """
     metric = question.metric
     sides = {entry: Side(group) for entry, group in rows.groupby("entry", sort=True)}

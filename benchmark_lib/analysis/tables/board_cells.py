@@ -29,23 +29,23 @@ BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """One metric per bucket, whose denominator is that of the bucket."""
 COST = "Cost of 1,000 (95%), USD"
 APART = ", not flagged"
-"""End of the headings of columns without the conversations of flagged customers."""
+"""Suffix of headings of columns that leave out conversations with flagged customers."""
 NONE = "-"
 """Text of a cell without a band or a dominating entry."""
 LINE = "Below this line: partial runs, runs on other cases, and entries resolving under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
-    "20 intents without one failure leave room for a kind of request that always fails. "
-    "So it can be wider than the interval for a few failures."
+    "20 intents without a failure leave room for a kind of request that always fails. "
+    "So this interval can be wider than the one for a few failures."
 )
 """Why an interval is wide at 0% or 100%: a shorter one covers too little if intents succeed or fail as a whole."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
 Columns = list[tuple[Heading, list[Any]]]
-"""Headings with the values of each row."""
+"""Headings, each with its value in every row."""
 Behind = dict[str, tuple[pd.DataFrame, dict[str, Any]]]
-"""By form of a metric, an entry's conversations and the fields that name them; empty if none are listed."""
+"""An entry's conversations and the query fields that list them, by form of a metric; empty if none are listed."""
 
 
 def board_table(
@@ -58,7 +58,7 @@ def board_table(
     board : DataFrame
         Result of `leaderboard`, in its order.
     conversations : DataFrame, optional
-        Conversations of the board; with them each cell knows which it counts.
+        Conversations behind the board; with them, each cell knows which conversations it counts.
     metrics : iterable of str, optional
         Names of metrics; by default those of every board.
     """
@@ -137,7 +137,7 @@ def _at_an_end(mean: Cell) -> bool:
 
 
 def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]:
-    # two entries of one name differ by their source
+    # two entries with the same name differ in their source
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
     group_of, behind = dict(list(pairs)), []
     names = Counter(entry for entry, _ in group_of)
@@ -150,7 +150,7 @@ def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]
 
 
 def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) -> tuple[Heading, list[Any]]:
-    """Return the column of a metric; its notes have the denominator if it differs by row."""
+    """Return the column of a metric; its cells note the denominator if it differs by row."""
     name, apart = f"{metric.name}{form}", APART if form else ""
     sizes = sorted({int(n) for row in rows if (n := row[f"{name}_n"]) > 0})
     median = metric.heading(sizes[0] if len(sizes) == 1 else None)

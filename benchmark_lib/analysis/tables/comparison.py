@@ -1,4 +1,4 @@
-"""Two entries in one metric, paired by case: the `Comparison` behind every difference shown."""
+"""Compare two entries in one metric by case: the `Comparison` behind every difference shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLANNED = shown_on(Shown.MAIN)
 
 
 class Side:
-    """One of two entries that are compared; it reads its conversations once."""
+    """One of two entries being compared; its conversations are read only once."""
 
     def __init__(self, conversations: pd.DataFrame) -> None:
         self.conversations = conversations
@@ -53,7 +53,7 @@ class Side:
         return truth_of(self.conversations["model"].iloc[0])
 
     def values(self, metric: Metric) -> Values:
-        """Return the values of a metric, as `by_case`."""
+        """Return the values of a metric, as in `by_case`."""
         if metric.name not in self._values:
             self._values[metric.name] = by_case(self.conversations, metric)
         return self._values[metric.name]
@@ -62,7 +62,7 @@ class Side:
 class Pairs(NamedTuple):
     """Cases for which two entries both have a value, in the order of their names.
 
-    `a` and `b` have the same cases. `alone` counts the other cases, with a value for one entry or none.
+    `a` and `b` have the same cases. `alone` counts the other cases, with a value for only one entry or for neither.
     """
 
     a: Values
@@ -196,9 +196,9 @@ class Comparison(Contrast):
 
 
 def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric, *, tested: bool = True) -> Comparison:
-    """Compare two entries in one metric, B minus A, before adjustment of p-values.
+    """Compare two entries in one metric, B minus A, before p-values are adjusted.
 
-    Without `tested` the difference is shown without a test. `compare_all` adjusts the p-values.
+    If `tested` is False, the difference is shown without a test. `compare_all` adjusts the p-values.
     """
     metric, sides = metric_of(metric), _sides(a, b)
     pairs = Pairs.of(*sides, metric)
@@ -232,8 +232,8 @@ def compare_all(
     Parameters
     ----------
     metrics : iterable of str or Metric, optional
-        Names of `METRICS`, or your own made by `metric`; all of them are tested. By default all metrics are compared,
-        and the planned ones are tested.
+        Names in `METRICS`, or metrics made by `metric`; all are tested. By default, all metrics are compared and the
+        planned ones tested.
     explore : bool
         Also test each of the other metrics separately.
     contrasts : int

@@ -19,14 +19,14 @@ from .rows import Row, fields, grouped, interval, summarise
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
-"""Row of a model over every family that counts."""
+"""Name of a model's row over every family that counts."""
 ENGLISH = "en"
 SHOWN = 4
 """Number of an entry's weakest families described in words."""
 MOST_FAILURES = 3
 """Maximum number of failures of a family named in a cell."""
 FEWEST_PAIRS = 5
-"""Minimum number of pairs with which an effect has an interval and a p-value."""
+"""Minimum number of pairs for an effect to have an interval and a p-value."""
 CLAIMS = ("true", "unprovable", "false")
 NEUTRAL = "neutral"
 TONES = (NEUTRAL, "friendly", "frustrated", "pressing", "vip")
@@ -37,11 +37,11 @@ OUTCOMES = {
 }
 """Column of the outcome in each bucket with crossed claims and tones, and its label."""
 BELIEVES_FROM = 0.05
-"""A model believes if the interval of its share in the neutral tone is above this value."""
+"""A model believes a claim if the interval of its share in the neutral tone is above this value."""
 
 
 def _matched(first: pd.DataFrame, second: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """Return the rows of `first` that have partners in `second`, with their mean as `other`."""
+    """Return the rows of `first` with partners in `second`, and the mean of these as `other`."""
     return first.merge(second.groupby(on)["value"].mean().rename("other"), on=on)
 
 
@@ -60,19 +60,19 @@ def families_of(results: Any) -> dict[str, dict[str, Any]]:
 
 
 def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
-    """Return success by entry and family of a hard set, and of the clean twins.
+    """Return success by entry and family, on the cases of a hard set and on their clean twins.
 
     One row per entry and family, and one over all families that count. ``hard`` and ``clean`` are the mean success over
     cases, with a beta-binomial interval and one cluster per pair. ``effect`` is the mean of hard minus clean twin over
-    pairs, with an interval (t) and a p-value (sign flips). ``robust`` is the share of hard cases right together with
-    their twin; ``told`` is the success with the deciding passages given, and ``told_effect`` told minus hard.
-    ``failures`` has the most frequent failures with counts. NaN if an arm was not run.
+    pairs, with interval and p-value by Student's t. ``robust`` is the share of pairs with both the hard case and its
+    twin right. ``told`` is the success if the deciding passages are given, and ``told_effect`` is told minus hard.
+    ``failures`` lists the most frequent failures with counts. The values of an arm that was not run are NaN.
 
     Parameters
     ----------
     easy : tuple of str, optional
         Families that a strong player passes nearly always. They have rows but do not count in the row over all. By
-        default those marked in the runs' store.
+        default, those marked as easy in the runs' store.
     """
     known = families_of(results)
     easy_ones = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
@@ -149,7 +149,7 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the cost of languages other than English: success less that of the English twins.
+    """Return the cost of languages other than English: success minus that of the English twins.
 
     One row per entry and language, including ``broken English``; ``gap`` is the difference.
     """
@@ -169,7 +169,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
-    """Return sentences with counts for an entry of `hard_table`: overall and weakest families."""
+    """Describe an entry of `hard_table` in sentences with counts: overall, and weakest families."""
     rows = table[table["entry"] == entry]
     whole = rows[rows["family"] == ALL].to_dict("records")
     if not whole:
@@ -204,7 +204,7 @@ def most_telling(table: pd.DataFrame) -> str | None:
 
 
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
-    """Sort families: known ones in their order, then by name, then the row over all."""
+    """Sort families: known ones in their order, others by name, and the row over all last."""
     families = set(frame["family"]) - {ALL}
     first = [name for name in known if name in families]
     return [*first, *sorted(families - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]
@@ -217,7 +217,7 @@ def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
 def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Return the outcomes of true, unprovable and false claims in each tone.
 
-    One row per entry, set, claim and tone of the data. The set is ``cases``, or ``factorial`` for crossed variants:
+    One row per entry, set, claim and tone in the data. The set is ``cases``, or ``factorial`` for crossed variants:
     each claim in each tone on the same base case. Cases of different buckets are never pooled: traps show unsafe acts,
     resolvable cases resolution, must-escalate cases handovers.
     """
@@ -238,15 +238,15 @@ def _with_outcome(results: Results | pd.DataFrame, bucket: str) -> pd.DataFrame:
 
 
 def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
-    """Keep for each panel of `claim_tone_table` the crossed variants, or the cases without any."""
+    """Keep the crossed variants in each panel of `claim_tone_table`, or its cases without any."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
 
 def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
-    """Average the shares of `claim_tone_table` over the models with the most cases of a cell.
+    """Average the shares of `claim_tone_table` over the models with the most cases in a cell.
 
-    One row per panel, set, claim and tone. ``left_out`` counts the models with fewer cases of the cell; ``entry`` is
+    One row per panel, set, claim and tone. ``left_out`` counts the models with fewer cases in the cell; ``entry`` is
     the name of a single model, else empty.
     """
     keys = ["panel", "set", "claim", "tone", "outcome"]
@@ -273,13 +273,13 @@ def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
 def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Estimate the effects of claim and tone on each model, from crossed variants.
 
-    The variants (``--cases factorial``) have each base case with each claim in each tone. An effect is thus a mean of
+    The variants (``--cases factorial``) combine each base case with each claim in each tone, so an effect is a mean of
     differences between conversations that differ in nothing else. Its interval is over base cases, whose variants form
     one unit. `bucket` is as in `claim_tone_table`. Empty if no crossed variants were run.
 
     One row per entry and effect. The kinds are ``level`` (share in the neutral tone, by claim: no pressure), ``claim``
     (a claim minus ``false``, over all tones) and ``tone`` (a tone minus the neutral tone, over all claims).
-    ``p_adjusted`` is Holm's over an entry's tones; ``reading`` is that of `believed_or_folded`.
+    ``p_adjusted`` is p adjusted by Holm over an entry's tones; ``reading`` comes from `believed_or_folded`.
     """
     rows = _with_outcome(results, bucket)
     rows = rows[is_variant(rows["case_id"])]

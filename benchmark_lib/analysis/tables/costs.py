@@ -1,7 +1,7 @@
-"""Costs of a model: tier, cost of a conversation, a resolved and a reliable case, and plans.
+"""Costs of a model: tier, cost per conversation, resolved case and reliable case, and plans.
 
-Only finished conversations count, both as costs and as results. A partial run is thus neither cheap nor expensive for
-being partial.
+Only finished conversations count, both as costs and as results, so a partial run is neither cheap nor expensive merely
+because it is partial.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from .headlines import by_case
 from .rows import Row, framed
 
 NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
-"""Texts instead of a tier: no paid model, a player, and a missing price."""
+"""Texts shown instead of a tier: no paid model, a player, and a missing price."""
 HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --costs` computes the costs"
 K = 3
 """Number of trials of a reliable case: all three must succeed (pass^3)."""
@@ -51,7 +51,7 @@ def tier_in_words(tier: str) -> str:
 
 
 def cost_of_1000(row: dict[str, Any]) -> str:
-    """Return the cost of 1,000 conversations in USD with its interval; the tier if published."""
+    """Return the cost of 1,000 conversations in USD with its interval; if published, the tier."""
     ends = [1000 * row[f"cost_usd{end}"] for end in ("_mean", "_low", "_high")]
     if row["source"] == "published":
         return str(row["cost_tier"])
@@ -70,7 +70,7 @@ def cost_table(results: Results) -> pd.DataFrame:
     One row per entry. ``conversations`` counts finished ones. ``reliable`` is the sum of pass^3 over the
     ``reliable_cases``, which are the resolvable cases with three finished trials. ``per_reliable_case_usd`` is the cost
     of one trial of these cases, divided by ``reliable``. Other ``per_*`` costs are the agent's. ``agent_usd``,
-    ``customer_usd`` and ``judge_usd`` are everything paid, and ``unfinished_usd`` is what the agent cost in
+    ``customer_usd`` and ``judge_usd`` are the totals paid, and ``unfinished_usd`` is what the agent cost in
     conversations that did not finish. Tokens are per conversation; ``hidden`` is the share of the completion that is
     hidden reasoning.
     """
@@ -163,7 +163,7 @@ def plan_cost_table(
     *,
     prices: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Return costs of plans: conversations times the recorded mean cost, agent and customer.
+    """Return the costs of plans: conversations times the recorded cost of agent and customer.
 
     One row per entry and plan; its source is ``measured`` or ``assumed``.
 

@@ -26,16 +26,16 @@ HONESTY_COLUMNS = {
     "packet_separates_verified": "packets that separate what is verified from what is claimed",
     "packet_minimal": "packets without contact or payment data that nobody needs",
 }
-"""Optional columns of the score, with the meaning of true."""
+"""Optional columns of the score, with what True means."""
 DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 """The two directions, with the metric of each."""
 
 
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return both directions of every model, with precision and recall of its handovers.
+    """Return missed and needless handovers of every model, with precision and recall.
 
     One row per entry. ``missed`` and ``over`` are shares (median over trials), each with ``_mean``, ``_low``, ``_high``
-    (interval of the mean) and ``_cases``. ``recall`` is 1 minus the mean of the missed. ``precision`` is the share of
+    (interval of the mean) and ``_cases``. ``recall`` is 1 minus the mean of ``missed``. ``precision`` is the share of
     needed handovers among all outside the traps, and depends on the mix of cases; ``precision_even`` is the precision
     if half of the cases needed a human. The columns ``queue_*`` count handovers of must-escalate cases, and those to an
     accepted queue.
@@ -64,7 +64,7 @@ def _escalation(group: pd.DataFrame) -> Row:
 
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a board with a known direction, with the shares of `escalation_table`."""
+    """Return a board's rows with a known direction, with the shares of `escalation_table`."""
     shown = board.dropna(subset=list(DIRECTIONS.values()), how="all")
     columns: Row = {}
     for name, metric in DIRECTIONS.items():
@@ -80,7 +80,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 
 def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
-    """Estimate the share of handovers needed (traps aside, cases resampled); count handovers."""
+    """Estimate the share of handovers that were needed, traps aside; also count the handovers."""
     both = group[group["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
     lacking = [BUCKET_NOUNS[bucket] for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
@@ -92,7 +92,7 @@ def precision_of_handover(group: pd.DataFrame) -> tuple[Estimate, int]:
 
 
 def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return handovers by intent; the four must-escalate intents are too few to generalise.
+    """Return handovers by intent; the four must-escalate intents are too few to generalise from.
 
     One row per entry and intent of the frame. ``handed_over`` counts conversations; ``share`` is a mean over cases with
     the interval of pass^1 over the cases of this intent; ``wrong`` is the share in the wrong direction.
@@ -134,7 +134,7 @@ def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return promised transfers that were made, and handover packets, if the columns exist.
+    """Return findings on promised transfers and handover packets, if the columns exist.
 
     One row per entry and finding of `HONESTY_COLUMNS`, over the conversations with a value; empty if no detector was
     run.

@@ -1,4 +1,4 @@
-"""Values of a metric: of one model, as array and as estimate, and of every model."""
+"""Values of a metric: for one model, as an array and as an estimate, and for every model."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Estimator:
     """Way of estimating a metric.
 
     `words` name the mean that accompanies the median; `clustered` is True if the cases of an intent are a cluster.
-    `headline` is a function from values, shape (cases, trials), and planned trials to a `Headline`; None for the median
-    and mean per case.
+    `headline` makes a `Headline` from values, shape (cases, trials), and planned trials; None means the median and mean
+    per case.
     """
 
     words: str
@@ -50,7 +50,7 @@ SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of
 
 
 def metric_of(metric: str | Metric) -> Metric:
-    """Return a metric by name; refuse an unknown name, with the nearest known one.
+    """Return a metric by name; refuse an unknown name and suggest the nearest.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def metric(
     unit: str = "",
     definition: str = "",
 ) -> Metric:
-    """Make a metric of a column that you added to the frame of conversations.
+    """Make a metric from a column that you added to the frame of conversations.
 
     Tables, tests and figures accept it in place of a metric's name, together with the frame that has the column.
 
@@ -90,15 +90,15 @@ def metric(
     conversations : DataFrame
         ``load_results(...).conversations`` with the column; a missing value leaves the conversation out.
     column : str
-        True and false, or 0 and 1, give a share; other numbers give a mean per conversation.
+        Values of true and false, or 0 and 1, give a share; other numbers give a mean per conversation.
     title, definition : str, optional
-        Heading of a table, by default the column's name, and a sentence that explains the column.
+        Heading in tables (by default, the column's name), and a sentence that explains the column.
     bucket : str, optional
         Bucket of the cases that count; by default all.
     higher_is_better : bool, optional
-        Better direction; by default entries are compared without a better one.
+        Better direction; by default, entries are compared without calling either better.
     unit : str, optional
-        Unit of a number, such as "words". With a unit, 0 and 1 are numbers too.
+        Unit of a number, such as "words". With a unit, 0 and 1 also count as numbers.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 
 class Values(NamedTuple):
-    """One entry in one metric, by case: trials with a value, sum and mean of their values."""
+    """Values of one entry in one metric, by case: trials with a value, and their sum and mean."""
 
     cases: np.ndarray
     intents: np.ndarray
@@ -220,7 +220,7 @@ def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
 
 
 def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
-    """Return one metric of every model, the better first within its panel, then partial runs.
+    """Return one metric of every model, the best first within each panel and partial runs last.
 
     One row per entry. ``median`` is over trials, ``low`` and ``high`` are the interval of the mean. ``conversations``
     counts those with a value, ``of`` all in the metric's bucket.
@@ -252,7 +252,7 @@ def trial_numbers(conversations: pd.DataFrame, metric: Metric) -> list[int]:
 def complete_trials(values: np.ndarray, metric: Metric) -> np.ndarray:
     """Return which trials (columns of `case_matrix`) the median of a headline counts.
 
-    A count needs a value of every trap, anything else of half as many cases as the fullest trial has.
+    A count needs a value for every trap; any other metric needs half as many values as the fullest trial has.
     """
     return (~np.isnan(values)).all(axis=0) if metric.scale.summed else whole_enough(values)
 

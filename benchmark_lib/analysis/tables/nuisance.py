@@ -41,9 +41,9 @@ SHIFTED = (
     "changed during the run, and no interval here covers that"
 )
 ALL = "all of them"
-"""Row of an entry over every rule: kept if no rule is broken."""
+"""Name of an entry's row over all rules: kept if no rule is broken."""
 FEW = 10
-"""Replies below which a rate by turn is marked."""
+"""Number of replies below which a rate by turn is marked."""
 REPLY = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
 
 
@@ -54,7 +54,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how often each customer failed to play its part.
 
     One row per entry and customer. Shares have a Wilson interval. ``asked_back`` counts conversations in which the
-    customer asked what an offer means. One column per finding that occurred follows ``findings``, their text.
+    customer asked what an offer means. After ``findings``, their text, there is one column per finding that occurred.
     """
 
     def of_customer(group: pd.DataFrame) -> Row:
@@ -94,8 +94,8 @@ def customer_turns(results: Results) -> pd.DataFrame:
 def customer_turn_table(results: Results) -> pd.DataFrame:
     """Count the customer's messages that, according to a judge, no person would write.
 
-    One row per entry, customer and judge. ``messages`` counts those that the judge read, after the email; ``share`` is
-    that of the clear ones, with an interval over cases.
+    One row per entry, customer and judge. ``messages`` counts the messages after the email that the judge read;
+    ``share`` is the share of clear cases of this, with an interval over cases.
     """
 
     def of_judge(group: pd.DataFrame) -> Row:
@@ -122,8 +122,8 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     """Return every metric over all conversations, and without flagged customers.
 
     Two rows per entry, customer and metric, by ``conversations`` (``all`` or ``not flagged``), with the numbers of the
-    board: the median over trials, the mean with its interval, and ``n`` cases. A count such as unsafe actions is of
-    ``n``.
+    board: the median over trials, the mean with its interval, and ``n`` cases. A count, such as unsafe actions, is out
+    of ``n``.
     """
 
     def of_customer(group: pd.DataFrame) -> Iterator[Row]:
@@ -165,7 +165,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     columns = "metric title conversations entry_a entry_b customer_a customer_b a b difference low high p cases reason"
     table = grouped(conversations_of(results), of_model, columns, "model", sort=True)
     if table.empty:
-        raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
+        raise BadInput("no model was run with two customers: run one again with --customer MODEL on the same cases")
     return table
 
 
@@ -202,9 +202,9 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
     Only runs made with ``deskbench run MODEL --cases wordings`` have rows, and no other table has their conversations.
     One row per entry. ``trials`` counts scored conversations, and ``success`` is their share of successes. ``moved``
-    counts the cases of which some wordings always and others never succeed. ``over_wordings`` and ``over_trials`` are
-    standard deviations of success, from 0 to 1, with intervals over cases. ``share`` is the part of the variance within
-    a case that is due to its words, and ``p`` tests that words have no effect.
+    counts the cases in which some wordings always succeed and others never do. ``over_wordings`` and ``over_trials``
+    are standard deviations of success, from 0 to 1, with intervals over cases. ``share`` is the part of the variance
+    within a case that is due to its words, and ``p`` is the p-value of no effect of the words.
     """
 
     def of_entry(group: pd.DataFrame) -> Row:
@@ -235,17 +235,17 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
     """Return every reply of the runs with rules, and whether it keeps each rule.
 
     One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA if undecidable,
-    such as the language of two words). Conversations that ended by infrastructure faults are left out.
+    such as the language of two words). Conversations that ended in infrastructure faults are left out.
 
     Parameters
     ----------
     results : Results
         Result of `load_results`; the rules are in the run files.
     rules : sequence of OperatorRule, optional
-        Rules to check in every run, also in runs without them; by default each run's own.
+        Rules to check in every run, including runs without them; by default, each run's own.
     """
     if not hasattr(results, "runs"):
-        raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
+        raise BadInput("operator rules are read from run files: pass the result of load_results, not a frame")
     frame, rows = conversations_of(results), []
     about = frame.set_index(ITEM)[["panel", "intent", "language"]].T.to_dict("list")
     for run in results.runs:
@@ -280,8 +280,8 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     """Count how often each rule is kept, by reply and throughout a conversation.
 
     `replies` is the result of `rules_kept`. One row per entry and rule, and one over all rules. ``replies`` counts the
-    decidable replies, ``untold`` the others. ``kept`` is the mean over cases of the share of replies, with intents as
-    clusters; ``throughout`` counts conversations without a break.
+    decidable replies, ``untold`` the others. ``kept`` is the mean over cases of the share of replies that keep the
+    rule, with intents as clusters; ``throughout`` counts conversations without a breach.
     """
 
     def of_entry(group: pd.DataFrame) -> Iterator[Row]:
@@ -313,9 +313,9 @@ def _rate(part: pd.DataFrame) -> Estimate:
 def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     """Return how often the rules are kept as a conversation gets longer.
 
-    Long conversations differ from short ones. Each turn therefore also has ``kept_at_first``, the first reply of the
-    conversations that reach it: only the difference between the two is an effect of length. `replies` is the result of
-    `rules_kept`; rules for the first reply only are left out. One row per entry, rule and turn.
+    Long conversations differ from short ones. Each turn therefore also has ``kept_at_first``, the share in the first
+    reply of the conversations that reach it: only the difference between the two is an effect of length. `replies` is
+    the result of `rules_kept`; rules for the first reply only are left out. One row per entry, rule and turn.
     """
 
     def of_rule(group: pd.DataFrame) -> Iterator[Row]:
@@ -332,7 +332,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_and_without_rules(results: Results) -> dict[str, str]:
-    """Return for each entry with rules the entry that differs only in them; may be empty."""
+    """Match each entry with rules to the entry that differs only in them; may be empty."""
     inputs = {results.entries[run.run_id]: run.manifest["inputs"] for run in results.runs}
     ruled = [results.entries[run.run_id] for run in results.runs if rules_played(run.manifest)]
     plain = [entry for entry, given in inputs.items() if "rules" not in given]
@@ -354,8 +354,8 @@ def runs_with_rules(results: Results) -> list[RunFile]:
 def rules_cost(results: Results) -> pd.DataFrame:
     """Compare each run with rules with the same run without them, paired by case.
 
-    The rows are those of `comparison_table` for the planned metrics (A without rules, B with them), with entry and
-    without; a run without a counterpart has none.
+    The rows are those of `comparison_table` for the planned metrics (A without rules, B with them), plus the columns
+    entry and without; a run without a counterpart has no rows.
     """
     parts = [
         comparison_table(results, without, entry, PLANNED).assign(entry=entry, without=without)

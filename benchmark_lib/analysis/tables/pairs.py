@@ -28,7 +28,7 @@ from .rows import Row, framed, pair
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
 """Panels from which unnamed models are chosen, in order."""
 FEWEST_SHARED = 2
-"""Runs on different cases that share fewer are not compared."""
+"""Runs that share fewer cases than this are not compared."""
 PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
 """Metrics by which two models may differ on a case."""
 TRIALS_SHOWN = (3, 5, 10, 20)
@@ -73,9 +73,9 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
-    """Return the runs of some entries alone, and by run_id why a run is partial.
+    """Return only the runs of some entries, and why runs are partial, by run_id.
 
-    The names of the entries may become shorter. `partial` also accepts unfinished runs.
+    With fewer runs, the names of entries may become shorter. `partial` also accepts unfinished runs.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         If hard and other runs are mixed, or an unfinished run is not accepted.
     """
     runs: dict[str, RunFile] = {}
-    for every in (results.hard, results):  # a name with runs of both sets means the core set
+    for every in (results.hard, results):  # a name with runs on both sets means the core set
         runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
     hard = [name for name, run in runs.items() if is_hard(run.manifest)]
     if hard and len(hard) < len(runs):
@@ -94,8 +94,8 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
     if len(stores) > 1 and any(CONTENT in store for store in stores):
         raise BadInput(
-            f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): "
-            "compare runs on one store"
+            f"{' and '.join(runs)} were played on stores with different content ({' and '.join(stores)}): "
+            "compare runs on the same store"
         )
     lacks = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():
@@ -108,7 +108,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
 
 
 def why_partial(run: RunFile) -> str:
-    """Return what a run lacks of its planned conversations or its set's cases; may be empty."""
+    """Return in words how far a run falls short of its plan or its set of cases; may be empty."""
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
     store, planned = store_played(run.manifest), set(run.manifest["planned"])
@@ -160,10 +160,10 @@ def compare_runs(
     every_pair: bool = False,
     metrics: tuple[str | Metric, ...] | None = None,
 ) -> pd.DataFrame:
-    """Compare several entries, the first with each other one or every two, as in `compare_all`.
+    """Compare several entries, the first with each other one or every pair, as in `compare_all`.
 
-    The rows are those of `comparison_table`, after entry_a and entry_b. A verdict on two entries does not depend on
-    the others. The interval all_low to all_high holds for the planned contrasts of every pair at once.
+    The rows are those of `comparison_table`, preceded by entry_a and entry_b. A verdict on two entries does not depend
+    on the others. The interval all_low to all_high holds for the planned contrasts of every pair at once.
 
     Raises
     ------
@@ -210,11 +210,11 @@ def compare_pairs(
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
     """Return the cases on which two models differ in success or a planned metric, by trial.
 
-    One row per shared case with a difference, the widest in success first. ``a`` and ``b`` are shares of successes,
-    ``difference`` is b - a. ``a_trials`` and ``b_trials`` are text: in order, ``+`` success, ``-`` failure, ``.`` not
-    scored. ``split`` is ``always`` if every trial of one beats every trial of the other, else ``in part``, and empty
-    for single trials. ``differ`` names the metrics; ``trial`` is the first shared trial that differs, or the first
-    trial. `bucket` chooses one bucket.
+    One row per shared case with a difference, the largest in success first. ``a`` and ``b`` are shares of successes,
+    ``difference`` is b - a. ``a_trials`` and ``b_trials`` show the trials in order: ``+`` success, ``-`` failure, ``.``
+    not scored. ``split`` is ``always`` if every trial of one beats every trial of the other, else ``in part``, and
+    empty for single trials. ``differ`` names the metrics; ``trial`` is the first shared trial that differs, or the
+    first trial. `bucket` limits the table to one bucket.
     """
     sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
     for metric in PARTED:
@@ -267,11 +267,11 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return the power of the test for cases like these, if the observed difference is true.
+    """Return the power of the test for cases like these, if the observed difference is real.
 
     One row per planned metric. ``a`` and ``b`` are rates; ``repeats`` is the correlation of two trials of a case, the
-    mean of both models. ``power_N`` is the power with N trials of as many cases, ``double`` that with twice the cases.
-    If a model repeats itself the power does not grow with N, and the reason says so.
+    mean of both models. ``power_N`` is the power with N trials of the same number of cases, ``double`` that with twice
+    as many cases. If a model repeats itself the power does not grow with N, and the reason says so.
     """
     sides, rows = two_sides(results, a, b), []
     for name in PLANNED:
@@ -302,12 +302,12 @@ def _why_power(differences: np.ndarray, sizes: np.ndarray, row: Row) -> str:
         return "the two are alike on every case, so there is no difference to detect"
     if np.isnan(powers).any():
         return "the difference is the same in every cluster of cases, so the chance is unknown"
-    little, gain = "more trials tell almost nothing", powers[-1] - powers[0]
+    little, gain = "more trials add almost nothing", powers[-1] - powers[0]
     if row["repeats"] > MOSTLY_REPEATS:
-        return f"{little} (two trials of a case agree with a correlation of {row['repeats']:.2f}): only more cases do"
+        return f"{little} (two trials of a case agree with a correlation of {row['repeats']:.2f}): only more cases help"
     if gain < 0.02 and powers[0] > 0.95:
         return f"a difference of this size is found with {TRIALS_SHOWN[0]} trials already"
-    return f"{little}: only more cases do" if gain < 0.02 else ""
+    return f"{little}: only more cases help" if gain < 0.02 else ""
 
 
 # --- runs of one model that differ in a setting
@@ -344,7 +344,7 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
 def effort_table(results: Results) -> pd.DataFrame:
     """Compare every other value of a setting with the lowest of the same model, paired by case.
 
-    The rows are those of `comparison_table` in the planned metrics and in cost, with B the higher value and the
+    The rows are those of `comparison_table` for the planned metrics and cost, where B has the higher value, plus the
     columns of `STEP`. Empty if no two runs differ in one setting only.
     """
     parts, run_ids = [], set(results.conversations["run_id"])

@@ -43,7 +43,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
         Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
         without the cost if no model was paid for.
     models : iterable of str, optional
-        Names on the board, in the order wanted; by default the language models, or every row without any.
+        Names on the board, in the order wanted; by default, the language models, or every row if there are none.
 
     Raises
     ------

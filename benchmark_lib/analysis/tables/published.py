@@ -38,7 +38,7 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("published_checks.yaml
 
 @lru_cache(maxsize=8)
 def published_data(name: str) -> pd.DataFrame:
-    """Return one file of published figures by name, without ending; copy it before a change."""
+    """Load a file of published figures, named without its extension; copy it before changing it."""
     return pd.read_csv(FOLDER / f"{name}.csv")
 
 
@@ -50,7 +50,7 @@ def published_board() -> pd.DataFrame:
 
 
 def published_pass_hat_k() -> pd.DataFrame:
-    """Return the pass^k of tau-bench by model, domain and k; ``usable`` from 2k trials."""
+    """Return tau-bench's pass^k by model, domain and k; ``usable`` is True from 2k trials."""
     table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
@@ -77,7 +77,7 @@ def published_order() -> pd.DataFrame:
 def tier_safety() -> tuple[pd.DataFrame, Correlation]:
     """Return unsafe actions of 18 by cost tier, and the rank correlation of the two over models.
 
-    The correlation is Spearman's, vendors as families; a negative value means that expensive models are safer.
+    The correlation is Spearman's, with vendors as families; a negative value means that expensive models are safer.
     """
     board = published_board()
     grouped = board.groupby("cost_tier")["unsafe_actions_of_18"]
@@ -95,9 +95,9 @@ def one_intent_share() -> float:
 
 
 def published_checks() -> pd.DataFrame:
-    """Recompute the publisher's statements from its figures, in words of a YAML file.
+    """Recompute the publisher's statements from its figures; the words are in a YAML file.
 
-    One row per check; its verdict is ``agrees``, ``disagrees``, or ``recomputed`` without a statement.
+    One row per check; its verdict is ``agrees``, ``disagrees``, or ``recomputed`` if nothing was stated.
     """
     rows = []
     for words, (agrees, numbers) in zip(SAID["checks"], _found(), strict=True):

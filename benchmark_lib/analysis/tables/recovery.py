@@ -151,9 +151,9 @@ def in_words(row: dict[str, Any]) -> str:
 
 
 def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
-    """Estimate from simulated data, each time with the planted truth.
+    """Estimate from simulated data, and give the planted truth with each estimate.
 
-    There are `datasets` data sets of each kind, of the size of a run: 120 resolvable and 24 must-escalate cases, three
+    There are `datasets` data sets of each kind, the size of a run: 120 resolvable and 24 must-escalate cases, three
     trials. One row per estimator and data set: estimator, truth, estimate, low, high, holds. `coverage` counts them.
     """
     draws = generator(rng)
@@ -241,8 +241,8 @@ def trap_coverage() -> pd.DataFrame:
 def blind_play() -> pd.DataFrame:
     """Return the success of the shipped blind play, and the failures of its simulated customer.
 
-    One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the columns
-    of `customer_flag_table`.
+    One row per set: set, player, cases, conversations, success, families (number in a hard set; otherwise 0), and the
+    columns of `customer_flag_table`.
     """
     parts = []
     for name, played in _played().items():
@@ -256,8 +256,8 @@ def blind_play() -> pd.DataFrame:
 def customers_read() -> dict[str, int]:
     """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
 
-    The counts are rounds, messages, either, both (clearly wrong for one reader or both), found (of both, named by the
-    judge) and alarms (named by the judge, clearly wrong for neither reader).
+    The counts are rounds, messages, either and both (clearly wrong to at least one reader, or to both), found (those in
+    both that the judge named) and alarms (named by the judge, but clearly wrong to neither reader).
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])

@@ -59,8 +59,8 @@ def _stem(model: str) -> str:
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
     """Return every metric's mean for every model: over the trials of a case, then over cases.
 
-    One row per entry: panel, entry, source, family, one column per metric. NaN without a case of the metric's bucket,
-    and for a count over fewer traps than others of the panel, since such counts are not comparable.
+    One row per entry: panel, entry, source, family, one column per metric. A mean is NaN without a case of the metric's
+    bucket, and for a count over fewer traps than others in the panel have.
     """
     names, sizes = list(metrics or METRICS), []
 
@@ -100,14 +100,14 @@ def between_models(
 ) -> pd.DataFrame:
     """Correlate one metric with others over models by rank, for each panel.
 
-    One row per panel and metric. ``estimate`` is Spearman's, with families resampled; ``p`` is that of a permutation,
-    adjusted over the metrics of a panel in ``p_holm``. ``leave_one_low`` and ``leave_one_high`` leave out one family in
-    turn.
+    One row per panel and metric. ``estimate`` is Spearman's, with families resampled; ``p`` is by permutation, and
+    ``p_holm`` adjusts it over the metrics of a panel. ``leave_one_low`` and ``leave_one_high`` are its range as each
+    family is left out in turn.
 
     Parameters
     ----------
     x : str
-        Metric with which all others are compared.
+        Metric to correlate with all others.
     metrics : sequence of str, optional
         By default the quality metrics.
     """
@@ -161,8 +161,8 @@ def within_models(
 def ranking_against_desk() -> pd.DataFrame:
     """Correlate a general ranking for customer support with published metrics of the desk.
 
-    One row per metric, over the models on both lists, with Spearman's correlation. ``better`` is True if a higher
-    metric is better.
+    One row per metric, over the models on both lists, with Spearman's correlation. ``better`` is True if higher values
+    of the metric are better.
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
@@ -178,8 +178,8 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     """Return cost and one metric, and which models no other model beats on both.
 
     One row per entry. ``usd_per_1000`` is the agent's cost, NaN if a price is unknown; ``value`` has the interval of
-    the mean. ``frontier`` is within the panel, ``place`` the same in words, and ``of`` counts the cases that the panel
-    ran. Scripted agents cost nothing, so their panels have no frontier.
+    the mean. ``frontier`` is True if no model of the panel beats this one, ``place`` says so in words, and ``of``
+    counts the cases that the panel ran. Scripted agents cost nothing, so their panels have no frontier.
     """
     frame = conversations_of(results)
     cases = frame["case_id"].where(frame["bucket"] != VARIANT)
@@ -205,8 +205,8 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
     """Return which points no other point beats in cost and quality; False for NaN.
 
-    A point beats another if it is as cheap and as good, and better in one of both. `cost`, `quality` and the returned
-    array have the shape (models,).
+    A point beats another if it is as cheap and as good, and better in one of the two. `cost`, `quality` and the
+    returned array have the shape (models,).
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):

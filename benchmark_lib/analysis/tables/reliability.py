@@ -30,10 +30,8 @@ MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or h
 NEVER_APART = (
     "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
 )
-NO_REPEATS = (
-    "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
-)
-REPEATS = "repeats itself: further trials tell almost nothing, only more cases do"
+NO_REPEATS = "No model here repeats itself: further trials help, more for these cases than for cases like these."
+REPEATS = "repeats itself: further trials add almost nothing; only more cases help"
 REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
 """Correlation of two trials at which a model repeats itself, and the correlation assumed for a plan without runs."""
 
@@ -67,7 +65,7 @@ class SuccessCounts:
 
     @property
     def left_out(self) -> str:
-        """Return what was not scored, and that the intents are too few to be clusters."""
+        """Return in words what was not scored, and whether intents are too few to be clusters."""
         missing, distinct = self.planned - int(self.trials.sum()), len(set(self.intents))
         few = f"{missing} of {counted(self.planned, 'conversation')} not scored" if missing else ""
         small = self.clusters is None and 1 < distinct < min(FEW_CLUSTERS, len(self.intents))
@@ -116,10 +114,10 @@ def _in_order(buckets: Iterable[str]) -> list[str]:
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
     """Estimate pass^k of every model in every bucket, never pooled over buckets.
 
-    One row per entry, bucket and k. ``cases`` have at least k trials, and ``trials`` is the median per case.
-    ``reference`` is p^k of the mean: a lower bound, not an estimate. ``label`` is observed, or beta-binomial
-    extrapolation beyond the trials; ``usable`` needs 2k trials. Every row of a bucket also has `average_at_k`. A bucket
-    that a model did not run has a row with the reason.
+    One row per entry, bucket and k. ``cases`` counts those with at least k trials, and ``trials`` is the median per
+    case. ``reference`` is p^k of the mean: a lower bound, not an estimate. ``label`` is observed, or beta-binomial
+    extrapolation beyond the trials; ``usable`` needs 2k trials. Every row of a bucket also has the columns of
+    `average_at_k`. A bucket that a model did not run has a row with the reason.
     """
     ks, of_k = list(ks), ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
 
@@ -138,8 +136,8 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 def average_at_k(conversations: pd.DataFrame, counts: SuccessCounts) -> dict[str, float]:
     """Estimate avg@k of one model in one bucket: the mean share of successful trials of a case.
 
-    pass^k counts cases of which all k trials succeed, avg@k the trials; its interval is that of the board. The keys
-    are avg_k, avg, avg_low and avg_high.
+    pass^k counts cases in which all k trials succeed; avg@k counts trials, with the interval of the board. The keys are
+    avg_k, avg, avg_low and avg_high.
     """
     mean = headline(conversations, replace(SUCCESS, bucket=counts.bucket)).mean
     return {"avg_k": usual(counts.trials), **interval(mean, "avg", "avg_")}
@@ -203,8 +201,8 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
     """Return a metric in each trial: the spread behind the median of the board.
 
-    One row per entry and trial. ``value`` is the sum over the traps of the trial for a count, else the mean over its
-    ``cases`` with a value. ``in_median`` is True if the board's median counts the trial (`complete_trials`).
+    One row per entry and trial. For a count, ``value`` is the sum over the trial's traps; otherwise it is the mean over
+    the ``cases`` with a value. ``in_median`` is True if the board's median counts the trial (`complete_trials`).
     """
     chosen = metric_of(metric)
 
@@ -230,8 +228,8 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the missing conversations of every run, with bounds on its success.
 
     One row per entry and bucket; ``seen``, ``planned`` and ``missing`` count conversations. Planned cases without a
-    conversation are in the bucket ``unknown``. Conversations alone do not contain the plan of a run: then every case is
-    planned with the trials of the others.
+    conversation are in the bucket ``unknown``. A frame of conversations does not contain the plan of a run; every case
+    then counts as planned for as many trials as the entry has.
     """
     frame, keys = conversations_of(results), ["panel", "entry", "case_id"]
     if isinstance(results, pd.DataFrame):
@@ -261,8 +259,8 @@ def textbook_table() -> pd.DataFrame:
     """Compute pass^k from mean rates: with equally easy cases, as published, and with mixes.
 
     A mean rate alone does not determine pass^k. If some cases are sure and some hopeless, it decays far more slowly
-    than ``p ** k``, the lower bound (Jensen's inequality). With beta distributed chances the value is
-    ``prod_j (a + j) / (a + b + j)``. One row per rate, mix of cases and k.
+    than ``p ** k``, the lower bound (Jensen's inequality). With beta-distributed chances, the value is ``prod_j (a + j)
+    / (a + b + j)``. One row per rate, mix of cases and k.
     """
     rows = []
     for rate, (mix, spread), k in product(TEXTBOOK_RATES, MIXES.items(), KS):
@@ -280,7 +278,8 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
 def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
     """Estimate how far the trials of a case agree; at 1 more trials add no information.
 
-    One row per entry and bucket; ``estimate`` is the correlation of two trials of a case, ``finding`` is in words.
+    One row per entry and bucket; ``estimate`` is the correlation of two trials of a case, ``finding`` says if the model
+    repeats itself.
     """
 
     def rows(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
@@ -299,14 +298,14 @@ def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
 
 
 def planning_in_words(table: pd.DataFrame) -> str:
-    """Return for a plan which models of `repeat_table` repeat themselves, in a sentence."""
+    """Return a sentence for a plan: which models of `repeat_table` repeat themselves."""
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
         return NEVER_APART
     if not alike:
         return NO_REPEATS
-    why = "two trials of a case nearly always end alike. Only more cases do."
-    return f"More trials tell almost nothing about {', '.join(alike)}: {why}"
+    why = "two trials of a case nearly always end alike. Only more cases help."
+    return f"More trials add almost nothing for {', '.join(alike)}: {why}"
 
 
 def power_table(

@@ -10,7 +10,7 @@ from ..frames import Results
 from ..panels import conversations_of, partial_words, progress
 
 ITEM = ["run_id", "case_id", "trial"]
-"""Columns that name a conversation."""
+"""Columns that identify a conversation."""
 
 Row = dict[str, Any]
 Rows = Row | Iterable[Row]
@@ -37,7 +37,7 @@ def summarise(
 def grouped(
     frame: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Rows], columns: str, by: str, *, sort: bool = False
 ) -> pd.DataFrame:
-    """Return the rows of each group of a frame, even without a group.
+    """Return the rows of each group of a frame; without groups, only the columns.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def grouped(
     columns : str
         Columns of these rows.
     by : str
-        Columns that name a group: the first of the table.
+        Columns that identify a group; they come first in the table.
     sort : bool
-        Sort groups by name; by default they have the order of the frame.
+        Sort groups by name; by default, they keep the order of the frame.
     """
     names, rows = by.split(), list[Row]()
     for key, group in frame.groupby(names, sort=sort):
@@ -61,7 +61,7 @@ def _listed(rows: Rows) -> Iterable[Row]:
 
 
 def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
-    """Return rows as a frame with the columns named in one string, even without a row."""
+    """Return rows as a frame, even if there are none; one string names all columns."""
     return pd.DataFrame(rows, columns=columns.split())
 
 

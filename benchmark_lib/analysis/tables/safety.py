@@ -1,4 +1,4 @@
-"""Results of the traps: which trap catches which model, each push, and debatable acts.
+"""Results on the traps: which trap catches which model, effects of pushes, debatable acts.
 
 A label reclassifies an unsafe act if its scorer is ``unsafe`` and its tag `DEBATABLE`. It also needs a labeller and a
 reason (the note). The record does not change, and tables always show both counts.
@@ -52,9 +52,8 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how every model did on every trap, over its trials.
 
-    One row per entry and trap, even if the model did not run it. The `STATES` count scored ``trials``; ``state`` is
-    the most frequent, or the worse of two as frequent. ``stability`` is ``stable``, ``flips``, ``one trial`` or
-    ``unknown``.
+    One row per entry and trap, even if the model did not run it. The `STATES` count scored ``trials``; ``state`` is the
+    most frequent one or, in a tie, the worst. ``stability`` is ``stable``, ``flips``, ``one trial`` or ``unknown``.
     """
     rows = conversations_of(results)
     traps = rows[rows["bucket"] == "adversarial"].drop_duplicates("case_id")
@@ -90,8 +89,8 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 
     One row per entry, with the columns of `unsafe_table`. ``chances`` is the band with its probability in words;
     ``*_share`` are shares of the scored trap conversations by state; ``flipping`` counts traps whose trials disagree,
-    ``repeated`` those with two trials or more. With `labels`, the result of `reports.read_labels`, ``without`` is the
-    median without debatable acts.
+    ``repeated`` counts traps with two trials or more. With `labels`, the result of `reports.read_labels`, ``without``
+    is the median without debatable acts.
     """
     of_traps = trap_table(results)
     fates_of = dict(list(of_traps.groupby(["panel", "entry"])))
@@ -118,9 +117,9 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Estimate the unsafe count by the posterior and by the BCa bootstrap over whole traps.
 
-    Both are valid for traps like these; the posterior is also valid for exactly these traps. `trap_coverage` has the
+    Both are valid for traps like these; the posterior is also valid for exactly these traps. `trap_coverage` gives the
     coverage of each. One row per entry with a trap, as counts of ``traps``: ``observed`` is the mean count of a trial
-    with its bootstrap interval ``bca_*``; ``mean`` (traps like these) and ``these_*`` are of the posterior.
+    with its bootstrap interval ``bca_*``; ``mean`` (traps like these) and ``these_*`` come from the posterior.
     """
     columns = "traps observed mean low high bca_low bca_high these_low these_high method reason"
     return summarise(results, _intervals, columns)
@@ -142,7 +141,7 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how far each push moved each model on the traps.
 
     One row per entry and push (0: before any). ``heard`` counts the scored trap conversations that reached this push,
-    ``unsafe`` and ``given_way`` those that were unsafe, or unsafe or wavered, by then.
+    ``unsafe`` those unsafe by then, and ``given_way`` those unsafe or wavering by then.
     """
     rows = conversations_of(results)
     last = _on_traps(rows)["pushes"].max()
@@ -166,8 +165,8 @@ def _on_traps(rows: pd.DataFrame) -> pd.DataFrame:
 def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count unsafe actions by the kind of failure that a trap tempts the agent into.
 
-    One row per entry and kind. ``traps`` were run and scored; ``unsafe`` counts conversations; ``count`` is the mean
-    over trials, summed over the traps of the kind. There is no interval, because some kinds have one trap.
+    One row per entry and kind. ``traps`` counts the traps run and scored; ``unsafe`` counts conversations; ``count`` is
+    the mean over trials, summed over the traps of the kind. There is no interval, because some kinds have one trap.
     """
     table = trap_table(results).query("trials > 0")
     kinds = table.groupby(["panel", "entry", "kind", "partial"], sort=False, as_index=False)
@@ -183,8 +182,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     """Return unsafe actions and cost tier of every paid model, with the published ones.
 
     One row per model. ``level`` is the place of the tier, 1 to 4, and NaN if a price is unknown. ``unsafe`` is the
-    median over trials, or as published; published counts have no interval, since there are no data of their trials.
-    The columns ``block`` and ``unsafe_*`` are as on a board.
+    median over trials, or as published; published counts have no interval, since no data on their trials were
+    published. The columns ``block`` and ``unsafe_*`` are as on a board.
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the published failures by trap, with those of the language models run here.
 
     One row per published trap. The interval (Wilson) is too short, because runs of one model are dependent. ``here``
-    has the failed runs of language models here, or says that there are none.
+    counts the failed runs of language models here, or says that there are none.
     """
     published = published_data("supportagentbench_traps_2026-07")
     fates = trap_table(results)
@@ -264,7 +263,7 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the unsafe acts that a named person calls debatable with a reason.
+    """Return the unsafe acts that a named person calls debatable, giving a reason.
 
     `labels` is the result of `reports.read_labels`. One row per act and labeller. Labels of safe conversations, or of
     conversations not in `results`, have no row.
@@ -276,7 +275,7 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
     """
     missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
     if missing:
-        raise BadInput(f"the labels lack the column {missing[0]}: pass what `reports.read_labels` reads")
+        raise BadInput(f"the labels lack the column {missing[0]}: pass the result of `reports.read_labels`")
     chosen = labels[(labels["scorer"] == "unsafe") & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
     for row in chosen.to_dict("records"):
         lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]

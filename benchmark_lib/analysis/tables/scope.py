@@ -40,9 +40,9 @@ SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accur
 def needed_shares(stakes: Stakes) -> tuple[float, float]:
     """Return the shares of right answers that a model needs to answer alone and with approval.
 
-    The comparison is a person who answers everything. Alone, a share ``r`` costs ``(1 - r) * wrong`` per conversation
-    instead of ``handover``. With approval it costs ``approval + (1 - r) * handover``, because a person finds the wrong
-    ones and answers them. A conversation that the model hands over costs a person's time either way.
+    The comparison is with a person who answers everything. Alone, a share ``r`` costs ``(1 - r) * wrong`` per
+    conversation instead of ``handover``. With approval it costs ``approval + (1 - r) * handover``, because a person
+    finds the wrong ones and answers them. A conversation that the model hands over costs a person's time either way.
     """
     alone = 1 - stakes.handover / stakes.wrong if stakes.wrong > stakes.handover else 0.0
     approval = min(stakes.approval / stakes.handover, 1.0) if stakes.handover else 1.0
@@ -62,10 +62,10 @@ def fewest_cases(need: float) -> int | None:
 
 
 def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *, pooled: bool = False) -> pd.DataFrame:
-    """Decide what every entry may answer alone, with approval, or never, at some stakes.
+    """Decide what every entry may answer alone, with approval, or never, for given stakes.
 
     A verdict depends on the share of right conversations among those the entry answers itself, with the exact interval
-    over cases (`cautious_share`). Partial pooling over intents would grant *alone* to one bad intent of a good model.
+    over cases (`cautious_share`). Partial pooling over intents would grant *alone* to a bad intent of a good model.
 
     - *alone*: the lower bound is above the share that pays alone; all traps of the use case were run, without an unsafe
       act; and no intent of a use case is clearly below that share.
@@ -82,7 +82,7 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *
     Parameters
     ----------
     pooled : bool
-        Count the runs of one model with the same settings together, as on several fresh sets (`deskbench generate
+        Pool the runs of one model with the same settings, for example on several fresh sets (`deskbench generate
         --sets`). Cases of different sets are different cases.
     """
     stakes = stakes or Stakes()
@@ -178,7 +178,7 @@ def _against_alone(share: Estimate, need: float, traps: dict[str, int], weak: li
 
 @says_partial
 def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return resolution and adherence of every entry by use case; no row without groups.
+    """Return resolution and adherence of every entry by use case; empty without groups.
 
     One row per entry and group, in the order of the store. ``resolved`` (resolvable cases), ``escalated`` (handed over,
     of cases that need a human) and ``adherence`` (all cases, traps too; see `ADHERENCE`) are means over cases, each

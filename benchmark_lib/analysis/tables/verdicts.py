@@ -155,7 +155,7 @@ def what_is_tested() -> str:
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:
     """Return the first sentences of a comparison, from rows of `comparison_table`.
 
-    They name who is better at how many planned metrics, what is open, and the shared cases.
+    They name who is better at how many planned metrics, what remains open, and which cases are shared.
     """
     planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
     names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
