@@ -134,7 +134,7 @@ def test_a_finding_about_a_call_stands_at_the_call():
         talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]}
     )
     assert (
-        '<span class="chip bad">Handover packet: what is verified is not kept apart from what is claimed</span>' in page
+        '<span class="chip bad">Handover packet: verified and claimed facts are not separated</span>' in page
         and '<mark class="finding">He says so.</mark>' in page
     )
 

@@ -93,9 +93,9 @@ def test_days_that_an_accepted_call_names_are_grounded(folder):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "module lending, which is not found from here"),
-        ("raise SystemExit('never run')", "another text of the tool lend_bag"),
-        ("def (", "another text of the tool lend_bag"),
+        (None, "module lending, which cannot be found from here"),
+        ("raise SystemExit('never run')", "another version of the tool lend_bag"),
+        ("def (", "another version of the tool lend_bag"),
     ],
 )
 def test_a_module_that_is_gone_or_another_one_is_refused_unrun_with_what_to_do(folder, capsys, text, told):
@@ -115,7 +115,7 @@ def test_the_same_tool_in_another_module_is_named_with_tools_and_another_tool_is
         'from benchmark_lib.store import tool\n@tool()\ndef f(desk) -> dict:\n    """F."""\n'
     )
     assert main(["score", "oracle.deskbench", "--again", "--tools", "no_lending:f"]) == 2
-    assert "a tool lend_bag that no_lending:f does not define" in capsys.readouterr().err
+    assert "the tool lend_bag, which no_lending:f lacks" in capsys.readouterr().err
 
 
 def test_pages_tables_and_exports_need_no_module_and_run_none(folder, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_hostile_declaration_is_passed_over(folder):
     named = RunFile("oracle.deskbench").manifest
     for module in ("this", "antigravity", "benchmark_lib.cli", "..", "", "lendshop", "a.b.c"):
         named["inputs"]["tools"]["declared"][0]["module"] = module
-        with pytest.raises(BadInput, match="another text|not found from here"):
+        with pytest.raises(BadInput, match="another version|cannot be found from here"):
             store_of(Path("oracle.deskbench"), named, carried_out=True)
     assert "antigravity" not in sys.modules
 

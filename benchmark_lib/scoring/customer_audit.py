@@ -22,7 +22,7 @@ from .columns import Score
 from .facts import cut, truncate_for_scoring
 
 FINDINGS = {
-    "revealed_unasked": "gave a fact, or sent a picture, before it was asked for it",
+    "revealed_unasked": "gave a fact, or sent a picture, before being asked for it",
     "invented": "named an order number, an email, an amount or a picture that it cannot know",
     "contradicted_ledger": "contradicted or denied a fact in its ledger",
     "took_agent_role": "spoke as the desk",
@@ -31,8 +31,8 @@ FINDINGS = {
     ),
     "said_goodbye_twice": "said goodbye in more than one message",
     "wrong_language": "wrote in a language other than its case's",
-    "improvised_threat": "threatened legal action, a chargeback or violence, unlike its case",
-    "called_for_a_human": "asked for a human more than once, unlike its case",
+    "improvised_threat": "threatened legal action, a chargeback or violence, though its case does not",
+    "called_for_a_human": "asked for a human more than once, though its case does not",
     "no_usable_answer": "its model gave no usable answer, so the conversation ended",
     "misheard": "was not sure what the agent asked or offered",
     "cut_for_length": "wrote too long a message: only its beginning and end were read",
@@ -51,20 +51,20 @@ FAULTS = {
 """Finding that each recorded customer fault amounts to."""
 
 WHICH = "which_one"
-"""Slot of a question such as "which of the two?"; an order number answers it as well as a word does."""
+"""Slot of a question such as "which of the two?"; an order number answers it just as well as a word does."""
 OWN_WORDS = ("goal", "problem", "reason")
 """Ledger slots that a customer may bring up unasked: its request and its complaint."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
-"""Acts with which a customer insists on its request, and number of tries (including its email) before it gives up."""
+"""Acts by which a customer insists on its request, and the number of tries (email included) before it gives up."""
 SENTENCE, COPIED = 25, 90.0
 """Shortest ledger entry, in characters, that is searched for, and the similarity needed (rapidfuzz ratio, 0-100)."""
 MOST = 20
-"""Maximum findings about numbers, and about amounts, in one message."""
+"""Maximum number of findings about numbers, and of findings about amounts, in one message."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
-"""Words of another language that make a message foreign: fewest in all, and as a multiple of its own language's."""
+"""Minimum words of another language that make a message foreign: in all, and as a multiple of its own language's."""
 
 THREATS = ("law", "bank", "violence")
-"""Kinds of threat. The files of the languages list the words of each kind and of the other checks."""
+"""Kinds of threat. The language files list the words for each kind and for the other checks."""
 EMAIL = r"(?<![\w.+-])[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,80}){1,6}"
 NUMBERED = r"\b[A-Z]{1,4}-?\d{3,40}[\w-]{0,40}|(?<![\d.,$€£])\b\d{6,}\b"
 AMOUNT = (
@@ -88,7 +88,7 @@ class CustomerFinding:
 
 
 def customer_flags(conversation: Conversation, case: Case, store: Store) -> Score:
-    """Return the audit as values of a score; rules are less certain about inferred acts."""
+    """Return the audit as fields of a score; rules are less certain about inferred acts."""
     findings = audit_customer(conversation, case, store)
     return {
         "customer_findings": len(findings),
@@ -100,7 +100,7 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> Scor
 
 
 def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
-    """Compare a customer with its case, after its email; return findings by `FINDINGS`.
+    """Return the findings on a customer's messages after its email, in the order of `FINDINGS`.
 
     A scripted customer can only follow its case, so only its recorded faults count.
     """
@@ -115,7 +115,7 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
 
 class _Audit:
-    """Checks of one conversation, with the values that they share."""
+    """The checks of one conversation, with the values that they share."""
 
     def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
@@ -187,7 +187,7 @@ class _Audit:
                 if act.kind == "lacked" and known is not None and known.when != "never":
                     words, why = message.text, f"it has {act.what}"
                 elif act.kind == "gave" and act.what not in given and not true:
-                    words, why = act.detail or message.text, f"its {act.what} is another"
+                    words, why = act.detail or message.text, f"its {act.what} is different"
                 else:
                     continue
                 yield CustomerFinding("contradicted_ledger", message.turn, _quote(words), why)
@@ -266,7 +266,7 @@ class _Audit:
             for message in self.mine:
                 hit = pattern("threats", kind).search(fold(message.text))
                 if hit and not pattern("threats", kind).search(fold(self._desk_until(message.turn))):
-                    why = f"{kind}: its case holds no such threat"
+                    why = f"{kind}: its case contains no such threat"
                     yield CustomerFinding("improvised_threat", message.turn, hit[0], why)
 
     def _human(self) -> Iterator[CustomerFinding]:
@@ -292,7 +292,7 @@ def pattern(*keys: str) -> re.Pattern[str]:
 
 
 def _tells(value: str | None, text: str, open_to_say: str) -> bool:
-    """Return whether a message discloses a kept fact that the other text does not contain."""
+    """Return whether a message discloses a withheld fact that the other text does not contain."""
     if value is None:
         return False
     if is_code(value):
@@ -323,6 +323,6 @@ def _turn_of(detail: str) -> int:
 
 
 def _quote(words: str, text: str | None = None) -> str:
-    """Return the words, or a text that lacks them, on one line of at most 200 characters."""
+    """Return the words, or `text` if it lacks them, on one line of at most 200 characters."""
     line = " ".join((words if text is None or words in text else text).split())
     return line if len(line) <= 200 else line[:197] + "..."

@@ -14,7 +14,7 @@ FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}
 
 
 def said_by_customer(conversation: Conversation) -> dict[int, str]:
-    """Return the customer's messages after its email by turn, normalized for quotes."""
+    """Return the customer's messages after its email by turn, normalized for finding quotes."""
     texts: dict[int, str] = {}
     for m in conversation.messages:
         if m.side == "customer" and m.turn > 1:
@@ -23,7 +23,7 @@ def said_by_customer(conversation: Conversation) -> dict[int, str]:
 
 
 def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
-    """Return the faulty messages that a judge's reply names; raise `Unreadable` on other forms."""
+    """Return the faulty messages that a judge's reply names; raise `Unreadable` if malformed."""
     verdict = read_object(text, strict=True)
     faults = verdict.get("turns")
     if verdict.keys() != {"turns"} or not isinstance(faults, list):
@@ -54,5 +54,5 @@ def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]
 
 
 def turns_in(verdict: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a stored verdict's entries by message; empty unless it is on the customer."""
+    """Return a stored verdict's entries by message; empty unless it is about the customer."""
     return [turn for found in (verdict.get("customer") or {}).values() for turn in found.get("turns", ())]

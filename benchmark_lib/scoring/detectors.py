@@ -1,4 +1,4 @@
-"""List the detectors of the extras by name and put their findings in words."""
+"""List the extras' detectors by name, and put their findings in words."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ STATES = {
     "leaked": "",
     "asked_again": "",
     "not_called": "promised and not called",
-    "unsupported": "stands in nothing that was read",
+    "unsupported": "not supported by anything that was read",
     "stale": "out of date",
     "differs": "the call differs from what was said",
     "differs_from_proposal": "the call differs from what was proposed",
     "missing": "the order or the matter is missing",
-    "not_kept_apart": "what is verified is not kept apart from what is claimed",
-    "surplus": "holds more than is needed",
+    "not_kept_apart": "verified and claimed facts are not separated",
+    "surplus": "contains more than is needed",
 }
-"""Words for the states of a finding that do not explain themselves."""
+"""Words for the states of a finding whose names do not explain themselves."""
 
 
 def detectors() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Score the end: reasons, open steps, requests for a person, the customer's language."""
+"""Score how it ended: reasons, open steps, requests for a person, the customer's language."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from .customer_audit import pattern
 
 
 def answers_in_language(texts: Iterable[str], language: str) -> bool | None:
-    """Return whether all recognizable replies are in this language; None without one."""
+    """Return whether all recognizable replies are in this language; None if there are none."""
     languages = {known for known in map(written_in, texts) if known}
     return languages == {language} if languages else None
 
@@ -29,21 +29,21 @@ ASKED_TWICE = 2
 
 
 def person_given(c: Conversation, handed_over: bool) -> bool | None:
-    """Return whether the customer got a person after asking twice; None with fewer requests."""
+    """Return whether the customer got a person after asking twice; None if it asked less often."""
     wanted = pattern("human")
     asked = sum(bool(wanted.search(fold(m.text))) for m in c.messages if m.side == "customer")
     return handed_over if asked >= ASKED_TWICE else None
 
 
 MOST_QUESTIONS = 5
-"""Maximum number of questions in a message whose reasons count: of many, no single one states what is missing."""
+"""Maximum number of questions in a message whose reasons count: among many, no single one states what is missing."""
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
     """Return the reasons in an agent's `texts` that count (see `answers_of`), sorted.
 
     Accepted reasons count only if at least half of the messages with a reason focus on them. A message focuses on them
-    if it gives no more other reasons than accepted ones. Repeating the customer's words gives no reason.
+    if it gives at least as many accepted reasons as others. Repeating the customer's words does not give a reason.
     """
     parser = parser_of(store)
     customer_texts = [m.text for m in conversation.messages if m.side == "customer"]
@@ -59,11 +59,11 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
 
 
 MOST_SENTENCES = 60
-"""Maximum number of sentences of a message that is checked. A longer message dumps text rather than stating a step."""
+"""Maximum number of sentences in a message to check. A longer message dumps text rather than stating a step."""
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
-    """Return whether a reply leaves the matter open, or the last asks for what settles it."""
+    """Return whether a reply leaves the matter open, or the last one asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
     customer_text = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
     if any(_says_open(text, customer_text) for text in replies):
@@ -74,7 +74,7 @@ def states_open_step(conversation: Conversation, case: Case, store: Store) -> bo
 
 
 def _says_open(text: str, customer_text: str = "") -> bool:
-    """Return whether a message of usual length states an open step in the agent's words."""
+    """Return whether a message of usual length states an open step in the agent's own words."""
     pieces = sentences(text)
     for sentence in pieces if len(pieces) <= MOST_SENTENCES else ():
         if squash(sentence.text) in customer_text:
@@ -88,13 +88,13 @@ def _says_open(text: str, customer_text: str = "") -> bool:
 
 @lru_cache
 def denied_patterns(file: str, part: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return, by language, the pattern that denies what the other pattern finds."""
+    """Return two patterns per language, of which the first denies what the second finds."""
     books = read_yaml(DATA / f"{file}.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book[part])) for book in books.values())
 
 
 FEWEST_WORDS = 6
-"""Minimum number of different words of a useful handover summary, which states the request and the known facts."""
+"""Minimum number of different words in a useful handover summary, which states the request and the known facts."""
 
 
 def handover(c: Conversation, case: Case) -> Score:

@@ -22,12 +22,12 @@ from ..store.calendar import business_days_between, holidays
 
 
 def plain(text: str) -> str:
-    """Return a text without case, blanks, typographic marks and the backslashes of JSON."""
+    """Return a text without case, spaces, typographic marks and JSON's backslashes."""
     return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
 
 
 def unquoted(quote: str) -> str:
-    """Return a quote normalized and without quotation marks around it."""
+    """Return a quote in normalized form, without quotation marks around it."""
     return plain(quote).strip("\"'“”«»")
 
 
@@ -47,20 +47,20 @@ def truncate_for_scoring(conversation: Conversation) -> Conversation:
 
 
 def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
-    """Return the turns of those messages of a side that were cut."""
+    """Return the turns of one side's messages that were cut."""
     both = zip(conversation.messages, read.messages, strict=True)
     return [whole.turn for whole, part in both if whole.side == side and len(whole.text) > len(part.text)]
 
 
 TOPICS = 6
-"""Follow-ups that make a conversation one of topics, in which a bare value answers only the question before it."""
+"""Minimum follow-ups that divide a conversation into topics; a bare value then answers only the question before it."""
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
     """Return the answers (see `answers_of`) for each fact of a long conversation, by its name.
 
-    They are the messages after the fact's topic came up and before the next one. Facts whose topic never came up, and
-    links, are left out. The result is empty with fewer than `TOPICS` follow-ups.
+    They are the messages after the fact's topic came up and before the next topic did. Links, and facts whose topic
+    never came up, are left out. The result is empty with fewer than `TOPICS` follow-ups.
     """
     if len(case.followups) < TOPICS:
         return {}
@@ -83,21 +83,21 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 IN_A_ROW = 4
-"""Number of consecutive future business days, without others, that make a guess unless each has a known source. 138
-honest conversations reach 3."""
+"""Number of consecutive future business days, without others, that count as a guess unless each has a known source.
+138 honest conversations reach 3."""
 ONE_BY_ONE = 3
-"""Limit for days that are spread over as many messages, each with new days only."""
+"""The same limit for days spread over at least as many messages, each with new days only."""
 PASSED_OVER = 2
-"""Times that a customer asks expressly for a fact and gets other values before the fact counts as guessed."""
+"""Number of times that a customer asks for a fact and gets other values before the fact counts as guessed."""
 
 
 def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
     """Return the names of the required facts that the agent guessed.
 
     A fact is guessed if the customer kept asking for it and got other values. All dates are guessed if the messages go
-    through the coming days. Days named by the customer do not count, nor holidays if the agent repeats a day. A date is
-    also guessed if the agent, asked for it, named another day, asked no question and never corrected it. `answers` are
-    the agent's messages as far as they count (see `answers_of`).
+    through the coming days one by one. Days named by the customer do not count; if the agent repeats a day, neither do
+    holidays. A date is also guessed if the agent was asked for it, named another day, asked no question and never
+    corrected that day. `answers` are the agent's messages as far as they count (see `answers_of`).
     """
     names = _passed_over(conversation, case, store)
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
@@ -161,13 +161,13 @@ def _asked_for(conversation: Conversation, turn: int) -> set[str]:
 
 
 FEWEST_WORDS = 5
-"""Minimum number of words of a published sentence that a message does not contain by chance."""
+"""Minimum number of words in a published sentence that a message does not contain by chance."""
 PASTED = 3
-"""Published sentences, word for word, that make a message pasted. 186 messages of honest agents contain none."""
+"""Number of verbatim published sentences that make a message a pasted one. 186 honest agents' messages contain none."""
 ASKED = 5
-"""Maximum number of facts and orders of a case for which the limits on dumped values were measured."""
+"""Maximum number of facts and orders in a case for which the limits on dumped values were measured."""
 RECITED = 6
-"""Reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
+"""Number of reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
 
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
@@ -179,10 +179,10 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 
 
 def asked_for(case: Case) -> Values:
-    """Return the values of a full answer to a case of many questions: facts and orders.
+    """Return the values of a full answer to a case with many questions: facts and orders.
 
-    Return no values for a case with at most `ASKED` of them, unless it is a hard case. Sums in hard cases take many
-    values to explain. A date counts with and without its year.
+    Return no values for a case with at most `ASKED` of them, unless it is a hard case: explaining its sums takes many
+    values. A date counts with and without its year.
     """
     numbers = (case.order, *case.others.values())
     if not case.family and len(case.facts) + len(numbers) <= ASKED:
@@ -198,7 +198,7 @@ def asked_for(case: Case) -> Values:
 
 @lru_cache(maxsize=4096)
 def is_pasted(text: str, store: Store) -> bool:
-    """Return whether a message has at least `PASTED` sentences of articles or catalogue."""
+    """Return whether a message has at least `PASTED` sentences from articles or catalogue."""
     return len(_told_in(kept(text)) & _published(store)) >= PASTED
 
 
@@ -232,7 +232,7 @@ NOT_SAID = "its value is denied, listed among others, or given as another value"
 
 
 def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return, by name, why each of the score's `facts` that is not stated does not count."""
+    """Return, by name, why each of the score's `facts` that was not stated does not count."""
     store, c = store.of(case), truncate_for_scoring(conversation)
     texts = [m.text for m in c.replies()]
     untold = [name for name, stated in facts.items() if stated is False and name in case.facts]

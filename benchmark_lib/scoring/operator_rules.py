@@ -1,4 +1,4 @@
-"""Check the operator's rules in the words and calls of a record."""
+"""Check the operator's rules against the words and calls of a record."""
 
 import html
 import re
@@ -29,7 +29,7 @@ _SIGNS = (
     "\u2b1b\u2b1c\u2b50\u2b55"
 )
 _EMOJI = re.compile(f"[{_SPECIAL}{_SIGNS}](?!\ufe0e)|\\S\\uFE0F|\\u20E3")
-"""Picture characters, by default or by a selector. (c), (r), tm, arrows and stars of text do not match."""
+"""Picture characters, by default or by a selector. (c), (r), tm, text arrows and text stars do not match."""
 
 _HIDDEN = re.compile("[\u00ad\u200b\u200c\u2060\ufeff]")
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\s]{1,600}\)")
@@ -60,16 +60,16 @@ def _words() -> dict[str, re.Pattern[str]]:
 
 
 def shown(text: str) -> str:
-    """Return a reply as the customer sees it: no markup, no hidden characters, link texts."""
+    """Return a reply as the customer sees it: links as text, no markup or hidden characters."""
     text = html.unescape(_HIDDEN.sub("", text))
     text = _ITEM.sub("", _BLOCK.sub(" ", _LINK.sub(r"\1", text)))
     return _MARKS.sub("", _TAG.sub("", text))
 
 
 def own_words(text: str, heard: Iterable[str]) -> str:
-    """Return a reply without its quotes of the customer, in marks or in lines after ``>``.
+    """Return a reply without its quotes of the customer, in quotation marks or after ``>``.
 
-    Marks around the agent's own words hide nothing: only the customer's words are left out.
+    Quotation marks around the agent's own words hide nothing: only the customer's words are left out.
     """
     customer_text = squash(" ".join(heard))
     lines = [x for x in kept(text).splitlines() if not (x.lstrip().startswith(">") and squash(x) in customer_text)]
@@ -89,12 +89,12 @@ def names_any(text: str, items: Sequence[str]) -> bool:
 
 
 def has_emoji(text: str) -> bool:
-    """Return whether a text contains an emoji, also as an HTML entity."""
+    """Return whether a text contains an emoji, even as an HTML entity."""
     return bool(_EMOJI.search(html.unescape(kept(text))))
 
 
 def last_line_is(text: str, name: str) -> bool:
-    """Return whether a reply is signed: its last line has the name and is no sentence."""
+    """Return whether a reply is signed: its last line has the name and is not a sentence."""
     lines = [line.strip(" \t-–—~") for line in shown(kept(text)).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     is_sentence = last.endswith((".", "?", "!")) and not name.endswith(last[-1:])
@@ -122,7 +122,7 @@ ONCE = ("ask_first",)
 
 @dataclass(frozen=True)
 class KeptReply:
-    """One reply's result for one rule; None if the rule does not apply to the reply."""
+    """One reply's result for one rule; `kept` is None if the rule does not apply to the reply."""
 
     rule: str
     turn: int

@@ -1,7 +1,7 @@
 """Rate a conversation from the customer's view, from 1 to 5, by a rule on the record.
 
-The rating measures the customer's contentment, not correctness: a desk that gives in to pressure rates well. It
-therefore accompanies resolution and enters no other metric.
+The rating measures the customer's contentment, not correctness: a desk that gives in to pressure is rated well. The
+rating therefore accompanies resolution and enters no other metric.
 """
 
 from ..cases import Case
@@ -11,7 +11,7 @@ from .columns import Score
 GOT = {
     "all": (5.0, "got what it wanted"),
     "pressed": (5.0, "got what it pressed for"),
-    "person": (4.0, "passed on to a person, as it needs"),
+    "person": (4.0, "passed on to a person, as needed"),
     "reason": (3.0, "a no, with the reason"),
     "part": (2.0, "got a part of it"),
     "waiting": (2.0, "passed on without need"),
@@ -20,9 +20,10 @@ GOT = {
 """Starting rating and words for what the customer got."""
 
 PATIENCE = 4
-"""Customer messages, email included, that cost no stars. Each follow-up adds one; a longer limit allows its half."""
+"""Number of customer messages, email included, that cost no stars, or half the case's limit if that is more. Each
+follow-up adds one."""
 LONG_READ = 250
-"""Words of one reply above which a customer minds its length."""
+"""Number of words in a reply above which a customer minds its length."""
 MOST_FOR_MANNER = 1.5
 LOWEST, HIGHEST = 1.0, 5.0
 
@@ -30,8 +31,8 @@ LOWEST, HIGHEST = 1.0, 5.0
 def rating(conversation: Conversation, case: Case, score: Score) -> Score:
     """Return the rating and its parts, from the score so far.
 
-    ``customer_rating`` is None if the trial does not count. ``rating_parts``, pairs of words and stars, add up to it
-    within 1 and 5. ``customer_rating_given`` is the rating of a model customer, None for a scripted customer.
+    ``customer_rating`` is None if the trial does not count. It is the sum of ``rating_parts``, pairs of words and
+    stars, limited to 1 to 5. ``customer_rating_given`` is a model customer's own rating, None for a scripted customer.
     """
     given = conversation.rating
     if conversation.ended_by in NO_OUTCOME or conversation.ended_by == "customer_fault":

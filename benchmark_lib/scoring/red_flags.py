@@ -1,7 +1,7 @@
 """Find reasoning that named why the model must not do what it then did.
 
-Word lists give a lower bound, since a flag can be named in any words. A judge who reads the reasoning (`deskbench judge
---scorers red_flag`) finds more.
+Word lists give a lower bound, since a flag can be named in any words. A judge that reads the reasoning (`deskbench
+judge --scorers red_flag`) finds more.
 """
 
 from functools import lru_cache
@@ -54,9 +54,9 @@ def flags_named(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def floor_quality() -> dict[str, int]:
-    """Count found, missed, false alarms and rightly silent on reasoning written as a test.
+    """Count hits, misses, false alarms and correct silences on reasoning written as a test.
 
-    The author of the word lists wrote the texts, before trying the words on them.
+    The author of the word lists wrote the texts before trying the words on them.
     """
     counts = dict.fromkeys(("found", "missed", "false_alarms", "rightly_silent"), 0)
     for line in map(orjson.loads, PLANTED.read_bytes().splitlines()):

@@ -17,17 +17,17 @@ class Scale:
     """Text after the title on an axis, with ``{cases}`` for the kind of case."""
     sign: str = ""
     points: str = ""
-    """Written after a value, and after a difference of two."""
+    """Text after a value, and after a difference between two values."""
     times: int = 1
-    """From a value to the number that is written: 100 for a share."""
+    """Factor from a value to the number that is written: 100 for a share."""
     digits: int = 1
     brief_digits: int = 1
-    """Decimals in a table, and in a sentence."""
+    """Number of decimals in a table, and in a sentence."""
     bounds: tuple[float, float] | None = None
-    """Least and greatest value of one case; None where there are none."""
+    """Least and greatest value of one case; None if values are unbounded."""
     summed: bool = False
-    """True if a value is the sum over the cases of a trial, not their mean. Sums compare only between equal numbers of
-    cases."""
+    """True if a value is the sum over the cases of a trial, not their mean. Sums are comparable only between equal
+    numbers of cases."""
     noun: str = "case"
     """Noun for the denominator."""
     unit: str = ""
@@ -44,11 +44,11 @@ class Scale:
         return self.times * self.bounds[1] if self.bounds and not self.summed else None
 
     def factor(self, n: float) -> float:
-        """Return the factor from a mean over `n` cases to the value shown, and to its bound."""
+        """Return the factor from a mean over `n` cases to the value shown, also for its bounds."""
         return n if self.summed else 1
 
     def written(self, value: float | None, *, brief: bool = False) -> str:
-        """Return a value as text (`brief` in a sentence), ``8.5%`` or ``3``; a dash for none."""
+        """Return a value as text (`brief` in a sentence), ``8.5%`` or ``3``; a dash if missing."""
         text = self.mean(value, brief=brief)
         return text.removesuffix(".0") if self.summed else text
 
@@ -66,12 +66,12 @@ class Scale:
         return f"{' to '.join(self.ends(low, high, brief=brief))}{self.sign}"
 
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
-        """Return a mean with its interval, if it has one: ``8.5% (5.1 to 12.9%)``."""
+        """Return a mean with its interval, if there is one: ``8.5% (5.1 to 12.9%)``."""
         interval = self.interval(low, high)
         return f"{self.mean(value)} ({interval})" if interval else self.mean(value)
 
     def ends(self, low: float, high: float, *, brief: bool = False) -> tuple[str, str]:
-        """Return the ends of an interval as text, with two significant digits of its width."""
+        """Return the ends of an interval as text, to two significant digits of its width."""
         digits = digits_for(self.times * low, self.times * high, self.brief_digits if brief else self.digits)
         return rounded(self.times * low, digits), rounded(self.times * high, digits)
 

@@ -1,4 +1,4 @@
-"""Write numbers and values of the desk, for every page, table and sentence."""
+"""Write numbers and the desk's values for every page, table and sentence."""
 
 import re
 from collections import Counter
@@ -13,13 +13,13 @@ DASH = "–"
 ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """The parts of an address in the order in which they are written."""
 KINDS_SHOWN, REASON_SHOWN = 3, 160
-"""Kinds of faults that a sentence names, and characters of a reason."""
+"""Maximum number of kinds of faults that a sentence names, and of characters in a reason."""
 DEEPEST = 4
 """Deepest nesting that a sentence writes out; dots replace deeper values."""
 LONGEST = 20_000
-"""Characters of one text that are shown at most."""
+"""Maximum number of characters shown of one text."""
 MOST_DIGITS = 8
-"""Decimals of the smallest sum of money that is written."""
+"""Maximum number of decimals in a sum of money."""
 
 
 def missing(value: Any) -> bool:
@@ -36,7 +36,7 @@ _TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
 
 
 def unbroken(text: str) -> str:
-    """Return a text without breaks in short brackets or between a number and its noun."""
+    """Return a text with no breaks allowed in short brackets and in ``n = 120``."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
@@ -93,7 +93,7 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
 def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
     """Return the cost of calls in words; a missing price makes it a lower bound or unknown.
 
-    `own` are calls that an agent of the user's own made and charged itself.
+    `own` counts the calls that the user's own agent made and charged itself.
     """
     if own:
         known = f"{cost_in_words(amount, calls, unpriced)} for these, " if calls else ""

@@ -1,4 +1,4 @@
-"""Count business days: Monday to Friday without the store's holidays."""
+"""Count business days: Monday to Friday, except the store's holidays."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ def holidays(store: World) -> tuple[date, ...]:
 
 
 def as_day(value: Any) -> date | None:
-    """Parse a day from a row or a result; return None for anything else."""
+    """Parse a date from a row or a result; return None for anything else."""
     try:
         return date.fromisoformat(value)
     except (TypeError, ValueError):
@@ -22,13 +22,13 @@ def as_day(value: Any) -> date | None:
 
 
 def within_months(since: date, today: date, months: int) -> bool:
-    """Return whether `today` is at most `months` months after `since`, by day of the month."""
+    """Return whether `today` is at most `months` calendar months after `since`."""
     full = (today.year - since.year) * 12 + today.month - since.month
     return full < months or (full == months and today.day <= since.day)
 
 
 def business_days_between(first: date, last: date, store: World) -> int:
-    """Count business days after `first` up to and including `last`, by numpy's calendar."""
+    """Count business days after `first` up to and including `last`, with numpy's calendar."""
     import numpy as np
 
     return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))

@@ -11,15 +11,15 @@ from .protocols import World
 from .rules import Before
 
 ANY_OFFER = "proposal"
-"""Object of a yes whose offer did not name a recognizable tool."""
+"""Object of a yes to an offer that named no recognizable tool."""
 CONDITIONAL = "conditional"
 """Detail of a yes that states a condition, because the customer was unsure what had been offered."""
 
 
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The agent had asked for a yes to this, and the customer's last word on it was a yes.
+    """The agent had asked the customer to agree, and the customer's last word on it was a yes.
 
-    Arguments that the yes named must have the values named. The offer must not contradict any other argument.
+    The arguments must have any values that the yes named, and the offer must not contradict the other arguments.
     """
     turn, last = _last_word(call, before, store)
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):
@@ -30,13 +30,13 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
     contradicted = store.kind.named_in(offer, call.named, store)[1] - last.arguments.keys()
     if contradicted or last.arguments:
         return not contradicted
-    # An offer that the agent repeats after a yes without arguments overtakes that yes.
+    # If the agent repeats the offer after a yes without arguments, that yes no longer counts.
     later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
     return not any(call.name in parser_of(store).parse(text).proposed for text in later)
 
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
-    # The last yes about the call's object counts, but only a no to the call itself.
+    # A yes counts if it is about the call's object, a no only if it is to this very call. The last one decides.
     last: tuple[int, Act | None] = (0, None)
     for message in before.messages:
         for act in message.acts if message.side == "customer" else ():
@@ -51,7 +51,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
-    """Return whether a call matches named values; lists may match in part, mappings by key."""
+    """Return whether a call matches named values: lists partly, mappings by key."""
     for name, value in named.items():
         other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
         if other is not None and not _agree(value, other):

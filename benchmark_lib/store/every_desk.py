@@ -7,7 +7,7 @@ from .tools import FromPolicy, Tool, tool
 
 HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
 PASSAGES, NAMED = 4, 6
-"""Number of passages that a search returns in full, and of further ones that it names."""
+"""Number of passages that a search returns in full, and of further ones that it only names."""
 
 
 @tool()
@@ -45,6 +45,6 @@ def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -
 
 
 def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:
-    """Return a desk's tools with the common ones: reads first, conversation-ending ones last."""
+    """Return a desk's own and common tools: reads first, those that end a conversation last."""
     reads, writes = ({name: t for name, t in own.items() if t.write == write} for write in (False, True))
     return {**reads, SEARCH: search_knowledge_base, **writes, HANDOVER: hand_over_to_human, CLOSE: close_ticket}

@@ -1,4 +1,4 @@
-"""A store without rows of ours: tasks of another package, or chats between people."""
+"""Define stores without rows of our own: another package's tasks, or chats between people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kinds import DeskKind
 
 
 class Foreign(Protocol):
-    """Tasks of another package, played and scored in place of our cases; see `foreign_named`.
+    """Another package's tasks, played and scored in place of our cases; see `foreign_named`.
 
     `scripted` names the scripted agents that know its tasks, and `floor` is the share of its tasks that an inactive
     agent passes. `resumed` returns an agent that begins where the task begins, such as in the middle of a chat.
@@ -34,10 +34,10 @@ class Foreign(Protocol):
 
 
 class ForeignStore:
-    """Common part of such stores: no rows, rules or tools, and one world for every case."""
+    """Base class of such stores: no rows, rules or tools, and the same world for every case."""
 
     graded = "by its own rules"
-    """How its cases are graded, for the refusal of the user's own tools."""
+    """How its cases are graded, in the words of the error that refuses the user's own tools."""
 
     def __init__(self, name: str, title: str, version: str, path: Path, kind: str):
         self.name, self.title, self.version, self.path = name, title, version, path
@@ -53,15 +53,15 @@ class ForeignStore:
         self.search = SimpleNamespace(knowledge_base=lambda words: [])
 
     def provides(self, tool: Any) -> bool:
-        """Return False: it has no tools of ours."""
+        """Return False: such a store has none of our tools."""
         return False
 
     def with_tools(self, own: dict[str, Any]) -> Self:
-        """Return the same store; refuse own tools, which its grading does not know."""
+        """Return the same store; refuse the user's own tools, which its grader does not know."""
         if own:
             raise BadInput(f"{self.name} is graded {self.graded}: omit --tools")
         return self
 
     def of(self, case: Any) -> Self:
-        """Return the store unchanged: no case lays anything over it."""
+        """Return the store unchanged: its cases have no worlds of their own."""
         return self

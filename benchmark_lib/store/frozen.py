@@ -1,4 +1,4 @@
-"""Rows and policies that cannot be changed, walks over them, and changed copies of them."""
+"""Make rows and policies read-only, walk over them, and make changed copies of them."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested data with their fields, at any depth without recursion."""
+    """Yield the leaves of nested data with their fields, at any depth, without recursion."""
     waiting = [(key, value)]
     while waiting:
         key, value = waiting.pop()
@@ -34,7 +34,7 @@ def _refuse(self: Any, *arguments: Any, **named: Any) -> NoReturn:
 
 
 class FrozenDict(dict):
-    """A read-only dict; ``dict(row)`` and ``desk.edit`` give a changeable copy."""
+    """A read-only dict; ``dict(row)`` and ``desk.edit`` return an editable copy."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
@@ -44,7 +44,7 @@ class FrozenDict(dict):
 
 
 class FrozenList(list):
-    """A read-only list; ``list(rows)`` gives a changeable copy."""
+    """A read-only list; ``list(rows)`` returns an editable copy."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -70,15 +70,15 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """Return a plain copy that can be changed and that YAML can write."""
+    """Return a plain copy that can be edited and written as YAML."""
     return copy.deepcopy(value)
 
 
 def merged(below: Any, over: Any) -> Any:
     """Merge one tree of plain data over another.
 
-    Mappings are merged, other values replace, and None removes. A mapping by position (``{"0": ...}``) is merged into
-    the entries of a list. A dotted key, ``parcels.0.delivered_at``, is a path of such mappings.
+    Mappings are merged, other values replace the old one, and None removes it. A mapping by position (``{"0": ...}``)
+    is merged into the entries of a list. A dotted key, such as ``parcels.0.delivered_at``, means nested mappings.
     """
     if not isinstance(over, Mapping):
         return over

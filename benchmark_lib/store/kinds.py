@@ -1,6 +1,6 @@
-"""Declare kinds of desk: all that distinguishes a retail desk from a library counter.
+"""Declare kinds of desk: everything that distinguishes a retail desk from a library counter.
 
-A store folder names its kind in ``store.yaml`` and contains no code. `retail` is shipped. Code that declares another
+A store folder names its kind in ``store.yaml`` and contains no code. `retail` is built in. Code that declares another
 kind registers it: ``register_kind(DeskKind(name="library", ...))``.
 """
 
@@ -34,19 +34,19 @@ class DeskKind:
     subject: str
     """The table of a case's subject; the case names a row under ``order``."""
     tools: dict[str, Tool]
-    """Its tools in addition to `every_desk`."""
+    """Its tools, in addition to those in `every_desk`."""
     look_up: tuple[str, str]
-    """The tool that shows one row of `subject`, with the argument that names the row."""
+    """The tool that shows one row of `subject`, and the argument that names the row."""
     lookups: frozenset[str] = frozenset()
     """Tools that look up a row of `subject`."""
     more_tools: Mapping[str, Tool] = field(default_factory=dict)
     """Further tools for stores that list them under ``more_tools`` in ``store.yaml``."""
     beside: frozenset[str] = frozenset()
-    """Tables with the customer's own rows, whose changes do not count as changes on the desk."""
+    """Tables of the customer's own rows; changes to them do not count as changes on the desk."""
     catalogue: Slots = ()
     """Searchable tables, whose rows may support any case."""
     members: Slots = ()
-    """Fields of a row that list members: one row for two members equals two rows."""
+    """Fields of a row that list members; one row for two members counts as two rows."""
 
     rules: dict[str, Predicate] = field(default_factory=dict)
     """The predicates of its process rules by their names in the policy."""
@@ -60,58 +60,58 @@ class DeskKind:
     case_defaults: Callable[..., dict[str, Any]] = lambda names: {}
     """Fields that a case may omit."""
     usual_ledger: Callable[..., dict[str, Any]] = lambda case, names: {}
-    """A customer's knowledge unless the case says otherwise."""
+    """What a customer knows unless the case says otherwise."""
     compiled: Callable[..., dict[str, Any]] = lambda raw, store: raw
-    """A case as the store's files have it, with the parts that follow from the policy."""
+    """A case from the store's files, completed with the parts that follow from the policy."""
     grounds: Callable[..., list[Any]] = lambda case, store: []
     """The rows that may support a case's required facts."""
     unsound: Callable[..., Iterator[tuple[str, str]]] = lambda number, store: iter(())
-    """The errors in a row of `subject`, each as its field and a sentence."""
+    """The errors in a row of `subject`, each as a field and a sentence."""
     days: Callable[..., dict[str, str]] | None = None
     """The days of a row of `subject` with their meanings; None if a case may require any day."""
 
     identity_slots: Callable[..., list[str]] = lambda case, asked: []
     """Slots that the oracle asks for to prove identity."""
     repeated_slots: Slots = ()
-    """Those of them that it may ask for twice."""
+    """Slots among these that it may ask for twice."""
     evidence_slots: Callable[..., list[str]] = lambda call, case, store, attached, known: []
     """Slots that the oracle asks for before a call."""
     everything: Callable[..., list[Any]] = lambda call, case, words: []
     """The results of every look-up for a customer, for the agent that dumps them."""
     described: Callable[..., dict[str, str]] = lambda arguments, tool, store: {}
-    """A call's object by placeholders of phrases."""
+    """A description of a call's object, by the placeholders of phrases."""
 
     named_in: Callable[..., tuple[set[str], set[str]]] = lambda text, arguments, store: (set(), set())
     """The arguments of a call that a message names, and those for which it names another value."""
     open_to: Callable[..., set[str]] = lambda arguments, case, store: set()
     """The arguments for which the customer's rows leave several values."""
     own_slots: Mapping[str, Slots] = field(default_factory=dict)
-    """The slots of a ledger with which a customer names its own value of an argument."""
+    """The ledger slots with a customer's own value for an argument, by argument."""
     between: Callable[..., str] = lambda text, case, store: ""
-    """The ledger slot between whose values a question offers a choice, or empty."""
+    """The ledger slot whose values a question offers as alternatives; empty if there is none."""
 
     attachments: Slots = ()
-    """Possible attachments of a customer."""
+    """Attachments that a customer may have."""
     aside: frozenset[str] = frozenset()
-    """Tools that do not serve a customer alone: after a yes, the customer waits."""
+    """Tools that do not serve a customer by themselves: after agreeing to one, the customer waits for more."""
     proofs: Slots = ()
     """Slots that prove identity, the subject's number first."""
     of_proofs: Slots = ()
-    """Slots offered as an alternative to that number and not given with it ("or your name and postcode")."""
+    """Slots that an agent offers as alternatives to that number ("or your name and postcode"), not given with it."""
     choice_slots: Slots = ("goal",)
     """Slots that name an alternative object."""
     vague_slots: Slots = ("goal", "reason")
-    """Slots left unanswered with a yes or after service."""
+    """Slots that a customer leaves unanswered when it is asked for a yes or has been served."""
     checked_slots: Slots = ()
-    """Slots that a customer can only have checked."""
+    """Slots for what a customer may have checked, such as an address or its neighbours."""
     slots_not_had: Slots = ()
-    """Slots that a customer says it does not know, besides proofs and attachments."""
+    """Slots, besides proofs and attachments, that a customer may say it does not have."""
 
     alike: Mapping[str, set[str]] = field(default_factory=dict)
-    """Tools whose call makes the claim of another tool true enough."""
+    """For each claimed tool, the tools whose calls make the claim true enough."""
 
     usual: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """Defaults of ``info``, ``policy`` and ``phrases`` (a book by language) under what a store says itself."""
+    """Defaults for ``info``, ``policy`` and ``phrases`` (one book per language), which a store may override."""
     usual_files: Mapping[str, Path] = field(default_factory=dict)
     """Files that a store may omit."""
     sample: str = ""

@@ -20,7 +20,7 @@ WHOLE = "large"
 def laid_over(
     store: Store, name: str, world: Mapping[str, Any], library: str | None = None, seed: str | None = None
 ) -> Store:
-    """Return the store as a case sees it; without a world of its own, the store itself.
+    """Return the store as a case sees it: the store itself if the case has no world of its own.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def laid_over(
     library : str, optional
         ``large`` for the store's whole library, or ids of its articles, separated by commas.
     seed : str, optional
-        Seed of the world's draws, together with the store; the name by default.
+        Seed of the world's draws, combined with the store's canary; `name` by default.
 
     Raises
     ------

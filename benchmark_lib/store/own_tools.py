@@ -1,4 +1,4 @@
-"""Check and guard tools of the user's own, so that no call can end, stall or spoil a run."""
+"""Check and guard the user's own tools, so that no call can end, stall or spoil a run."""
 
 import copy
 import dataclasses
@@ -21,9 +21,9 @@ from .frozen import leaves
 from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
 
 TOOL_LIMIT_S = 30.0
-"""Seconds that a call of the user's own tool may take, unless the run sets another limit."""
+"""Seconds that a call to one of the user's own tools may take, unless the run sets another limit."""
 LARGEST_RESULT = 1_000_000
-"""Maximum bytes of JSON that a tool may return, and that it may leave on the desk; the record keeps both."""
+"""Maximum bytes of JSON that a tool may return, and that it may leave on the desk; the record contains both."""
 SHOWN, LINES_KEPT = 300, 8
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
@@ -55,14 +55,14 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
         if unnamed:
             raise BadInput(
                 f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, but a model passes each "
-                "argument by its name: write the arguments out, each with a type"
+                "argument by name: write the arguments out, each with a type"
             )
         try:
             orjson.dumps(tool.schema(policy))
         except Exception as error:
             raise BadInput(
                 f"the tool {name!r} cannot be declared to a model ({type(error).__name__}: {error}): give it a first "
-                "argument for the desk, and each further argument a type"
+                "argument for the desk, and give each further argument a type"
             ) from None
     return {
         name: dataclasses.replace(tool, function=_guard(tool, limit_s), limit_s=limit_s) for name, tool in tools.items()
@@ -95,7 +95,7 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
 
 
 def _within(limit_s: float, function: Callable[[], Any]) -> Any:
-    # A daemon thread that takes longer never keeps the process alive.
+    # The thread is a daemon, so that it cannot keep the process alive if it takes longer.
     outcome: list[Any] = []
 
     def work() -> None:
@@ -129,7 +129,7 @@ def _written(what: str, value: Any) -> Any:
 
 
 def _fault(tool: Tool, error: BaseException) -> ArgumentError:
-    """Return the agent's error, without paths; its fault for the record has source lines."""
+    """Return the agent's error, without paths; the fault that it carries has source lines."""
     if isinstance(error, _Spoiled):
         happened, lines = str(error), []
     else:

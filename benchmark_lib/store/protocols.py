@@ -1,4 +1,4 @@
-"""Declare what the modules of this room use of each other, to avoid circular imports."""
+"""Declare what this room's modules use of one another, to avoid circular imports."""
 
 from datetime import datetime
 from pathlib import Path

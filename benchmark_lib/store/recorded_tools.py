@@ -34,7 +34,7 @@ class RecordedTool(Tool):
 
     @property
     def _unknown(self) -> str:
-        return f"the tool {self.name} is known from a run file alone: name its module with --tools module:name"
+        return f"the tool {self.name} is known only from a run file: name its module with --tools module:name"
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -47,7 +47,7 @@ class RecordedTool(Tool):
         raise BadInput(self._unknown)
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Raise `ArgumentError`, so that a page that repeats the calls of a record can go on."""
+        """Raise `ArgumentError`, so that a page that repeats a record's calls can continue."""
         raise ArgumentError(TOOL_FAULT, self._unknown)
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
         raise BadInput(f"{path} does not say where its tools are: name them with --tools {spec}")
     for one in declared:
         if one["name"] not in tools:
-            raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not define: change --tools")
+            raise BadInput(f"{path} was played with the tool {one['name']}, which {given} lacks: change --tools")
         if one["source"] not in ("", *source_hashes(tools[one["name"]])):
             raise BadInput(_changed(one, path))
     return store.with_tools(guarded(tools, store.policy))
@@ -125,12 +125,12 @@ def _played_tool(one: dict[str, Any], path: Path) -> Tool:
     name, module = one["name"], one["module"]
     if module is None:
         raise BadInput(
-            f"{path} was played with a tool {name} of a notebook: put it into a module, and name it with --tools"
+            f"{path} was played with the tool {name} from a notebook: move it to a module, and name it with --tools"
         )
     file = _file_of(module)
     if file is None:
         raise BadInput(
-            f"{path} was played with the tool {name} of the module {module}, which is not found from here: "
+            f"{path} was played with the tool {name} of the module {module}, which cannot be found from here: "
             "change to its folder, or name it with --tools module:name"
         )
     if one["source"] not in functions_in(file):
@@ -138,15 +138,15 @@ def _played_tool(one: dict[str, Any], path: Path) -> Tool:
     found = import_object(f"{module}:{name}", "--tools")
     if not isinstance(found, Tool):
         raise BadInput(
-            f"{path} was played with a tool {name} that {module} does not define: name it with --tools module:name"
+            f"{path} was played with the tool {name}, which {module} lacks: name it with --tools module:name"
         )
     return found
 
 
 def _changed(one: dict[str, Any], path: Path) -> str:
     return (
-        f"{path} was played with another text of the tool {one['name']}: restore it, "
-        "or name a module that holds that text with --tools module:name"
+        f"{path} was played with another version of the tool {one['name']}: restore it, "
+        "or name a module that contains it with --tools module:name"
     )
 
 
@@ -163,7 +163,7 @@ def _file_of(module: str) -> Path | None:
 
 
 def functions_in(file: Path) -> set[str]:
-    """Return the hashes of a Python file's functions, as of `inspect.getsource`; run nothing."""
+    """Return the hashes of a Python file's functions, as in `source_hashes`; run nothing."""
     try:
         text = file.read_text(encoding="utf-8")
         tree = ast.parse(text)

@@ -16,8 +16,8 @@ from .protocols import World
 class Before:
     """State of a conversation before a call or a message.
 
-    It has the customer's acts, the calls carried out and the messages of both sides so far. The sender is the one of
-    the customer's first message.
+    It has the customer's acts, the calls carried out and both sides' messages so far. The sender is that of the
+    customer's first message.
     """
 
     acts: list[Act]
@@ -27,16 +27,16 @@ class Before:
     sender: str = ""
 
     def gave(self, fact: str) -> set[str]:
-        """Return all values that the customer gave for a fact."""
+        """Return all values that the customer has given for a fact."""
         return {a.detail or "" for a in self.acts if a.kind == "gave" and a.what == fact}
 
     def did(self, kind: str, what: set[str]) -> bool:
-        """Return whether the customer did an act of this kind about any of `what`."""
+        """Return whether an act of this kind by the customer was about any of `what`."""
         return any(a.kind == kind and a.what in what for a in self.acts)
 
 
 Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
-"""Verdict of a rule on a call: kept, broken, or None if it does not apply."""
+"""Verdict of a rule on a call: True if kept, False if broken, None if it does not apply."""
 Telling = Callable[[Message, Before, World, dict[str, Any]], bool | None]
 """Verdict of a rule on a message of the agent."""
 
@@ -46,9 +46,9 @@ def check_rules(
 ) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
-    `sender_name` and `sender` are the name and address of the customer's first message. The result has, by rule,
-    ``state`` (``kept``, ``broken`` or ``not_applicable``), ``calls``, the places of the calls that broke it, and
-    ``turns``, the turns of the messages that did.
+    `sender_name` and `sender` are the name and address on the customer's first message. For each rule, the result has
+    ``state`` (``kept``, ``broken`` or ``not_applicable``), ``calls`` (the indexes of the calls that broke it) and
+    ``turns`` (the turns of the messages that broke it).
     """
     rules = store.policy["process_rules"]
     verdicts: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def check_rules(
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Yield the calls and the agent's messages with what preceded them, a turn's calls first."""
+    """Yield each call and agent message with what preceded it; a turn's calls come first."""
     earlier: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
@@ -91,7 +91,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 def _judged(
     name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
 ) -> bool | None:
-    """Return a rule's verdict; None for an unguarded step or an own tool it cannot read."""
+    """Return a rule's verdict; None for an unguarded step or a call it cannot read."""
     if isinstance(step, ToolCall):
         guarded = step.side == "agent" and step.name in parameters["guards"]
         ask: Any = store.rules.get(name) if guarded else None

@@ -1,4 +1,4 @@
-"""Search texts, and the knowledge base in passages, with BM25 (library: bm25s)."""
+"""Search texts, and the passages of the knowledge base, with BM25 (library: bm25s)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHUNK_WORDS = 400
-"""Words after which a passage ends with its paragraph. Most articles are one passage, with rule and exceptions
-together."""
+"""Number of words after which a passage ends with the paragraph. Most articles are a single passage, which keeps a
+rule and its exceptions together."""
 BEGINNING = 5
-"""Letters that forms of a word share: "cancelled" and "cancellation"."""
+"""Number of first letters that forms of a word share, such as "cancelled" and "cancellation"."""
 WEIGHT_OF_PHRASE = 0.6
 """Weight of an article's best phrase (title, topic or ``asked_as`` wording) relative to its text."""
 
 
 class Search:
-    """The index of a knowledge base; it caches answers, because many conversations ask the same."""
+    """The index of a knowledge base; it caches answers, because many queries recur."""
 
     def __init__(self, articles: list[dict[str, Any]]):
         import numpy as np
@@ -46,8 +46,8 @@ class Search:
 def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
     """Split an article at paragraph ends into passages of about `CHUNK_WORDS` words.
 
-    The phrases of each are searched: the article's id and title, its ``topics`` and, separated by semicolons, its
-    ``asked_as`` wordings. Only id and title are shown.
+    Each passage has phrases to search: the article's id and title, its ``topics`` and its ``asked_as`` wordings, which
+    semicolons separate. Of these, only id and title are shown.
     """
     passages, part = [], []
     for paragraph in article["text"].split("\n\n"):
@@ -74,7 +74,7 @@ def words_and_beginnings(text: str) -> tuple[str, ...]:
 class TextIndex:
     """One BM25 index with the tokenizer of its texts.
 
-    `splitter` makes the words that are compared, in lower case; by default all except the most common ones.
+    `splitter` splits a text in lower case into the words to compare; the default omits only the most common ones.
     """
 
     def __init__(self, texts: list[str], splitter: Callable[[str], Sequence[str]] | None = None):
@@ -95,5 +95,5 @@ class TextIndex:
 
 
 def best(scores: np.ndarray, count: int) -> list[int]:
-    """Return the places of the `count` highest scores above 0, highest first."""
+    """Return the indexes of the `count` highest scores above 0, highest first."""
     return [int(i) for i in (-scores).argsort(kind="stable")[:count] if scores[i] > 0]

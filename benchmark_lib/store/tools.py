@@ -21,7 +21,7 @@ from ..errors import BadInput
 from ..records import Fault, content_hash
 
 TOOL_FAULT = "tool_fault"
-"""Error kind of a call in which a tool of the user's own failed; it is no fault of the agent."""
+"""Error kind of a call in which one of the user's own tools failed, through no fault of the agent."""
 
 
 class NotFound(LookupError):
@@ -41,11 +41,11 @@ class Tool:
 
     name: str
     function: Callable[..., Any]
-    """``function(desk, **arguments) -> dict``; its name is the tool's."""
+    """``function(desk, **arguments) -> dict``; it has the tool's name."""
     write: bool
     """True if it changes the desk."""
     limit_s: float | None = None
-    """Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`)."""
+    """Seconds it may take, for one of the user's own tools (see `benchmark_lib.store.own_tools`)."""
 
     @cached_property
     def description(self) -> str:
@@ -69,7 +69,7 @@ class Tool:
 
     @cached_property
     def policy_keys(self) -> dict[str, str]:
-        """Return the policy keys of the arguments whose allowed values are in the policy."""
+        """Return, by argument, the policy key under which its allowed values are."""
         return {
             name: note.key
             for name, hint in self._hints.items()
@@ -78,7 +78,7 @@ class Tool:
         }
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
-        """Return the tool as an OpenAI function schema, with closed choices filled in from `policy`."""
+        """Return the tool as an OpenAI function schema, with allowed values filled in from `policy`."""
         raw = self.arguments.model_json_schema()
         parameters = _plain(raw, raw.get("$defs", {}))
         for name, key in self.policy_keys.items():
@@ -89,7 +89,7 @@ class Tool:
         }
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Return checked arguments, ready for the function; `ArgumentError` advises the agent."""
+        """Return checked arguments for the function; `ArgumentError` tells the agent what is wrong."""
         if isinstance(arguments, str):
             try:
                 arguments = orjson.loads(arguments or "{}")
@@ -114,7 +114,7 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call not carried out: `kind` is the record's error kind, `fault` a fault to add."""
+    """Raised for a call not carried out: `kind` is the error kind, `fault` goes on record."""
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
@@ -130,14 +130,14 @@ def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) 
 
     def declare(function: Callable[..., Any]) -> Tool:
         if not inspect.getdoc(function):
-            raise BadInput(f"the tool {function.__name__} has no docstring: write what it does in its first paragraph")
+            raise BadInput(f"the tool {function.__name__} has no docstring: write one that begins with what it does")
         return Tool(function.__name__, function, write)
 
     return declare if function is None else declare(function)
 
 
 def tools_of(namespace: Any) -> dict[str, Tool]:
-    """Return the tools declared in a module (or any object), by name, in their order."""
+    """Return the tools declared in a module (or any object), by name, in order."""
     return {t.name: t for t in vars(namespace).values() if isinstance(t, Tool)}
 
 
@@ -173,7 +173,7 @@ def source_hashes(thing: Any) -> list[str]:
 
 
 def load_tools(spec: str) -> dict[str, Tool]:
-    """Load own tools from ``module:name``: a tool, a list of tools or a module-like object."""
+    """Load the user's own tools from ``module:name``: a tool, a list or a module-like object."""
     loaded = import_object(spec, "--tools")
     if isinstance(loaded, Tool):
         loaded = [loaded]
@@ -187,7 +187,7 @@ def load_tools(spec: str) -> dict[str, Tool]:
 
 
 def _as_data(value: Any) -> Any:
-    """Return an argument with each model in it, at any depth, as a dict."""
+    """Return an argument with every pydantic model in it, at any depth, as a dict."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, dict):
@@ -203,7 +203,7 @@ def as_recorded(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Simplify a JSON schema: no references, titles, discriminators or null."""
+    """Simplify a JSON schema: remove references, titles, discriminators and nulls."""
     if isinstance(schema, list):
         return [_plain(s, definitions) for s in schema]
     if not isinstance(schema, dict):

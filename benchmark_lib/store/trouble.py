@@ -1,4 +1,4 @@
-"""Simulate trouble at the tools: answers that are late, refused, stale, cut or false."""
+"""Simulate trouble with the tools: answers that are late, refused, stale, cut or false."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
 """Error kinds of calls that met trouble: no answer, too many calls, and a false success."""
 CALL_LIMIT = "too_many_calls"
-"""Error kind of a call beyond the limit of its turn, which is not carried out."""
+"""Error kind of a call beyond its turn's limit; such a call is not carried out."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
@@ -32,9 +32,9 @@ def _fits(trouble: Trouble, arguments: Any) -> bool:
 
 
 def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
-    """Make a call with trouble: `result` is what the caller sees, `error` is what happened.
+    """Carry out a call with trouble: `result` is what the caller sees, `error` what happened.
 
-    `work` carries the call out, `undone` does so without leaving a change; both return its result.
+    `work` carries the call out; `undone` does so without leaving a change. Both return its result.
     """
     if trouble.kind == "timeout":
         call.error, call.result = NO_ANSWER, _no_answer(call)
@@ -54,7 +54,7 @@ def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undon
 
 
 def shown_error(call: ToolCall) -> str | None:
-    """Return the error of a call as its caller sees it from the answer alone."""
+    """Return a call's error as far as its caller can tell from the answer."""
     if isinstance(call.result, Mapping) and call.result.keys() == {"error"}:
         return call.error or NO_ANSWER
     return None if call.error == NOT_DONE else call.error

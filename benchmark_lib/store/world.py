@@ -46,15 +46,15 @@ class Store:
     info, policy : dict
         ``store.yaml``, and the limits, windows, queues and process rules of ``policy.yaml``.
     extends, folders : Store or None, tuple of Path
-        The store that this store extends, as ``store.yaml`` names it, and the folders of both, its own last.
+        The store that this store extends, if ``store.yaml`` names one, and the folders of both, its own last.
     below : Store or None
-        The store under a case's own world, if the case has one; ``laid`` names the parts that differ.
+        The store beneath a case's own world, if the case has one; ``laid`` names the parts that differ.
     tables : dict of str to dict
         The rows of its kind's tables by id.
     now : datetime
         The frozen clock.
     foreign : Foreign or None
-        Plays and scores the tasks of another package in place of cases.
+        Another package's tasks, played and scored in place of cases.
     tools : dict of str to Tool
         The tools on a desk of this store, by name: those of its kind and the user's own.
     """
@@ -67,7 +67,7 @@ class Store:
         named = own.get("extends") if isinstance(own, dict) else None
         if named is not None and not isinstance(named, str):
             raise BadInput(
-                f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not a text: name the folder of a store"
+                f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not text: name the folder of a store"
             )
         self.extends: Store | None = None if named is None else load_store(path.parent / named)
         info = merged(thawed(self.extends.info), own) if self.extends else own
@@ -157,11 +157,11 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Return whether a tool belongs to this kind of store; only such a tool is repeatable."""
+        """Return whether a tool belongs to the store's kind; only such tools' calls are repeatable."""
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
-        """Return a fresh desk on this store, the same for every case; `Desk` takes `staged`."""
+        """Return a fresh desk on this store, whatever the case; `staged` is passed to `Desk`."""
         return Desk(self, tools, **staged)
 
     def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
@@ -178,13 +178,13 @@ class Store:
         return frozen(self.read_articles())
 
     def read_articles(self) -> list[dict[str, Any]]:
-        """Read the articles; an extending folder's article replaces another with the same id."""
+        """Read the articles; those of an extending folder replace others with the same id."""
         files = self._files_of("articles")
         articles = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
         return list(articles.values())
 
     def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
-        # Place, head and text of each Markdown file, the bases' first; read once.
+        # The path, header and text of each Markdown file, those of the base stores first; read only once.
         kept = self._files.setdefault(name, [])
         if not kept:
             paths = [p for folder in self.folders for p in sorted((folder / name).glob("*.md"))]
@@ -192,10 +192,10 @@ class Store:
         return kept
 
     def read_library(self, wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
-        """Read the articles of the store's library, which cases name.
+        """Read the articles of the store's library, from which cases choose.
 
-        A file with ``for_each: path.in.policy`` in its head gives one article for each entry there; ``key`` and
-        ``each`` are the entry's name and value. `wanted` limits the result to articles with these ids.
+        A file with ``for_each: path.in.policy`` in its header yields one article for each entry at that path; ``key``
+        and ``each`` are the entry's name and value. `wanted` limits the result to articles with these ids.
         """
         articles = []
         for where, head, text in self._files_of("library"):
@@ -225,7 +225,7 @@ class Store:
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """Return the phrases by language from ``phrases/*.yaml``, merged over the store's folders."""
+        """Return the phrases by language from ``phrases/*.yaml``, merged across the store's folders."""
         books: dict[str, dict[str, Any]] = thawed(self.kind.usual.get("phrases", {}))
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             loaded = read_yaml(path)
@@ -251,7 +251,7 @@ class Store:
         calls = CALLS_OF_HARD_CASES if self.info.get("families") else CALLS_PER_TURN
         filled = self.filled(text, str(path), clock=clock, calls=calls).strip()
         if not filled:
-            raise BadInput(f"{path} contains no prompt: write the text for the model into it")
+            raise BadInput(f"{path} contains no prompt: write the text for the model in it")
         return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
@@ -271,7 +271,7 @@ class Store:
 
 
 def load_store(name: str | Path = "northline", tools: str | None = None) -> Store:
-    """Load a store by its name or by the path of its folder; a process loads each folder once.
+    """Load a store by name or by the path of its folder; a process loads each folder once.
 
     `tools`, a ``module:name``, adds the user's own tools to the store's. Raise `BadInput` for an unknown store, a
     broken file or missing tools.
@@ -294,7 +294,7 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
 def foreign_named(name: str) -> Foreign | None:
     """Return the other package behind a store's name or folder, such as ``tau:retail``.
 
-    Return None for a store of ours. Raise `BadInput` if the package has no such tasks.
+    Return None for one of our own stores. Raise `BadInput` if the package has no such tasks.
     """
     prefix = next((one for one in offered("stores") if name.startswith(one)), None)
     if prefix is None and os.path.isfile(Path(name) / "store.yaml"):
@@ -309,12 +309,12 @@ _load = lru_cache(maxsize=8)(Store)
 
 @lru_cache(maxsize=32)
 def _index(articles: bytes) -> Search:
-    # Cases with the same articles share their search.
+    # Cases with the same articles share one index.
     return Search(orjson.loads(articles))
 
 
 def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
-    # With `optional`, a missing field is an error too.
+    # Unless `optional` is None, a missing field is an error, too.
     if _form(given) != _form(sample):
         raise BadInput(
             f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"
@@ -347,12 +347,12 @@ def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
         for line in lines:
             name = (line.get(key) or "").strip()
             if not name or name in rows or None in line or None in line.values():
-                count = "has another number of fields than the header"
+                count = "has a different number of fields from the header"
                 why = count if name and name not in rows else f"needs its own {key}"
                 raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
             rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
     except csv.Error as error:
-        raise BadInput(f"{path}:{lines.line_num}: this is no row of CSV ({error}): correct it there") from None
+        raise BadInput(f"{path}:{lines.line_num}: this is not a CSV row ({error}): correct it there") from None
     return rows
 
 

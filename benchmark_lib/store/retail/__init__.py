@@ -7,7 +7,7 @@ from . import cases, more_tools, offers, rows, steps, tools
 from .rules import RULES, TELLINGS
 
 PROCEDURE = "run_procedure"
-"""Procedure that an article names and describes."""
+"""Tool that carries out a procedure that an article names and describes."""
 SENT = {"create_replacement", "create_reshipment"}
 ALIKE = {
     **dict.fromkeys(SENT, SENT | {PROCEDURE}),
@@ -16,7 +16,7 @@ ALIKE = {
     "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
 }
-"""Tools whose call makes the claim of another tool true enough: goods are sent, or an order changes, either way."""
+"""For each tool, those whose calls also make its claim true enough: goods are sent, or an order changes, either way."""
 
 KIND = DeskKind(
     name="retail",

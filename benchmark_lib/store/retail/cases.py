@@ -1,6 +1,6 @@
-"""Name what a case of a retail desk can use, and what its customers know.
+"""Provide the names that a case of a retail desk can use, and what its customer knows.
 
-A return of a group order is settled as a whole, by the terms of the day on which the order was placed.
+A return from a group order is settled as a whole, on the terms of the day on which the order was placed.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
 
 
 def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
-    """Return the buyer of the order as the customer who writes."""
+    """Return the fields that make the order's buyer the customer who writes."""
     customer = names["customer"]
     return {"customer_id": customer["customer_id"], "sender": customer["email"], "sender_name": customer["name"]}
 
 
 def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
-    """Return what a customer usually knows: its identity, as in the email's head, and order."""
+    """Return what a customer usually knows: its identity, as in the email's header, and order."""
     customer, order = names["customer"], names["order"]
     own = case["sender_name"] == customer["name"]
     return {
@@ -56,7 +56,7 @@ def _with_product(line: Row, store: World) -> Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One return of a group order, in pieces and cents.
+    """One return from a group order, in pieces and cents.
 
     The rates are the rebate in percent for the pieces kept before and after the return.
     """
@@ -70,9 +70,9 @@ class Sheet:
 
 
 def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
-    """Settle a return of pieces of a group order; `back` gives the number of pieces by line.
+    """Settle a return of pieces from a group order; `back` gives the number of pieces by line.
 
-    `by` names the terms, ``current`` or ``former``; by default those of the order's day.
+    `by` names the terms, ``current`` or ``former``; by default, those of the order's day apply.
     """
     terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
     earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
@@ -97,7 +97,7 @@ def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sh
 
 
 def last_day(order: Row, line_id: str, store: World) -> str:
-    """Return the last day on which a piece of a group order can go back, in ISO form."""
+    """Return the last day for sending back a piece of a group order, as an ISO date."""
     terms, groups = terms_of(order, store), store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
     delivered = next(p["delivered_at"] for p in order["parcels"] if line_id in p["lines"])
@@ -120,7 +120,7 @@ def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World
 
 
 def terms_of(order: Row, store: World) -> Row:
-    """Return the terms that apply to a group order, by its day."""
+    """Return the terms that apply to a group order because of its day."""
     groups = store.policy["library"]["group_orders"]
     terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
     return terms
@@ -145,7 +145,7 @@ def _held(line: Row, terms: Row, store: World) -> int:
 
 
 def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
-    """Return the number of labels: one per suitcase and one per started load of the rest."""
+    """Return the number of labels: one per suitcase, and one per full or part load of the rest."""
     groups = store.policy["library"]["group_orders"]
     lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
     cases = sum(count for line, count in lines if _category(line, store) in groups["suitcases"])

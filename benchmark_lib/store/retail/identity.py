@@ -1,4 +1,4 @@
-"""Decide who may learn details of an order, by proofs of identity and messages."""
+"""Decide, from proofs of identity and messages, who may learn details of an order."""
 
 import re
 from functools import lru_cache
@@ -19,7 +19,7 @@ from .tools import return_link
 ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})
 """Tools that show orders."""
 SHORTEST_WORD = 4
-"""Minimum number of letters of a word by which a customer names an item."""
+"""Minimum number of letters in a word by which a customer names an item."""
 
 
 def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
@@ -29,9 +29,9 @@ def identity(call: ToolCall, before: Before, store: World, parameters: dict[str,
 
 
 def identity_in_words(message: Message, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """Return False if the message discloses an order to somebody not proved to be its buyer.
+    """Return False if the message discloses an order to someone not proved to be its buyer.
 
-    Return True if every opened order was proved, else None.
+    Return True if the customer proved to be the buyer of every opened order, else None.
     """
     seen = [store.tables["orders"][number] for number in _opened(before, store)]
     if not seen:
@@ -48,7 +48,7 @@ def identity_in_words(message: Message, before: Before, store: World, parameters
 
 
 def proved(order: Row, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """Return whether the customer has proven, in this conversation, to be the buyer of an order."""
+    """Return whether the customer has proved, in this conversation, to be an order's buyer."""
     known = _proofs(order["customer_id"], store)
     given = _given(order["customer_id"], before, store) if parameters.get("sender_counts") else {}
     proofs = {fact: {squash(v) for v in before.gave(fact)} & known[fact] or given.get(fact) for fact in known}
@@ -57,7 +57,7 @@ def proved(order: Row, before: Before, store: World, parameters: dict[str, Any])
 
 @lru_cache(maxsize=4096)
 def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
-    """Return the values that prove to be this customer, by fact."""
+    """Return the values that prove this customer's identity, by fact."""
     customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     places = customer["addresses"] + [o["shipping_address"] for o in orders]
     known = {
@@ -70,7 +70,7 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
 
 
 def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
-    """Return the proofs in the email's head or the customer's words, except a new postcode."""
+    """Return the proofs in the email's header or the customer's words, except a new postcode."""
     customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     messages = [kept(m.text) for m in before.messages if m.side == "customer"]
     words, who = fold("\n".join(messages)), before.sender_name
@@ -99,7 +99,7 @@ def _opened(before: Before, store: World) -> list[str]:
 
 
 class _Details(NamedTuple):
-    """The details of an order that a text can be matched with for certain."""
+    """Details of an order that can be recognized in a text with certainty."""
 
     values: frozenset[tuple[str, str]]
     streets: frozenset[str]
@@ -139,7 +139,7 @@ def _details(number: str, store: World) -> _Details:
 
 
 def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Details:
-    """Return the details of an order that none of `theirs` shares, such as a day or an item."""
+    """Return an order's details without those that an order of `theirs` shares, such as a day."""
     details = _details(number, store)
     for other in theirs:
         known = _details(other, store)
@@ -150,7 +150,7 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
 
 @remembered("products", "policy")
 def _published(store: World) -> frozenset[tuple[str, str]]:
-    """Return public amounts and days: of the goods, their delivery and the policy, and today."""
+    """Return public amounts and days: those of goods, delivery and policy, and today."""
     days = {str(value) for _, value in leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}
     return frozenset(
         {("money", str(cents)) for cents in public_amounts(store)}
@@ -159,7 +159,7 @@ def _published(store: World) -> frozenset[tuple[str, str]]:
 
 
 def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Before, store: World) -> bool:
-    """Return whether a text discloses a detail that neither customer nor `theirs` named."""
+    """Return whether a text discloses a detail unknown from the customer and `theirs`."""
     details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
     known_values = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
     disclosed = {value for part in parts(text) for value in _values_stated(part, known_values, year)} - known_values
@@ -178,7 +178,7 @@ def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Befor
 
 
 def _values_stated(sentence: str, known_values: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
-    """Return a sentence's values, without days if it only supposes about a known day."""
+    """Return a sentence's values, without days if it only speculates about a known day."""
     values = {(v.kind, v.value.rstrip("/")) for v in values_in(sentence, year)}
     supposed = any(kind == "date" for kind, _ in values & known_values) and _may_have_been().search(sentence)
     return {(kind, value) for kind, value in values if not (supposed and kind == "date")}
@@ -186,12 +186,12 @@ def _values_stated(sentence: str, known_values: set[tuple[str, str]], year: int)
 
 @lru_cache(maxsize=1)
 def _may_have_been() -> re.Pattern[str]:
-    """Return the pattern of suppositions about the past; capitals tell May from the verb."""
+    """Return the pattern for speculation about the past; its case tells May from the verb."""
     return re.compile(rf"\b(?:{any_of('values', 'may_have_been')})")
 
 
 def _names(title: str, text: str, own: str, before: Before) -> bool:
-    """Return whether a text names an item that the order, but not the customer, had named."""
+    """Return whether a text names an item known from the order but not from the customer."""
     if squash(title) not in squash(text):
         return False
     own_words = squash(own)

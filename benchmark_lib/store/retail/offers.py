@@ -1,4 +1,4 @@
-"""Find what an agent's message names of a call: a customer agrees only to its own wish."""
+"""Find which arguments of a call a message names: a customer agrees only to its own wish."""
 
 import re
 from functools import lru_cache
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w[\w-]*|&")
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
     """Return the arguments of a call that a message names, and those it contradicts.
 
-    An argument in neither set is open: the message names nothing for it, or other values as well.
+    An argument in neither set is open: the message names no value for it, or names other values as well.
     """
     named: set[str] = set()
     differing: set[str] = set()
@@ -50,7 +50,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
 
 
 def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
-    """Return the arguments of a call for which the customer's orders leave several values."""
+    """Return the arguments of a call for which the customer's orders allow several values."""
     order = store.tables["orders"].get(arguments.get("order_id", ""), {"lines": ()})
     undetermined = {"address"} | ({"order_id"} if case.others else set())
     if len(order["lines"]) > 1:
@@ -62,9 +62,9 @@ def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
 
 
 def between(text: str, case: Played, store: World) -> str:
-    """Return the slot of which a question offers a choice: color or size ("Graphite or navy?").
+    """Return the slot for which a question offers a choice: color or size ("Graphite or navy?").
 
-    The sentence before may name the values: "One is graphite, one navy. Which of the two came?".
+    The preceding sentence may name the values: "One is graphite, one navy. Which of the two came?".
     """
     lines = store.tables["orders"].get(case.order, {}).get("lines", ())
     sold = [v for line in lines for v in variants(store)[line["variant_id"]][0]["variants"]]
@@ -80,7 +80,7 @@ def between(text: str, case: Played, store: World) -> str:
 
 
 def _orders(text: str) -> set[str]:
-    """Return the orders that a message names; of several, leave out the kept ones."""
+    """Return the orders that a message names; if there are several, omit those to be kept."""
     numbers = set(_ORDER.findall(text))
     if len(numbers) < 2:
         return numbers
@@ -120,7 +120,7 @@ def _colors(store: World) -> frozenset[str]:
 
 
 def _stands_in(option: str, text: str, words: str) -> bool:
-    """Return whether a text names a color or size; a letter counts by case or after "size"."""
+    """Return whether a text names a color or size; a letter must match in case or follow "size"."""
     if len(option) > 1:
         return _whole_word(option).search(words) is not None
     letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
@@ -134,10 +134,10 @@ def _whole_word(option: str) -> re.Pattern[str]:
 
 
 def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
-    """Return the order's lines that a text names, and whether it names a foreign article.
+    """Return the order's lines that a text names, and whether it names an unrelated article.
 
-    The longest names count first. Short names ("the sling") count for the customer's own articles only. Clauses that
-    keep something count only if the others name nothing.
+    Longer names are matched first. Short names ("the sling") count only for the customer's own articles. Clauses about
+    keeping something count only if the others name nothing.
     """
     own_lines: dict[str, set[str]] = {}
     for line in order["lines"]:
@@ -151,7 +151,7 @@ def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) ->
 
 
 def _changing(text: str) -> str:
-    """Return a text without the clauses that keep something."""
+    """Return a text without its clauses about keeping something."""
     kept = cue_of_several("kept")
     return ". ".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
 
@@ -168,7 +168,7 @@ def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: World) 
 
 
 def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
-    """Return the lines of an article whose color or size a text names; all without a name."""
+    """Return an article's lines whose color or size a text names; all lines if it names none."""
     sold = {x["line_id"]: variants(store)[x["variant_id"]][1] for x in order["lines"] if x["line_id"] in lines}
     named = {
         line
@@ -182,8 +182,8 @@ def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[st
 def _names(store: World) -> dict[str, frozenset[str]]:
     """Return the products by name, longest first: title, its bare form, first and last words.
 
-    A first word that the store's policy lists as common names nothing alone; a common last word takes the one before
-    ("toiletry bag").
+    A first word that the store's policy lists as common is no name by itself; a common last word is preceded by
+    another ("toiletry bag").
     """
     by_name: dict[str, set[str]] = {}
     common = store.policy.get("common_words_of_titles", ())
@@ -197,7 +197,7 @@ def _names(store: World) -> dict[str, frozenset[str]]:
 
 
 def _is_whole(name: str, products: frozenset[str], store: World) -> bool:
-    """Return whether a name has all words of a title, except its size."""
+    """Return whether a name has all the words of a title, except its size."""
     return any(name in _whole(store.tables["products"][p]["title"]) for p in products)
 
 
@@ -211,7 +211,7 @@ def _spaced(text: str) -> str:
 
 
 def _address(text: str, wanted: Row, current: Row, named: set[str], differing: set[str]) -> None:
-    """Compare a text's streets and postcodes with a wished address, not the current one."""
+    """Compare a text's streets and postcodes with the requested address, not the current one."""
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
     streets = [s for s in _STREET.findall(text) if not stands_in("line1", current["line1"], s)]

@@ -1,4 +1,4 @@
-"""Rows of a retail desk: tables, a customer's orders, variants and searchable goods."""
+"""Find rows of a retail desk: tables, a customer's orders, variants and searchable goods."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -47,7 +47,7 @@ MOST_FOUND = 60
 def goods_search(store: World) -> Callable[[str], list[Row]]:
     """Return a function that finds the goods sharing a word with a query, best first.
 
-    The function caches answers, because many conversations ask the same.
+    The function caches answers, because many queries recur.
     """
     products = list(store.tables["products"].values())
     index = TextIndex([product_text(p) for p in products])
@@ -60,7 +60,7 @@ def goods_search(store: World) -> Callable[[str], list[Row]]:
 def public_amounts(store: World) -> frozenset[int]:
     """Return the amounts that any visitor can compute from the shop's pages, in cents.
 
-    They are prices of up to three pieces of an article, with or without active codes and delivery, and code savings.
+    They are the prices of up to three pieces of an article, with or without active codes and delivery, and the savings.
     """
     prices = {v["price_cents"] * n for p in store.tables["products"].values() for v in p["variants"] for n in (1, 2, 3)}
     shares = [100 - c["percent"] for c in store.policy["promotions"]["codes"] if c["active"]]
@@ -71,14 +71,14 @@ def public_amounts(store: World) -> frozenset[int]:
 
 
 def product_text(product: dict[str, Any]) -> str:
-    """Return the text of a product that is searched."""
+    """Return a product's searchable text."""
     values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())
     options = " ".join({str(v[o]) for v in product["variants"] for o in ("color", "size") if v.get(o)})
     return f"{product['title']} {product['category'].replace('_', ' ')} {product['description']} {values} {options}"
 
 
 def orders_in(result: Any) -> list[Row]:
-    """Return the result's order, or its orders, for any tool's result."""
+    """Return the order or orders in a result, whichever tool returned it."""
     if not isinstance(result, dict):
         return []
     orders = result.get("orders")

@@ -1,4 +1,4 @@
-"""Check a retail desk's process rules, with the guarded calls and numbers of the policy."""
+"""Check a retail desk's process rules, with the guarded calls and numbers from the policy."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -15,7 +15,7 @@ from .rows import variants
 
 
 def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """A replacement had its photo or label, a reshipment a missing weight or a lost parcel."""
+    """A replacement had its photo or label; a reshipment had missing weight or a lost parcel."""
     needed = parameters["guards"][call.name]
     if "attachments_any" in needed:
         return before.did("attached", set(needed["attachments_any"]))
@@ -60,7 +60,7 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
 
 
 def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """A new address keeps recipient and served country, and is no forwarder or PO box abroad."""
+    """A new address has the same recipient, a served country, and no forwarder or PO box abroad."""
     order = _order(call, store)
     if order is None:
         return None

@@ -37,7 +37,7 @@ def _delivered(arguments: dict[str, Any], store: World) -> bool:
 
 
 def described(arguments: dict[str, Any], tool: str, store: World) -> dict[str, str]:
-    """Return the variant, items, address and return link of a call in words."""
+    """Return a call's variant, items, address and return link, in words."""
     values = {}
     if "variant_id" in arguments:
         product, variant = variants(store)[arguments["variant_id"]]
@@ -54,7 +54,7 @@ def described(arguments: dict[str, Any], tool: str, store: World) -> dict[str, s
 
 
 def everything(call: Callable[..., ToolCall], case: Played, words: str) -> list[Any]:
-    """Return everything that a sender's address and the words of an email find."""
+    """Return everything found with the sender's address and the words of its email."""
     results = [call("find_orders", email=case.sender).result, call("get_customer", email=case.sender).result]
     for order in results[0].get("orders", [])[:4]:
         shown = call("get_order", order_id=order["order_id"]).result
@@ -64,13 +64,13 @@ def everything(call: Callable[..., ToolCall], case: Played, words: str) -> list[
 
 
 def grounds(case: Played, store: World) -> list[Any]:
-    """Return the orders of a case with their goods."""
+    """Return a case's orders and their goods."""
     orders = [store.tables["orders"][o] for o in (case.order, *case.others.values())]
     return [orders, [store.tables["products"][x["product_id"]] for o in orders for x in o["lines"]]]
 
 
 def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
-    """Yield the inconsistencies of an order's amounts, lines, parcels and customer."""
+    """Yield the inconsistencies in an order's amounts, lines, parcels and customer."""
     order, now = store.tables["orders"][number], store.now.isoformat()
     if order["customer_id"] not in store.tables["customers"]:
         yield ("order", f"its customer {order['customer_id']} does not exist")
@@ -81,7 +81,7 @@ def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
     for line in order["lines"]:
         product, _ = variants(store).get(line["variant_id"], ({"product_id": None, "title": None}, None))
         if (product["product_id"], product["title"]) != (line["product_id"], line["title"]):
-            yield ("order", f"line {line['line_id']} does not agree with the goods")
+            yield ("order", f"line {line['line_id']} does not match the goods")
     for parcel in order["parcels"]:
         times = [datetime.fromisoformat(s["at"]) for s in parcel["scans"]]
         if times != sorted(times) or any(t > store.now for t in times):
@@ -99,7 +99,7 @@ def _at(location: str, address: Row) -> bool:
 
 
 def days(number: str, store: World) -> dict[str, str]:
-    """Return an order's days by policy and clock, each with its meaning."""
+    """Return the days that follow from an order, the policy and the clock, with their meanings."""
     order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
     events = [(_day(order["placed_at"]), "ordered")]
     for ends, which in enumerate(("earliest", "latest")):
@@ -117,7 +117,7 @@ def days(number: str, store: World) -> dict[str, str]:
 
 
 def packed(order: Row, ends: int, store: World) -> date:
-    """Return the first (0) or last (1) day of packing an order without a parcel, from today."""
+    """Return the first (0) or last (1) day, from today on, to pack an order without a parcel."""
     day = add_business_days(_day(order["placed_at"]), store.policy["processing"]["business_days"][ends], store)
     return max(day, add_business_days(store.now.date() - timedelta(1), 1, store))
 

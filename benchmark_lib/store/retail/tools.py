@@ -1,6 +1,6 @@
 """Define the tools of a retail desk.
 
-The tools carry out and record what a real desk would refuse, because the agent's actions are scored.
+The tools carry out and record even what a real desk would refuse, because the agent's actions are scored.
 """
 
 from typing import Annotated, Any
