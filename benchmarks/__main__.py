@@ -1,6 +1,6 @@
-"""``make bench``: one table with ours, the rival's, the ratio and the goal, measured side by side; kept in ``benchmarks/README.md``.
+"""``make bench``: measure ours and a rival in turn, and keep one table with their ratio and goal in ``benchmarks/README.md``.
 
-Absolute figures are printed and never asserted: the machine may be shared, and its load is printed with them.
+Absolute figures are printed with the machine's load and never asserted, because the machine may be shared.
 """
 
 import argparse
@@ -24,17 +24,17 @@ import run_engine
 README = Path(__file__).with_name("README.md")
 MARK = "<!-- the last output of `make bench` -->"
 IN_TURN = 3
-"""Times that ours and a rival are measured, in turn; the least of each counts, since the machine is shared."""
+"""Number of times that ours and a rival are measured in turn; the minimum of each counts, since the machine is shared."""
 Row = tuple[str, str, str, str, str]
 
 
 def grown(what: str, more: float, less: float, goal: str, digits: int, ratio: int) -> Row:
-    """Return a row of a large measure and the small one it is held against, with their ratio."""
+    """Return a row that compares a large measurement with a small one, with their ratio."""
     return what, f"{more:.{digits}f}", f"{less:.{digits}f}", f"{more / less:.{ratio}f}", goal
 
 
 def conversations(rows: list[Row], quick: bool) -> None:
-    """CPU of a scripted conversation, against two other harnesses and against ten times as many."""
+    """Measure the CPU of a scripted conversation, against two other harnesses and against ten times as many."""
     small, large = (100, 1_000) if quick else (1_000, 10_000)
     ours, engine, peak, *_ = run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")
     rows.append(("one oracle conversation, scored and on file, CPU ms", f"{ours:.2f}", "", "", "<= 2"))
@@ -77,14 +77,14 @@ def store_and_frames(rows: list[Row]) -> None:
 
 
 def calls(rows: list[Row]) -> None:
-    """One call through the client, and the throughput with many in flight against a fixed-latency server."""
+    """Measure one call through the client, and the throughput with many calls in flight to a fixed-latency server."""
     with endpoint.server(0.0) as base_url:
         for body, _, ours, theirs in asyncio.run(endpoint.measure_cpu(base_url)):
             what = f"one call through openai, {body}, CPU ms"
             rows.append((what, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", "<= 1.0"))
     for in_flight, goal in endpoint.THROUGHPUT_GOALS.items():
         whole, bare = [], []
-        for _ in range(endpoint.REPEATS):  # in turn, the best of each: another's work on the machine only takes away
+        for _ in range(endpoint.REPEATS):  # in turn, the best of each: other work on the machine can only slow a call
             whole.append(run_engine.cpu_of("in_flight", str(in_flight), str(in_flight * 5), "northline")[0])
             with endpoint.server(endpoint.LATENCY_S) as base_url:
                 bare.append(asyncio.run(endpoint.measure_throughput(base_url, in_flight)))
@@ -94,7 +94,7 @@ def calls(rows: list[Row]) -> None:
 
 
 def analysis(rows: list[Row], quick: bool) -> None:
-    """Frames and estimates of a panel of 24 agents on all cases, and of ten times as many."""
+    """Measure frames and estimates for a panel of 24 agents on all cases, and for ten times as many."""
     small, large = (3, 24) if quick else (24, 240)
     few, loaded, seconds, peak = estimates.measure(small)
     more, loaded_more, seconds_more, peak_more = estimates.measure(large)
@@ -108,7 +108,7 @@ def analysis(rows: list[Row], quick: bool) -> None:
 
 
 def pages(rows: list[Row], quick: bool) -> None:
-    """Measure the site and all notebooks of a panel of 24 agents, by the clock and in CPU."""
+    """Measure the site and all notebooks of a panel of 24 agents, in elapsed and CPU time."""
     agents = 3 if quick else 24
     for what, (clock, cpu) in panel.measure(agents).items():
         goal = f"< {panel.GOALS[what]}"
@@ -116,7 +116,7 @@ def pages(rows: list[Row], quick: bool) -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows in Markdown, with the day and the machine."""
+    """Return the rows in Markdown, with the date and the machine."""
     head = f"{date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} when it ended\n"
     lines = ["| measured | ours | rival or base | ratio | goal |", "|---|---|---|---|---|"]
     return "\n".join([head, *lines, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -1,8 +1,9 @@
-"""How wide the intervals of the board are, and how often those over 18 traps hold the truth, by simulation.
+"""Simulate how wide the leaderboard's intervals are, and how often those over 18 traps contain the truth.
 
     python -m benchmarks.calibration
 
-writes ``data/calibration.yaml`` and ``docs/limits.md``, as `make calibration` does. Drawn as in ``benchmarks/coverage.py``.
+writes ``data/calibration.yaml`` and ``docs/limits.md``, as `make calibration` does. It draws data as
+``benchmarks/coverage.py`` does.
 """
 
 from math import nan
@@ -23,10 +24,10 @@ from benchmark_lib.store.world import load_store
 
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
 COUNTS, TRIED, DATASETS, RESAMPLES = (1, 4, 8), (3, 10), 1_000, 2_000
-"""True unsafe actions of 18 and trials for which coverage is measured, with the numbers of data sets and of
-resamples."""
+"""True numbers of unsafe actions out of 18, and numbers of trials, for which coverage is measured; the numbers of data
+sets and of resamples."""
 SPREAD, WITHIN = 1.5, 2.0
-"""Concentration of the chances of intents around the mean, and of cases around their intent, as in
+"""Concentration of the intents' chances around the mean, and of the cases' chances around their intent's, as in
 ``coverage.py``."""
 
 
@@ -41,7 +42,7 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        bucket, cases, intents, trials, rate (true success, or share of traps that end unsafe), half_width (median of
+        bucket, cases, intents, trials, rate (true success, or share of traps that end unsafe), half_width (median for
         the interval that the leaderboard prints, as a share) and, for traps, like_these (the same for traps like
         these).
     """
@@ -53,7 +54,7 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
 
 
 def measuretrap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
-    """Measure how often the intervals over 18 traps hold the truth, by simulation.
+    """Measure how often the intervals over 18 traps contain the truth, by simulation.
 
     Each data set draws 18 traps from one beta distribution, so that "traps like these" has a known truth.
 
@@ -65,14 +66,14 @@ def measuretrap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that hold the truth: posterior
+        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that contain the truth: posterior
         and bca (traps like these), these (the posterior for these traps).
     """
     return [trap_coverage(count, trials, datasets) for count in COUNTS for trials in TRIED]
 
 
 def trap_coverage(count: int, trials: int, datasets: int) -> dict[str, Any]:
-    """Draw data sets of one true count, and return the row of that count and number of trials."""
+    """Draw data sets with one true count, and return the row for that count and number of trials."""
     rng, mean = np.random.default_rng(DEFAULT_SEED), count / BAND_TRAPS
     theta = rng.beta(mean * SPREAD, (1 - mean) * SPREAD, (datasets, BAND_TRAPS))
     hits, which = np.unique(np.sort(rng.binomial(trials, theta), axis=1), axis=0, return_inverse=True)
@@ -96,7 +97,7 @@ def sizes() -> dict[str, np.ndarray]:
 
 
 def half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -> dict[str, Any]:
-    """Draw runs from intents and cases that scatter around a rate, and return the row of that rate."""
+    """Draw runs from intents and cases that scatter around a rate, and return the row for that rate."""
     rng = np.random.default_rng(DEFAULT_SEED)
     names, index = np.unique(intents, return_inverse=True)
     these, like = [], []
@@ -118,7 +119,7 @@ def half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) ->
 
 
 def main() -> None:
-    """Measure again, and write both files."""
+    """Repeat the measurements, and write both files."""
     found = {"half_widths": measure_half_widths(), "trap_coverage": measuretrap_coverage()}
     head = "# Made by `make calibration`, never by hand: how wide intervals are, and how often they hold the truth.\n"
     CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")

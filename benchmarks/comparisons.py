@@ -1,11 +1,11 @@
-"""Which test judges a difference of two models: size, power and coverage on simulated runs whose truth is known.
+"""Which test to use for a difference between two models: size, power and coverage on simulated runs with known truth.
 
     python benchmarks/comparisons.py [--datasets 1000] [--seed 20260629] [--out benchmarks/comparisons.md]
 
-Cases have a common difficulty, of their intent and their own, and each model has strengths of its own in intents and in
-cases. "Repeats itself" is an endpoint that answers every trial of a case alike. The last sections measure what the
-planner promises, whether a trial of its own is found, how sure the order of two neighbours is, and what becomes of both
-tests where two models go wrong in the same trials.
+Both models face the same difficulties, some from a case's intent and some from the case itself; each model also has its
+own strengths in intents and cases. "Repeats itself" is an endpoint that gives the same answer in every trial of a case.
+The last sections measure what the planner promises, whether a divergent trial is found, how certain the order of two
+neighbours is, and how both tests fare if two models go wrong in the same trials.
 """
 
 import argparse
@@ -32,13 +32,13 @@ CANDIDATES = (CASES_T, INTENTS_T, CASES_FLIP, INTENTS_FLIP, CASES_BOOT, INTENTS_
 
 
 def centre(rate: float, spread: float) -> float:
-    """Return the logit at which the mean chance is `rate` when chances have a normal spread around it."""
+    """Return the logit at which the mean chance is `rate` if the logits have a normal spread around it."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     return brentq(lambda m: weights @ expit(m + spread * nodes) / weights.sum() - rate, -20, 20)
 
 
 def chances(rates, groups: int, size: int, rng) -> list[np.ndarray]:
-    """Chances of the cases of two models; intents matter only where there are many of them."""
+    """Return two models' chances in the cases; intents matter only if there are many of them."""
     between, own = (1.0, 0.7) if groups == 20 else (0.0, 0.0)
     shared = between * rng.normal(size=(groups, 1)) + 1.5 * rng.normal(size=(groups, size))
     spread = float(np.sqrt(between**2 + 1.5**2 + own**2 + 0.7**2))
@@ -49,13 +49,13 @@ def chances(rates, groups: int, size: int, rng) -> list[np.ndarray]:
 
 
 def outcomes(theta: np.ndarray, repeats: bool, rng, trials: int = TRIALS) -> np.ndarray:
-    """Successes of the trials of every case."""
+    """Return the successes in the trials of every case."""
     hits = (rng.random(theta.shape) < theta) * trials if repeats else rng.binomial(trials, theta)
     return hits.ravel()
 
 
 def judged(a: np.ndarray, b: np.ndarray, labels: np.ndarray, rng) -> dict[str, tuple[bool, float, float]]:
-    """Return what every candidate says of one data set: whether the two differ, and its interval."""
+    """Return what each candidate test says about one data set: whether the two differ, and its interval."""
     found = {}
     for noun, groups in (("cases", np.arange(a.size)), ("intents", labels)):
         sums, sizes = np.bincount(groups, weights=a - b), np.bincount(groups)
@@ -73,7 +73,7 @@ def judged(a: np.ndarray, b: np.ndarray, labels: np.ndarray, rng) -> dict[str, t
 
 
 def sizes_and_powers(datasets: int, rng) -> list[str]:
-    """One row per shape, pair of rates and kind of endpoint."""
+    """Return one row for each shape, pair of rates and kind of endpoint."""
     lines = [
         "| cases | rates | endpoint | " + " | ".join(CANDIDATES) + " |",
         "|---|---|---|" + "---|" * len(CANDIDATES),
@@ -108,7 +108,7 @@ def sizes_and_powers(datasets: int, rng) -> list[str]:
 
 
 def promised(datasets: int, rng) -> list[str]:
-    """Power that is promised, by the planner and from one run's spread, against what `paired_difference` reaches."""
+    """Compare the power promised by the planner and from one run's spread with what `paired_difference` reaches."""
     lines = [
         "| plan | rates | correlation of two trials | promised | from one run (mean) | reached |",
         "|---|---|---|---|---|---|",
@@ -135,7 +135,7 @@ def promised(datasets: int, rng) -> list[str]:
 
 
 def copula_run(rates, labels, icc: float, share: float, rng) -> list[np.ndarray]:
-    """Chances of the cases of two models with half of their weak spots in common, written apart from the planner."""
+    """Return the chances of two models that share half of their weak spots, by code independent of the planner."""
     from scipy.stats import beta, norm
 
     def z():
@@ -150,7 +150,7 @@ def copula_run(rates, labels, icc: float, share: float, rng) -> list[np.ndarray]
 
 
 def shifts(datasets: int, rng) -> list[str]:
-    """How often a trial is said to stand apart, at the level 0.01."""
+    """Measure how often a trial is said to differ from the others, at the level 0.01."""
     lines = ["| trials | endpoint | one trial shifted by | said to stand apart |", "|---|---|---|---|"]
     for trials in (3, 5):
         for repeats in (False, True):
@@ -170,7 +170,7 @@ def shifts(datasets: int, rng) -> list[str]:
 
 
 def together(datasets: int, rng) -> list[str]:
-    """Both tests where the trials of two models are independent, and where both go wrong in the same trials."""
+    """Measure both tests if the trials of two models are independent, and if both go wrong in the same trials."""
     from scipy.stats import beta
 
     lines = [

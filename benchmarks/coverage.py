@@ -1,9 +1,9 @@
-"""How often the intervals hold the truth: seeded data sets with known rates, every method, safe to reckless models.
+"""How often the intervals contain the truth: seeded data sets with known rates, every method, safe to reckless models.
 
     python benchmarks/coverage.py [--datasets 3000] [--seed 20260629] [--out benchmarks/coverage.md]
 
-A data set is drawn from a population of traps (or of intents and their cases) whose mean is known, so each interval can
-be asked whether it holds what it says it estimates. Equal data sets are computed once.
+A data set is drawn from a population of traps (or of intents and their cases) whose mean is known. So each interval can
+be checked for what it claims to estimate. Equal data sets are computed once.
 """
 
 import argparse
@@ -43,7 +43,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Population:
-    """Where the chance of a bad outcome of a trap, or of an intent, comes from."""
+    """The distribution of the chance that a trap, or an intent, has a bad outcome."""
 
     name: str
     words: str
@@ -52,13 +52,13 @@ class Population:
 
 
 def one_beta(name: str, mean: float, kappa: float) -> Population:
-    """Chances from one beta distribution."""
+    """Return a population with chances from one beta distribution."""
     words = f"{TRAPS * mean:.0f} of 18 expected; Beta with concentration {kappa:g}"
     return Population(name, words, mean, lambda rng, shape: rng.beta(mean * kappa, (1 - mean) * kappa, shape))
 
 
 def three_kinds(name: str, never: float, sometimes: float) -> Population:
-    """Chances of three kinds, a family the posterior does not assume."""
+    """Return a population with three kinds of chances, a family that the posterior does not assume."""
     shares = np.array([never, sometimes, 1 - never - sometimes])
     shapes = np.array([(0.5, 40.0), (2.0, 4.0), (18.0, 2.0)])
     mean = float(shares @ (shapes[:, 0] / shapes.sum(axis=1)))
@@ -88,23 +88,23 @@ FIXED = {
 
 
 def share_inside(low, high, truth) -> float:
-    """Share of intervals that hold the truth; an interval that is not defined does not."""
+    """Return the share of intervals that contain the truth; an undefined interval does not."""
     return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))
 
 
 def ends(results, which, low: str = "low", high: str = "high") -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the results, spread back over the data sets."""
+    """Return the ends of the results' intervals, spread back over the data sets."""
     return tuple(np.array([getattr(result, name) for result in results])[which] for name in (low, high))
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows and the place of each row among them."""
+    """Return the distinct rows and the place of each row among them."""
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
     return kinds, which.ravel()
 
 
 def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[dict, dict]:
-    """Coverage of what is said about 18 traps, and how the printed bands fare."""
+    """Return the coverage of what is said about 18 traps, and how the printed bands fare."""
     theta = population.draw(rng, (datasets, TRAPS))
     hits = np.sort(rng.binomial(trials, theta), axis=1)
     kinds, which = distinct(hits)
@@ -130,9 +130,9 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
 
 
 def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
-    """Coverage of what is said about 120 cases in 20 intents.
+    """Return the coverage of what is said about 120 cases in 20 intents.
 
-    Chances of the cases scatter around those of their intent.
+    The chances of the cases scatter around that of their intent.
     """
     labels = np.repeat(np.arange(INTENTS), CASES)
 
@@ -157,7 +157,7 @@ def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
 
 
 def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
-    """Coverage of the difference of two models.
+    """Return the coverage of the difference between two models.
 
     The second fails 0.6 times as often and shares half of its weak spots.
     """
@@ -185,7 +185,7 @@ def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
 
 
 def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
-    """Coverage of the count on these traps when the same traps are run again and again."""
+    """Return the coverage of the count on these traps if the same traps are run again and again."""
     kinds, which = distinct(np.sort(rng.binomial(trials, theta, (datasets, theta.size)), axis=1))
     return share_inside(
         *ends([estimators.unsafe_posterior(row, trials) for row in kinds], which, "these_low", "these_high"),
@@ -194,7 +194,7 @@ def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
 
 
 def measure(datasets: int, seed: int) -> tuple[dict, dict, dict, dict]:
-    """Coverage by method and (setting, trials), of the stress population and of fixed traps, and the fate of the bands."""
+    """Return coverage by method and (setting, trials), for the stress population and fixed traps, and how the bands fare."""
     table, stress, fixed, bands = defaultdict(dict), defaultdict(dict), defaultdict(dict), {}
     streams = iter(np.random.default_rng(seed).spawn(64))
     for population in SETTINGS:
@@ -215,7 +215,7 @@ def measure(datasets: int, seed: int) -> tuple[dict, dict, dict, dict]:
 
 
 def verdict(role: str, cells) -> str:
-    """``yes``, or the cells that lie outside what the role wants."""
+    """Return ``yes``, or the cells outside what the role requires."""
     low, high = WANTED[role]
     outside = [f"{where[0]} x {where[1]}" for where, cell in cells if not low <= round(cell, 3) <= high]
     return "yes" if not outside else "no: " + ", ".join(outside)

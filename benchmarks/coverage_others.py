@@ -9,7 +9,7 @@ from benchmark_lib import estimators
 
 
 def section(datasets: int, seed: int) -> str:
-    """Markdown of both tables."""
+    """Return both tables in Markdown."""
     streams = iter(np.random.default_rng(seed).spawn(32))
     rows = [
         *proportions(),
@@ -38,12 +38,12 @@ def section(datasets: int, seed: int) -> str:
 
 
 def held(results, truth: float) -> float:
-    """Share of intervals that hold the truth."""
+    """Return the share of intervals that contain the truth."""
     return float(np.mean([result.low <= truth <= result.high for result in results]))
 
 
 def proportions():
-    """Exact coverage of the three proportion intervals, summed over the binomial distribution."""
+    """Compute the exact coverage of the three proportion intervals, summed over the binomial distribution."""
     from scipy.stats import binom
 
     for method in ("wilson", "clopper-pearson", "jeffreys"):
@@ -61,7 +61,7 @@ def proportions():
 
 
 def words(datasets: int, rng):
-    """Student's t over 20 intents for words a conversation, which are skewed."""
+    """Measure Student's t over 20 intents for words per conversation, which are skewed."""
     spread = (0.25, 0.2)
     sizes = ((datasets, 20, 1), (datasets, 20, 6))
     logs = sum(rng.normal(0, s, size) for s, size in zip(spread, sizes))
@@ -71,7 +71,7 @@ def words(datasets: int, rng):
 
 
 def corrections(datasets: int, rng):
-    """Judged rates corrected by labels; the judge finds 0.9 of the successes and passes 0.2 of the failures."""
+    """Measure judged rates corrected by labels; the judge finds 0.9 of the successes and passes 0.2 of the failures."""
     for rate, labels in ((0.6, 200), (0.85, 200), (0.6, 60), (0.97, 200)):
         found = []
         for _ in range(datasets):
@@ -83,7 +83,7 @@ def corrections(datasets: int, rng):
 
 
 def kappas(datasets: int, rng):
-    """Cohen's kappa on 150 verdicts."""
+    """Measure Cohen's kappa on 150 verdicts."""
     chances = np.array([0.55, 0.08, 0.07, 0.30])
     table = chances.reshape(2, 2)
     by_chance = table.sum(axis=0) @ table.sum(axis=1)
@@ -93,7 +93,7 @@ def kappas(datasets: int, rng):
 
 
 def correlations(datasets: int, rng):
-    """Spearman's correlation over 24 models in 9 vendor families that share half of their variance."""
+    """Measure Spearman's correlation over 24 models in 9 vendor families that share half of their variance."""
     families = np.repeat(np.arange(9), (5, 4, 3, 3, 3, 2, 2, 1, 1))
     for r in (0.0, 0.6):
         root = np.linalg.cholesky([[1, r], [r, 1]])

@@ -2,8 +2,8 @@
 
 ``python benchmarks/endpoint.py`` starts a fixed-latency server in a process of its own and prints two tables: CPU time
 of this process per call, through `Endpoint` and through the ``openai`` package's own ``create``, and the throughput
-reached against the ideal (calls in flight divided by the latency), the best of five runs. Nothing here is asserted;
-goals stand beside the figures, and the load of the machine below them: both processes want a core to themselves.
+reached relative to the ideal (calls in flight divided by the latency), the best of five runs. Nothing is asserted here:
+the tables show the goals with the figures, and the machine's load below them. Each process needs a core of its own.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ SENTENCE = (
 
 @contextlib.contextmanager
 def server(latency_s: float):
-    """Run the scripted server in its own process; yields the base URL."""
+    """Run the scripted server in its own process; yield the base URL."""
     command = [sys.executable, str(ROOT / "tests" / "servers.py"), "--latency", str(latency_s)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -57,7 +57,7 @@ def tools(count: int = 10) -> list[dict]:
 
 
 def conversation(bytes_wanted: int, offered: list[dict]) -> list[dict]:
-    """Return a conversation that makes a request body of about this size: emails, tool calls and their results."""
+    """Return a conversation with a request body of about this size: emails, tool calls and their results."""
     endpoint = Endpoint("benchmark", "http://127.0.0.1:9/v1")
     messages: list[dict] = [{"role": "system", "content": SENTENCE * 15}]
     while len(endpoint.request_body(messages, offered)) < bytes_wanted:
@@ -107,7 +107,7 @@ async def measure_cpu(base_url: str) -> list[tuple[str, int, float, float]]:
 
 
 async def measure_throughput(base_url: str, in_flight: int) -> float:
-    """Return the throughput with this many conversations in flight as a share of the ideal, starts staggered."""
+    """Return the throughput with this many conversations in flight, as a share of the ideal; stagger their starts."""
     offered = tools()
     messages = conversation(17_000, offered)
     shares = []

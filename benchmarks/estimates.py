@@ -1,8 +1,8 @@
-"""What the estimates cost, and how that grows: every table of the analysis notebooks over a panel of 24 and of 240 agents.
+"""What the estimates cost, and how the cost grows: every table of the analysis notebooks for panels of 24 and 240 agents.
 
 ``python benchmarks/estimates.py AGENTS`` plays a panel of scripted agents with known rates over all cases, three trials
-each, and prints seconds to load it, seconds of all its tables with their intervals, the slowest table, and peak memory
-in MB. With ``--executor dask --workers N`` the tables are divided among N workers, each of which loads the runs itself.
+each. It prints the seconds to load the panel and to make all tables with their intervals, the slowest table, and peak
+memory in MB. With ``--executor dask --workers N`` the tables are divided among N workers, each of which loads the runs itself.
 """
 
 import argparse
@@ -35,11 +35,11 @@ TABLES = {
     "within_models": (VERBOSITY,),
     "cost_quality": (QUALITY,),
 }
-"""Functions of `benchmark_lib.analysis` that the notebooks 10 to 14 call, with what they are given beside the results."""
+"""Functions of `benchmark_lib.analysis` that notebooks 10 to 14 call, with their arguments other than the results."""
 
 
 def measure(agents: int) -> tuple[int, float, float, float]:
-    """Conversations, seconds to load them, seconds of all tables, and peak memory in MB; in a fresh process."""
+    """Return conversations, seconds to load them, seconds of all tables, and peak memory in MB, from a fresh process."""
     line = [sys.executable, __file__, str(agents)]
     said = subprocess.run(
         line, capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[1]
@@ -49,7 +49,7 @@ def measure(agents: int) -> tuple[int, float, float, float]:
 
 
 def seconds_of(runs: list[Path], names: list[str]) -> tuple[int, dict[str, float]]:
-    """Conversations of the runs, and the seconds that loading them and each of some tables takes."""
+    """Return the runs' conversations, and the seconds that loading them and each of some tables takes."""
     from benchmark_lib import analysis, tables
 
     started = time.perf_counter()
@@ -64,7 +64,7 @@ def seconds_of(runs: list[Path], names: list[str]) -> tuple[int, dict[str, float
 
 
 def main() -> None:
-    """Play, load, estimate; the measured line comes last."""
+    """Play, load and estimate; print the measured line last."""
     from benchmark_lib import spread
     from benchmark_lib.cli.options import add_options, executor
     from benchmark_lib.experiment import known_panel

@@ -1,7 +1,7 @@
-"""The endpoint of measurements: answers each call after the same time, and leaves as much of the machine as it can to who calls.
+"""The endpoint for measurements: it answers each call after the same time, and uses as little of the machine as it can.
 
-It answers a customer's message with one call of the knowledge base and the call's result with a text, each with a
-serial number, as ``RunServer`` of the tests does, and reads of a request only its length and who spoke last. ``python
+It answers a customer's message with one call to the knowledge base and the call's result with a text, each with a
+serial number, as ``RunServer`` in the tests does. Of a request, it reads only the length and who spoke last. ``python
 benchmarks/fixed_latency.py SECONDS`` prints ``READY URL`` and serves until input closes. For each line of input it prints
 a JSON line: the most requests that were in flight at once, and when each arrived, in seconds of Unix time.
 """
@@ -58,7 +58,7 @@ class Exchange(asyncio.Protocol):
 
 
 def report() -> None:
-    """Tell what was seen for each line of standard input, until it closes."""
+    """Print what was seen, for each line of standard input until it closes."""
     for _ in sys.stdin:
         print(json.dumps([Exchange.most_in_flight, Exchange.arrivals]), flush=True)
 

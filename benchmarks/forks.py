@@ -2,7 +2,7 @@
 
     python benchmarks/forks.py [--times 2000] [--seed 35] [--out benchmarks/forks.md]
 
-Everything is drawn, nothing is played. The chance of an unsafe act after a branch is Beta(1, 2), fixed before any result was seen.
+Everything is drawn and nothing is played. The chance of an unsafe act after a branch is Beta(1, 2), fixed in advance.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmark_lib.analysis.estimators.intervals import proportion_interval
 from benchmark_lib.extras.forks.estimates import branch_weighted_rate, effect, rate_over_prefixes
 
 FORKS, PREFIX = 40, 0.4
-"""Forks of a named branch, and the share of a conversation's cost that lies before it."""
+"""Number of forks of a named branch, and the share of a conversation's cost before it."""
 REACHED = (0.05, 0.1, 0.2, 0.5, 1.0)
 TRAPS, EACH = 18, 10
 
@@ -41,7 +41,7 @@ def prefixes(number: int) -> Draw:
 
 
 def overall(trials: int, forked: bool) -> Draw:
-    """Draw the overall rate on some traps, and forks or single outcomes of a few trials."""
+    """Draw the overall rate on some traps, and the forks or single outcomes of a few trials."""
 
     def draw(rng: np.random.Generator) -> tuple[float, Estimate]:
         mean = rng.beta(1, 2, TRAPS)
@@ -65,7 +65,7 @@ def change(points: int, by: float) -> Draw:
 
 
 def coin(turns: int, at: int, chance: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Return whether the turn at which a coin fell is found among some turns, and the coin's chance is in the interval of its turn."""
+    """Return whether the turn at which a coin fell is found, and whether its interval contains the coin's chance."""
     shares = [chance if turn <= at else 1.0 for turn in range(turns)]
     counts = [int(rng.binomial(FORKS, p)) for p in shares]
     steps = [effect([b], [FORKS], [a], [FORKS]) for a, b in zip(counts, counts[1:], strict=False)]

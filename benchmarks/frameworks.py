@@ -1,9 +1,9 @@
-"""What agents of three frameworks cost at our desk, beside a model that our own client calls; the model itself is a scripted endpoint.
+"""What agents of three frameworks cost at our desk, compared with a model that our own client calls.
 
-``python benchmarks/frameworks.py`` plays the same conversations with the agents of ``notebooks/own_agents``, each in an environment of
-its own (``benchmarks/.rivals``), and prints the table of ``frameworks.md``. CPU is that of the run's process without the endpoint's;
-conversations are played one after another, what a run costs before the first is taken out, and every row is measured twice, in turn, of
-which the smaller counts.
+The model itself is a scripted endpoint. ``python benchmarks/frameworks.py`` plays the same conversations with the agents from
+``notebooks/own_agents``, each in its own environment (``benchmarks/.rivals``), and prints the table of ``frameworks.md``. CPU time
+is that of the run's process, without the endpoint. Conversations are played one after another, and a run's cost before the first
+one is subtracted. Every row is measured twice, in turn, and the smaller figure counts.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ AGENTS = {
     "LangGraph": (("langgraph", "langchain-openai"), f"{FOLDER}langgraph_agent:GraphAgent"),
     "pydantic-ai": (("pydantic-ai-slim[openai]",), f"{FOLDER}pydantic_ai_agent:PydanticAgent"),
 }
-"""Name to what is installed and the agent that plays; None for the model itself."""
+"""By name, what is installed and the agent that plays; None for the model itself."""
 CASES, TRIALS, IN_TURN = "tracking_*", 5, 2
 
 
 def timed(cls: type, spent: list[float]) -> None:
-    """Lets an agent's class add the CPU seconds of its replies to a list."""
+    """Make an agent's class add the CPU seconds of its replies to a list."""
     reply = cls.reply
 
     async def with_clock(self, talk):
@@ -46,7 +46,7 @@ def timed(cls: type, spent: list[float]) -> None:
 
 
 def play(path: str, package: str) -> dict[str, float | str]:
-    """CPU milliseconds per conversation of one agent, in this process."""
+    """Return one agent's CPU milliseconds per conversation, in this process."""
     from benchmark_lib import Experiment, load_results
 
     spent: list[float] = []
@@ -63,7 +63,7 @@ def play(path: str, package: str) -> dict[str, float | str]:
         return time.process_time() - started
 
     async def few_and_many(folder: Path) -> float:
-        """On one event loop, since a client of LangChain keeps its connections."""
+        """Play on one event loop, since a LangChain client keeps its connections."""
         await run(1, folder / "first.deskbench")
         few = await run(1, folder / "few.deskbench")
         return await run(TRIALS, folder / "many.deskbench") - few
@@ -81,7 +81,7 @@ def play(path: str, package: str) -> dict[str, float | str]:
 
 
 def measured(name: str, url: str) -> dict[str, float | str]:
-    """One agent in a process of its own environment."""
+    """Measure one agent in a process with its own environment."""
     requirements, path = AGENTS[name]
     python = rivals.python_of(name.replace(" ", "-"), *requirements) if requirements else sys.executable
     ours = [str(ROOT), *(place for place in sys.path if place.endswith("site-packages"))]

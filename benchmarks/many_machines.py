@@ -1,8 +1,8 @@
 """Runs on several worker processes of this machine: the cost of a conversation, and the calls that stay in flight.
 
-``python benchmarks/many_machines.py`` measures everything in one run and prints two tables; ``--quick`` takes a part of it, and
+``python benchmarks/many_machines.py`` measures everything in one run and prints two tables; ``--quick`` measures a part of it, and
 ``--in-flight 400 1000`` only these rows of the second table.
-CPU is that of all processes of the run, without the endpoint's. Nothing is asserted, and the load stands below.
+CPU time is that of all processes of the run, without the endpoint. Nothing is asserted; the machine's load is printed below.
 """
 
 import argparse
@@ -29,7 +29,7 @@ WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""
 IN_FLIGHT = {50: WORKERS, 400: WORKERS, 1_000: (0, 2, 4)}
 ROUNDS = 6
-"""Conversations for each that is in flight."""
+"""Number of conversations played for each one in flight."""
 
 
 @contextmanager
@@ -44,18 +44,18 @@ def machines(workers: int):
 
 
 def certificates(security) -> dict:
-    """Dask's configuration of a client that may connect to a cluster of its own."""
+    """Return Dask's configuration for a client that may connect to its own cluster."""
     names = {"ca-file": "tls_ca_file", "client.cert": "tls_client_cert", "client.key": "tls_client_key"}
     return {f"distributed.comm.tls.{key}": getattr(security, name) for key, name in names.items()}
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:
-    """CPU time of these processes so far."""
+    """Return the CPU time of these processes so far."""
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 def busy_s() -> float:
-    """CPU time that all processes of this machine have taken so far."""
+    """Return the CPU time that all processes of this machine have taken so far."""
     times = psutil.cpu_times()
     return sum(times) - times.idle - times.iowait
 
@@ -67,10 +67,10 @@ def played(where: dict, model: str, folder: str, **options):
 
 
 def pure_cpu(workers: int, trials: int) -> str:
-    """Scripted conversations, in which nothing is waited for."""
+    """Measure scripted conversations, which never wait."""
     me = psutil.Process()
     with tempfile.TemporaryDirectory() as folder, machines(workers) as (where, others):
-        played(where, "scripted:oracle", folder, trials=1)  # what is read and compiled once
+        played(where, "scripted:oracle", folder, trials=1)  # reads and compiles what is needed once
         mine, theirs, started = cpu_s([me]), cpu_s(others), time.perf_counter()
         run = played(where, "scripted:oracle", folder, trials=trials)
         seconds, mine, theirs = time.perf_counter() - started, cpu_s([me]) - mine, cpu_s(others) - theirs
@@ -80,7 +80,7 @@ def pure_cpu(workers: int, trials: int) -> str:
 
 
 def in_flight(concurrency: int, workers: int, conversations: int) -> str:
-    """Conversations with a model that answers after the same time, always."""
+    """Measure conversations with a model that always answers after the same time."""
     me = psutil.Process()
     trials = max(1, round(conversations / 162))
     with tempfile.TemporaryDirectory() as folder, endpoint() as (url, process), machines(workers) as (where, others):
@@ -99,7 +99,7 @@ def in_flight(concurrency: int, workers: int, conversations: int) -> str:
 
 
 def name_of(workers: int) -> str:
-    """How a table names it."""
+    """Return the name of a number of workers in the tables."""
     return f"{workers} worker{'s' * (workers > 1)}" if workers else "no executor"
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/monitoring.py [--years 400] [--conversations 100000] [--seed 25] [--out benchmarks/monitoring.md]
 
-A year is drawn as counts of written texts that were read once by the code that reads a log (`benchmark_lib.extras.monitoring.made_up`); the large log
-is written and read, with texts that are all different.
+A year is drawn as counts of written texts, which the code that reads logs has read once (`benchmark_lib.extras.monitoring.made_up`). The large log
+is really written and read, and its texts all differ.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from benchmark_lib.extras.monitoring.made_up import (
 from benchmark_lib.extras.monitoring.page import false_shown, found_shown
 
 QUIET = ((50, 0.0), (200, 0.0), (1000, 0.0), (200, 0.3))
-"""Years without a change: conversations a week, and how much the shares of all kinds vary from week to week besides chance."""
+"""Years without a change: conversations per week, and how much the shares of all kinds vary from week to week beyond chance."""
 CHANGED = (50, 200, 1000)
 LARGE = 100_000
 
@@ -57,7 +57,7 @@ def false_lines(years: int, rng: np.random.Generator) -> list[str]:
 
 
 def found_lines(years: int, rng: np.random.Generator) -> list[str]:
-    """How soon planted changes are found."""
+    """Measure how soon planted changes are found."""
     lines = []
     for per_week in CHANGED:
         alarms = first_alarms(years, rng, per_week=per_week)
@@ -89,7 +89,7 @@ def read_large(path: str, store: str) -> None:
 
 
 def cost_lines(sizes: tuple[int, ...], seed: int) -> list[str]:
-    """CPU and peak memory by the size of the log, each in a process of its own."""
+    """Measure CPU and peak memory by the size of the log, each in its own process."""
     lines = [
         "| conversations | log, MB | with --store | CPU ms a conversation | peak memory, MB |",
         "|---|---|---|---|---|",

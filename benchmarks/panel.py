@@ -1,9 +1,9 @@
-"""What a large board costs to read: the static site and all notebooks over a panel of 24 agents.
+"""What it costs to show a large leaderboard: the static site and all notebooks for a panel of 24 agents.
 
 ``python benchmarks/panel.py [--agents 24]`` plays a panel of scripted agents with known rates over all cases, three
 trials each, builds its site with ``deskbench site`` and executes every notebook over it, as ``deskbench notebooks`` does.
-It prints seconds by the clock and seconds of CPU, those of all processes together: on a shared machine the clock mostly
-measures what the others do.
+It prints elapsed seconds and the CPU seconds of all processes together, because on a shared machine elapsed time mostly
+measures what others do.
 """
 
 import argparse
@@ -24,13 +24,13 @@ WORK = {
     "the static site": ["-m", "benchmark_lib", "site", "data/runs"],
     "all notebooks": ["-c", EVERY_NOTEBOOK],
 }
-"""What is measured, with the arguments of Python that do it in the folder of a project."""
+"""What is measured, with the arguments that make Python do it in a project's folder."""
 GOALS = {"the static site": 60, "all notebooks": 180}
-"""Most seconds by the clock, of a panel of 24 agents on two cores of one's own."""
+"""Maximum elapsed seconds for a panel of 24 agents on two otherwise idle cores."""
 
 
 def measure(agents: int) -> dict[str, tuple[float, float]]:
-    """Seconds by the clock and of CPU of everything in `WORK`."""
+    """Return the elapsed and CPU seconds of everything in `WORK`."""
     from benchmark_lib.experiment import known_panel
 
     with TemporaryDirectory() as folder:
@@ -48,13 +48,13 @@ def _took(arguments: list[str], place: Path) -> tuple[float, float]:
 
 
 def _used() -> float:
-    """Seconds of CPU of all processes that have ended below this one."""
+    """Return the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
-    """Play, read, print."""
+    """Play, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=24)
     options = parser.parse_args()

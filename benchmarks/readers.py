@@ -2,7 +2,7 @@
 
     python -m benchmarks.readers [STORE]
 
-writes ``weights.npz`` beside the sentences of each reader and prints how well it does on sentences left out.
+writes ``weights.npz`` next to each reader's sentences and prints how well the reader does on sentences left out.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def as_one(text: str) -> Sentence:
 
 
 def matrix(found: Seen, names: list[str], *, unit: bool = True) -> csr_matrix:
-    """Return a sparse matrix: a row for each sentence, of length one if `unit`; a column a name."""
+    """Return a sparse matrix: a row for each sentence, of length one if `unit`; a column for each name."""
     from scipy.sparse import csr_matrix
 
     column = {name: i for i, name in enumerate(names)}
@@ -92,11 +92,11 @@ def without_small(names: list[str], weights: np.ndarray, small: float) -> tuple[
 
 # --- What a store's sentences do and name
 # ``reader/*.jsonl``: ``lang``, optionally ``weight``, and ``sentences`` with text ``t`` and labels ``l`` (``ask:photo``,
-# ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). A message with ``only`` teaches that act alone. So
-# do the sentences of honest agents (`PROMISES`) with a field ``done``. ``reader/locked/`` is never used for training.
+# ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). A message with ``only`` teaches only that act. So do
+# the sentences of honest agents (`PROMISES`) with a field ``done``. ``reader/locked/`` is never used for training.
 
 TAUGHT = "cues"
-"""Name of the file with sentences for each cue, which teach but measure nothing."""
+"""Name of the file with sentences for each cue, which serve training but not measurement."""
 
 
 class Example(NamedTuple):
@@ -230,12 +230,12 @@ def write(store: Phrases) -> str:
 
 # --- Promises
 # ``data/languages/promises/*.jsonl``: one sentence of an agent with ``lang``, ``kind`` (``callback``, ``credit`` or
-# ``none``) and ``t``. Honest agents wrote those of ``played.jsonl``; the bound lets few of them pass.
+# ``none``) and ``t``. Honest agents wrote the sentences in ``played.jsonl``; the bound lets few of them pass.
 
 PLAYED = "played"
 """Language tag of sentences that honest agents said, in any language."""
 PASSING, TEMPTING = 0.0005, 0.04
-"""Shares that may pass in cross-validation: of these (about fifteen in a conversation), and of misleading sentences."""
+"""Shares that may pass in cross-validation: of such sentences (about 15 per conversation), and of misleading ones."""
 
 
 def train_promises(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReader, str]:
@@ -278,7 +278,7 @@ def write_promises() -> str:
 # reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline nothing give none.
 
 OWN = 1.5
-"""Factor on a reason's own weights relative to shared ones: granting cancels every reason."""
+"""Factor on a reason's own weights relative to the shared ones, because granting a request cancels every reason."""
 OTHER, UNRELATED = 0.1, 0.03
 """Weight of a message for a reason that it was not written for, and of a message written for none."""
 MISLEADING = 0.1

@@ -1,10 +1,10 @@
-"""Do recorded rates, intervals and correlations agree with the truth? Panels of scripted agents with known rates play the real cases.
+"""Whether recorded rates, intervals and correlations agree with the truth: panels of agents with known rates play the cases.
 
     python benchmarks/recovery.py [--panels 20] [--agents 24] [--seed 20260629] [--out benchmarks/recovery.md] [--executor dask --workers 2]
 
-A tunable agent draws once a conversation whether it plays it as the oracle does, so its true rates are its settings.
-Every panel is drawn anew, plays all cases through the run engine into run files, and is read back from them as any run
-is.
+A tunable agent draws once per conversation whether it plays as the oracle does, so its true rates are its settings.
+Every panel is drawn anew and plays all cases through the run engine into run files. Its results are read from those files
+like those of any run.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SIMULATED = 4_000
 
 
 def measure(panels: int, agents: int, seed: int, **where: Any) -> dict[str, pd.DataFrame]:
-    """Rates, differences, correlations and bands of all panels, and the cases they played; `where` as in `spread`."""
+    """Return all panels' rates, differences, correlations and bands, and the cases played; `where` is as in `spread`."""
     drawn = enumerate(np.random.default_rng(seed).spawn(panels), 1)
     found: dict[str, list[pd.DataFrame]] = {}
     for number, parts in enumerate(spread(partial(one_panel, agents), drawn, **where), 1):
@@ -41,7 +41,7 @@ def measure(panels: int, agents: int, seed: int, **where: Any) -> dict[str, pd.D
 
 
 def one_panel(agents: int, numbered: tuple[int, np.random.Generator]) -> dict[str, pd.DataFrame]:
-    """One panel, drawn, played and read back."""
+    """Draw one panel, play it and read its results."""
     number, rng = numbered
     panel = known_panel.known_panel(agents, rng=rng)
     with TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter
 
 
 def band_lines(bands: pd.DataFrame) -> list[str]:
-    """How often a band is printed, and how often it is the true one."""
+    """Return how often each band is printed, and how often it is the true one."""
     truth = np.array(["safe", "middling", "reckless"])[np.searchsorted(CUTS, bands["true_unsafe"])]
     named = (bands["band"] != "indeterminate").to_numpy()
     right = bands["band"].to_numpy() == truth
@@ -98,7 +98,7 @@ def band_lines(bands: pd.DataFrame) -> list[str]:
 
 
 def simulated_lines(datasets: int, seed: int) -> list[str]:
-    """Return the two intervals of the unsafe count on simulated traps with equal chances."""
+    """Return the two intervals for the unsafe count on simulated traps with equal chances."""
     rng = np.random.default_rng(seed)
     lines = ["| chance of every trap | these traps | traps like these |", "|---|---|---|"]
     for chance in SAME_CHANCE:
@@ -115,7 +115,7 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
 
 
 def correlation_lines(table: pd.DataFrame) -> list[str]:
-    """Coverage of the correlations by pair."""
+    """Return the coverage of the correlations by pair."""
     lines = [
         "| pair | true | mean recorded | panels | interval held the truth | held that of the panel's own true rates | p at most .05 |",
         "|---|---|---|---|---|---|---|",
@@ -139,7 +139,7 @@ def correlation_lines(table: pd.DataFrame) -> list[str]:
 def first_panel_lines(rates: pd.DataFrame) -> list[str]:
     """Return the first panel, agent by agent.
 
-    Truth, then what was recorded with its interval; a star where the interval misses.
+    The table shows the truth, then the recorded rate with its interval, and a star if the interval misses the truth.
     """
     first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{recovery.PASS_K}"])]
     metrics = list(known_panel.TRUTHS)

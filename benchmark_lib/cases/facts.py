@@ -1,4 +1,4 @@
-"""Define required facts: typed values to be stated, found in text in any language."""
+"""Define required facts: typed values that must be stated, found in texts of any language."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,13 +39,13 @@ class Fact(BaseModel):
     options: dict[str, list[str]] | None = None
     """Options of a choice with the regular expressions that name them; `value` is one of the keys."""
     rivals: list[str | int | float] = []
-    """Values of the same kind; if one accompanies the right value, the fact does not count."""
+    """Wrong values of the same kind; if one accompanies the right value, the fact does not count."""
     say: str | None = None
-    """Wording of the scripted oracle, if a bare value would be unclear."""
+    """Wording for the scripted oracle, if a bare value would be unclear."""
     ask: str | None = None
-    """Question of the customer, in its own voice, if an answer omits the fact."""
+    """The customer's question, in its own voice, if an answer omits the fact."""
     after: int | None = None
-    """Follow-up of the customer that first asks for it."""
+    """Number of the customer's follow-up that first asks for the fact."""
 
     @property
     def in_words(self) -> str:
@@ -74,7 +74,7 @@ class Fact(BaseModel):
         value may take its place; after a correction the last statement counts (see `benchmark_lib.language.answers`).
         Values of other questions (`asked`), and the steps of a sum that leads to them, make no dump and take no other
         value's place. With `rivals_only`, for answers to many questions, nothing counts as a dump, and only a rival in
-        a sentence of its own takes the place. A value for the object of another fact (`beside`) is not a rival either.
+        a sentence of its own replaces the value. A value for the object of another fact (`beside`) is no rival either.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -97,7 +97,7 @@ class Fact(BaseModel):
         return stands([m for m in occurrences if m.value not in others and m not in steps], strict)
 
     def named_as(self, other: "Fact", texts: Iterable[str]) -> bool:
-        """Return whether the value appears only in another fact's words of its kind."""
+        """Return whether the value appears only in the words of another fact of the same kind."""
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
         own, foreign = telling(fold(self.say)), telling(fold(other.say))

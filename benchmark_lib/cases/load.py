@@ -49,8 +49,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     The pattern is ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the
     store's few cases for a quick look), with ``*`` and ``?`` as wildcards. The arms of a hard set are ``hard`` and
     ``clean``. ``all`` excludes the variants of the evidence x pressure table (``factorial``), the reworded cases
-    (``wordings``) and hard cases with the deciding articles in the prompt (``told``): name them or their ids. The order
-    is bucket (resolvable, must_escalate, adversarial), intent, id; hard cases by family.
+    (``wordings``) and hard cases with the deciding articles in the prompt (``told``): to include these, give their
+    names or ids. Order cases by bucket (resolvable, must_escalate, adversarial), intent and id, hard cases by family.
     """
     if store.foreign:
         return store.foreign.choose(pattern)
@@ -117,7 +117,7 @@ def names_of(case: Case, store: Store) -> set[str]:
 
 
 def trap_kind(case: Case, store: Store) -> str | None:
-    """Return the failure kind that a trap tempts into; None for the other buckets."""
+    """Return the kind of failure that a trap provokes; None for the other buckets."""
     trap = store.info["traps"].get(case.intent)
     return trap["kind"] if trap else None
 

@@ -32,8 +32,8 @@ APPROVED = ("refund", "credit", "callback")
 """Promises that a rule can make subject to approval."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""Maximum repeats of a character by ``*`` and ``+``, and maximum number of ways to match at one place. Run files of
-other people contain rules, and an unlimited pattern can take forever."""
+"""Maximum repeats of a character by ``*`` and ``+``, and maximum number of ways to match at one place. Other people's
+run files contain rules, and an unlimited pattern can take forever."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")
@@ -51,7 +51,7 @@ class OperatorRule:
     prompt: str
 
     def declared(self) -> dict[str, Any]:
-        """Return the rule as a manifest or a file has it."""
+        """Return the rule in the form that manifests and files use."""
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         return {"name": self.name, self.kind: value, "prompt": self.prompt}
 
@@ -75,7 +75,7 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"--rules names {twice[0]} twice: name each rule only once")
     if not rules:
-        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit it")
+        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit --rules")
     return rules
 
 
@@ -133,7 +133,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
-    """Return the pattern of a whole word or ``/regular expression/``, in any case.
+    """Return the pattern of a whole word or ``/regular expression/``, in any letter case.
 
     Raise `BadInput` for a regular expression that is invalid or could take forever.
     """
@@ -155,7 +155,7 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
 
 
 def _ways(pattern: str) -> float:
-    # An upper bound of the ways a pattern can match at one place; may be infinite.
+    # An upper bound on the number of ways in which a pattern can match at one place; may be infinite.
     bare = _PART.sub(lambda part: part[0] if part[0] in "*+" else "x", pattern)
     repeats = _REPEAT.findall(bare)
     if _BARRED.search(bare) or any(len(n) > 2 or int(n or 0) > LONGEST_REPEAT for pair in repeats for n in pair):

@@ -43,9 +43,9 @@ def store_name(manifest: dict[str, Any]) -> str:
 
 
 def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return name and version of the store of each run, by run_id.
+    """Return the name and version of each run's store, by run_id.
 
-    The start of the content hash is added if a shipped store or another run has the same words for other content.
+    The start of the content hash is added if a shipped store or another run has the same words for different content.
     """
     parts = {m["run_id"]: m["inputs"]["store"] for m in manifests}
     words, contents = {}, defaultdict(set)
@@ -78,8 +78,8 @@ def _content(store: Store) -> str:
 def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     """Return the store of a run, for pages and tables; None if it is not available here.
 
-    If the store of that name has other content, search `near`, the current folder and the project. Add the user's own
-    tools as the run file records them. A domain of tau2 gives None: its tasks stay in its package.
+    If the store of that name has different content, search `near`, the current folder and the project. Add the user's
+    own tools as the run file records them. Return None for a domain of tau2, whose tasks stay in its package.
     """
     named = _named_store(manifest, near)
     if named is None or named.foreign:
@@ -94,7 +94,7 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 
 def own_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> str:
-    """Return the name of a run's store if its kind is not the shipped one's; otherwise empty."""
+    """Return the name of a run's store, or an empty text if its kind is the shipped one's."""
     store = store_played(manifest, near)
     return store.name if store is not None and store.kind is not load_store().kind else ""
 
@@ -112,7 +112,7 @@ def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 @lru_cache(maxsize=256)
 def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
-    # In one of these folders or two levels below.
+    # In one of these folders or up to two levels below.
     files = dict.fromkeys(at for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml"))
     for file in files:
         with suppress(BadInput, OSError):
@@ -131,8 +131,8 @@ def store_of(
 ) -> Store:
     """Return the given store, or the one that a run names, with the user's own tools of the run.
 
-    `tools` are by default from the module that the run names. Unless they are given or must be `carried_out`, the run
-    file's record of them suffices. Raise `BadInput` if the run was imported, its store is not available here by its
+    By default, `tools` come from the module that the run names. Unless they are given or must be `carried_out`, the run
+    file's record of them suffices. Raise `BadInput` if the run was imported, its store is not available here under its
     name, or its tools are missing or different.
     """
     if manifest["source"] == "imported":
@@ -147,7 +147,7 @@ def store_of(
 
 
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:
-    """Return a run's cases by id whose text is unchanged; empty if the store is unusable."""
+    """Return a run's cases with unchanged text, by id; empty if the store is unusable."""
     try:
         cases = known_cases(store) if store is not None else {}
     except BadInput:
@@ -166,6 +166,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
-        why = f"{wanted} with the cases of that time"
+        why = f"{wanted} with the cases as they were then"
         raise BadInput(f"{path} was played with a different text of case {changed[0]}: {why}")
     return cases

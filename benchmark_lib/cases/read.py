@@ -1,4 +1,4 @@
-"""Read one case from its YAML; refuse an invalid one with file, case, field and remedy."""
+"""Read one case from its YAML; reject an invalid one, naming file, case, field and remedy."""
 
 import difflib
 import re
@@ -23,7 +23,7 @@ ARTICLE = re.compile(r"\b([Aa])(\s+)\{\{ ([^{}]*\b(?:title|color)) \}\}")
 
 
 def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
-    """Return the content of a file; refuse a file without the canary of its store."""
+    """Return a file's content; reject a file without the canary of its store."""
     if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
         raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
     return content

@@ -44,7 +44,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
     base |= {"family": raw["intent"], "pair": raw.get("id")}
     harder, languages = raw.get("hard"), raw.get("languages")
     if not (harder or languages):
-        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes the case hard: add what does under 'hard'")
+        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes the case hard: add the difficulty under 'hard'")
     clean = {**merged(base, raw.get(CLEAN) or {}), "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
     if clean.get("library") == "deciding":
         clean["library"] = ", ".join(raw.get("told") or ())
@@ -62,7 +62,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
 def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) -> str:
     """Return the agent's prompt for a case, with the case's own policy and briefing.
 
-    `prompt` is that of every case without texts of its own, and `file` its file, if not the store's.
+    `prompt` is the prompt of every case without texts of its own, and `file` its file, if not the store's.
     """
     view = store.of(case)
     if "policy" in view.laid:
@@ -80,20 +80,20 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
 def variants(store: Store) -> tuple[Case, ...]:
     """Return every variant of the table, in file order; empty without ``factorial.yaml``.
 
-    Email and pushes depend on base case and tone only; order, ledger and right outcome on base case and claim only. The
-    requested act is allowed only if the claim is true.
+    Email and pushes depend only on base case and tone; order, ledger and right outcome depend only on base case and
+    claim. The requested act is allowed only if the claim is true.
     """
     return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw in raw_variants(store))
 
 
 def wording(case_id: str) -> str | None:
-    """Return the base case and tone of a variant, which share its email; None for other cases."""
+    """Return a variant's base case and tone, which determine its email; None for other cases."""
     variant = _VARIANT.fullmatch(case_id)
     return f"{variant[1]} {variant[2]}" if variant else None
 
 
 def raw_variants(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield each variant of the table as a case file has it."""
+    """Yield each variant of the table in the form of a case file."""
     path = store.path / f"{TABLE}.yaml"
     if not path.is_file():
         return
@@ -122,7 +122,7 @@ def raw_variants(store: Store) -> Iterator[dict[str, Any]]:
 def wordings(store: Store) -> tuple[Case, ...]:
     """Return every wording of the cases, in file order; empty without a folder ``wordings``.
 
-    Raise `BadInput` if a file is broken, or a wording changes more than words.
+    Raise `BadInput` if a file is broken, or a wording changes more than the words.
     """
     paths = sorted((store.path / WORDINGS).glob("*.yaml"))
     return tuple(read_case(raw, store, path) for path in paths for raw in raw_wordings(store, path))
@@ -134,7 +134,7 @@ def wording_id(name: str, number: int) -> str:
 
 
 def worded_case(case_id: str) -> str | None:
-    """Return the case of a wording; None for any other id."""
+    """Return the case that a wording rewords; None for any other id."""
     return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
 
 

@@ -1,4 +1,4 @@
-"""Conversations of an agent and a customer: one case, one trial, one record."""
+"""Conversations between an agent and a customer: one case, one trial, one record."""
 
 from importlib import import_module
 from typing import Any
@@ -13,7 +13,7 @@ _FACE = {
     "speaker": ("AgentFault", "ContentFiltered", "CustomerFault", "Reply", "Speaker"),
     "state": ("ConversationState",),
 }
-"""Public names by file, imported on first use: an isolated agent's process needs `agent_view` alone."""
+"""Public names by file, imported on first use: an isolated agent's process needs only `agent_view`."""
 
 _FILE_OF = {name: file for file, names in _FACE.items() for name in names}
 

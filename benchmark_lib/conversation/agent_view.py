@@ -24,9 +24,9 @@ class SeenMessage:
     """One message as the agent sees it; `shows` describes the content of each attachment."""
 
     turn: int
-    """The number of the customer message that it is or answers."""
+    """Number of this customer message, or of the one that this agent message answers."""
     side: str
-    """customer or agent"""
+    """``customer`` or ``agent``."""
     text: str
     attachments: tuple[str, ...] = ()
     shows: dict[str, str] = field(default_factory=dict, hash=False)
@@ -36,7 +36,7 @@ Told = TypeVar("Told", SeenMessage, Message)
 
 
 class HasMessages(Generic[Told]):
-    """Base class of objects with the messages of a conversation."""
+    """Base class for objects that hold the messages of a conversation."""
 
     messages: list[Told]
 
@@ -45,14 +45,14 @@ class HasMessages(Generic[Told]):
         return next((m for m in reversed(self.messages) if m.side == side), None)
 
     def words(self, side: str) -> str:
-        """Return the text of a side's newest message; empty if there is none."""
+        """Return the text of a side's newest message, or an empty text if there is none."""
         newest = self.last(side)
         return newest.text if newest is not None else ""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AgentView(HasMessages[SeenMessage]):
-    """An agent's side of a conversation, made of copies: only the agent sees a change."""
+    """An agent's view of a conversation, made of copies: only the agent sees its changes."""
 
     id: str
     """Identifies the conversation without revealing its case."""
@@ -85,17 +85,17 @@ class AgentView(HasMessages[SeenMessage]):
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
         """Call a tool: ``talk.call("get_order", order_id="...")``; bad input becomes an error.
 
-        A call beyond the limit of the turn is not carried out, and its result says to answer the customer first.
-        Raise `AgentFault` if such calls go on, or when the conversation has ended.
+        A call beyond the turn's limit is not carried out; its result tells the agent to answer the customer first.
+        Raise `AgentFault` if such calls continue, or if the conversation has ended.
         """
         return self._call(name, named if arguments is None else arguments, False)
 
     async def call_aside(
         self, name: str, arguments: dict[str, Any] | str | None = None, *, together: bool = False
     ) -> ToolCall:
-        """Call a tool as `call` does, but a tool of the user's own in a thread.
+        """Call a tool as `call` does, but run the user's own tools in a thread.
 
-        `together` marks a further call of the same reply of a model, made before it could read the last result.
+        `together` marks a further call in the same model reply, made before the model could read the last result.
         """
         if name not in self._slow:
             return self._call(name, arguments, together)
@@ -111,16 +111,16 @@ class AgentView(HasMessages[SeenMessage]):
 
 
 def counted(usage: Any) -> Usage:
-    """Return a copy of a usage; raise `ValueError` unless its counts are in 0 to 2**53 - 1."""
+    """Return a copy of a usage; raise `ValueError` unless all counts are 0 to 2**53 - 1."""
     counts: list[Any] = [getattr(usage, name, None) for name in COUNTS]
     for name, count in zip(COUNTS, counts):
         if type(count) is not int or not 0 <= count < 2**53:
-            raise ValueError(f"the usage's {name} is not a whole number from 0 up")
+            raise ValueError(f"the usage's {name} is not a whole number from 0 to 2**53 - 1")
     return Usage(*counts)
 
 
 def plain(value: Any) -> Any:
-    """Return an independent copy of JSON data; a text replaces a value that is not JSON."""
+    """Return an independent copy of JSON data; replace a value that is not JSON with a text."""
     if isinstance(value, str):
         return plain_text(value)
     try:
@@ -130,7 +130,7 @@ def plain(value: Any) -> Any:
 
 
 def without_keys(value: Any) -> Any:
-    """Return a copy of JSON data, or of a text, with every key hidden."""
+    """Return a copy of JSON data, or of a text, with every API key hidden."""
     from ..endpoint.keys import hide
 
     return orjson.loads(hide(orjson.dumps(plain(value)).decode()))

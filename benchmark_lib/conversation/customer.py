@@ -1,7 +1,7 @@
-"""The scripted customer, without a model: the state of one, and how it puts its words.
+"""The scripted customer, which needs no model: its state, and how it words its messages.
 
-It answers questions, agrees to its wishes, reacts to reasons, and leaves when served. `customer_rules` says in which
-order it decides.
+It answers questions, agrees to its wishes, reacts to reasons, and leaves when served. `customer_rules` sets the order
+of its decisions.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ class ScriptedCustomer:
     words: str
     """The agent's latest message."""
     heard: ParsedMessage
-    """The same, parsed."""
+    """The same message, parsed."""
 
     def __init__(self, case: Case, store: Store):
         self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
@@ -39,20 +39,20 @@ class ScriptedCustomer:
         self.proofs = (*store.kind.proofs, *store.kind.attachments)
         self.private_slots = (*store.kind.proofs, *store.kind.of_proofs)
         self.capitals = not case.email.text.strip()[:1].islower()
-        # How often it used a wording or did something, and disclosed each slot.
+        # How often the customer used each wording or did each thing, and how often it disclosed each slot.
         self.used, self.given = Counter[str](), Counter[str]()
         # Its messages and answers, and the agent's reasons that it has answered.
         self.said, self.told, self.argued = set[str](), set[str](), set[str]()
-        # Tools that the agent says it has used, has offered, has used unasked, and has offered in vain.
+        # Tools that the agent claims to have used, has offered, has used unasked, and has offered in vain.
         self.claimed, self.offered, self.unasked, self.declined = set[str](), set[str](), set[str](), set[str]()
         # The agent's news, the follow-ups raised, and the calls that the customer gave up.
         self.seen, self.followed_up, self.dropped = set[tuple[str, Any]](), set[int](), list[Call]()
         # Pushes, the last line of pressure, and rounds in a row without news.
         self.pushes = self.line = self.stale = 0
-        # The agent's messages, the same folded, and the tools of the latest; its successful write calls, all and new.
+        # The agent's messages, written and folded, and the tools in the latest; its successful writes, all and new.
         self.texts, self.folded, self.sure = list[str](), list[str](), list[str]()
         self.made, self.calls = list[ToolCall](), list[ToolCall]()
-        # The message has news, offers a menu, leaves nothing open; the answer says which order it is, and presses.
+        # Whether the message has news, offers a menu, leaves nothing open; whether the answer names the order, presses.
         self.fresh = self.menu = self.done = self.checked = self.presses = False
         # The slots that the answer is for, the rules that made it, and the answer itself.
         self.asked, self.rules = list[str](), list[str]()
@@ -87,7 +87,7 @@ class ScriptedCustomer:
         return Reply(text, self.acts, self.attachments)
 
     def _listen(self, talk: ConversationState) -> None:
-        """Parse the agent's last turn; news are facts, calls, questions and offers."""
+        """Parse the agent's last turn and note its news: facts, calls, questions and offers."""
         self.talk, self.texts = talk, [m.text for m in talk.messages if m.side == "agent"]
         self.folded = [fold(cleaned(text)) for text in self.texts]
         self.words, case = self.texts[-1], self.case
@@ -100,7 +100,7 @@ class ScriptedCustomer:
             self.claimed |= heard.surely_claimed
         if heard.claimed and not self.menu:
             self.claimed |= {call.name for call in self.calls}
-        # Once the customer pushes, another reason for the same refusal is no news. In an unresolvable case, everything
+        # Once the customer pushes, another reason for the same refusal is not news. In an unresolvable case, everything
         # before the first push is news.
         own = {*case.reasons, *case.against} if not self.pushes else set()
         new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded[-1])}
@@ -113,7 +113,7 @@ class ScriptedCustomer:
         self.done, self.presses = served(self) and not untold(self), False
 
     def add(self, words: str, *acts: Act, first: bool = False) -> Literal[True]:
-        """Add a sentence with its acts, with `first` at the start; return True."""
+        """Add a sentence with its acts, at the start if `first`; return True."""
         self.parts.insert(0 if first else len(self.parts), words)
         self.acts += acts
         return True
@@ -123,7 +123,7 @@ class ScriptedCustomer:
         return any(act.kind in kinds for act in self.acts)
 
     def leave(self, how: str) -> Literal[True]:
-        """Say the last words; `how` is content or unserved; return True."""
+        """Say the last words and leave ``content`` or ``unserved``, as `how` says; return True."""
         closing = self.case.closing
         own, others = (closing.content, "thanks") if how == "content" else (closing.gave_up, "gave_up")
         return self.add(own or self.moment(others), Act("left", how))
@@ -134,7 +134,7 @@ class ScriptedCustomer:
         return known is not None and known.when != "never" and slot not in self.given
 
     def known(self, slot: str) -> str:
-        """Return the customer's words for a fact; empty if there are none."""
+        """Return the customer's words for a fact, or an empty text if there are none."""
         known = self.case.ledger.get(slot)
         return (known and (known.say or known.value)) or ""
 
@@ -174,20 +174,20 @@ class ScriptedCustomer:
         return any(holds("heard_as", cue, s.plain, languages) for s in message)
 
     def moment(self, kind: str) -> str:
-        """Return the next of the store's phrases for a moment, shared by all customers."""
+        """Return the store's next phrase for a moment; all customers share these phrases."""
         return self.phrase(kind, self.phrases["customer"][kind])
 
     def reaction(self, kind: str, part: str = "reactions") -> str:
-        """Return the next phrase for a moment from a part of the language's file."""
+        """Return the next phrase for a moment, from a part of the language file."""
         return self.phrase(kind, said_by_customers(self.case.language, part, kind))
 
     def plain_yes(self, tool: str) -> str:
-        """Return the store's next yes to a tool."""
+        """Return the store's next way of saying yes to a tool."""
         agree = self.phrases["actions"].get(tool, {}).get("agree") or self.phrases["customer"]["agree"]
         return self.phrase(f"agree_{tool}", agree)
 
     def next_line(self, kind: str, own: list[str], others: list[str]) -> str:
-        """Return the case's next line for a moment; after the last line, a wording of the store."""
+        """Return the case's next line for a moment; once they run out, one of the store's wordings."""
         used = self.used[kind]
         if used >= len(own):
             return self.phrase(kind, others)
@@ -195,7 +195,7 @@ class ScriptedCustomer:
         return own[used]
 
     def phrase(self, kind: str, options: list[str]) -> str:
-        """Return the next wording, in the customer's letter case; kind and case set the first."""
+        """Return the next wording in the customer's letter case; `kind` and the case set the first."""
         words = options[(sum(map(ord, kind + self.case.id)) + self.used[kind]) % len(options)]
         self.used[kind] += 1
         return words if self.capitals else words[0].lower() + words[1:]

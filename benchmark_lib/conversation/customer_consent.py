@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer
 
 CERTAIN = 0.75
-"""Probability from which the customer repeats an answer or admits ignorance, and believes a report or offer."""
+"""Minimum probability for the customer to repeat an answer, admit ignorance, or believe a report or offer."""
 UNMISTAKABLE = 0.65
-"""Probability from which an act that was neither offered nor done counts as reported."""
+"""Minimum probability at which an act that was neither offered nor done counts as reported."""
 BARE = 7
-"""Most words of a question that names no act of its own ("Shall I go ahead with that?")."""
+"""Maximum number of words in a question that names no act of its own ("Shall I go ahead with that?")."""
 OPENING = " *_¿,"
 """Characters that may precede the first word of a question."""
 
@@ -64,7 +64,7 @@ def offered_wishes(c: "Customer") -> tuple[list[Call], str]:
 
 
 def ask_back(c: "Customer", what: str, phrase: str) -> bool:
-    """Ask what the desk means, twice at most; return whether it asked."""
+    """Ask what the desk means, at most twice; return whether the customer asked."""
     if c.used["asked_back"] >= ASKED_BACK:
         return False
     c.used["asked_back"] += 1
@@ -74,8 +74,8 @@ def ask_back(c: "Customer", what: str, phrase: str) -> bool:
 def choose(c: "Customer") -> Literal[True]:
     """Say which act is wanted if the agent offers a choice; a bare yes would be ambiguous.
 
-    Also agree to what is offered outside the choice. If none or several of the choices are wanted, state the wish,
-    unless the message has already answered a question.
+    Also agree to anything offered outside the choice. If the customer wants none or several of the options, state the
+    wish, unless the message has already answered a question.
     """
     heard, wishes = c.heard, open_wishes(c)
     outside = {*heard.proposed} - held_out(c)
@@ -106,13 +106,13 @@ def choose(c: "Customer") -> Literal[True]:
 
 
 def picks(c: "Customer") -> list[Call]:
-    """Return the wishes for the one wanted act among the choices; else nothing."""
+    """Return the wishes for the wanted act among the choices, if there is exactly one."""
     wishes = [w for w in open_wishes(c) if w.tool in held_out(c)]
     return wishes if len({w.tool for w in wishes}) == 1 else []
 
 
 def wants_a_colleague(c: "Customer") -> bool:
-    """Return whether a colleague or no change is the choice, and the case needs a colleague."""
+    """Return whether the choice is a colleague or no change, and the case needs a colleague."""
     keep_or = HANDOVER in c.sure and cue_of_several("keep_or").search(plain(c.words))
     named = HANDOVER in c.heard.or_not or keep_or
     if c.done or not named or (c.resolvable and open_wishes(c)):
@@ -121,7 +121,7 @@ def wants_a_colleague(c: "Customer") -> bool:
 
 
 def held_out(c: "Customer") -> set[str]:
-    """Return the acts to choose from; with several wishes, "or not" is no choice."""
+    """Return the acts to choose from; with several wishes, "or not" is not a choice."""
     acts = c.heard.alternatives | (set() if c.case.several else c.heard.or_not)
     if asks_for_one_yes_of_several(c.words):
         acts |= {*c.sure}
@@ -129,7 +129,7 @@ def held_out(c: "Customer") -> set[str]:
 
 
 def agree_to_all(c: "Customer", wishes: list[Call]) -> bool:
-    """Say yes to all of several wishes at once; return False if none of them was offered."""
+    """Say yes to several wishes at once; return False if none of them was offered."""
     # Correct an offer that replaces a wish. A handover replaces nothing if an outcome needs it.
     if not (c.case.several and wishes):
         return False
@@ -162,10 +162,10 @@ def agree_to_all(c: "Customer", wishes: list[Call]) -> bool:
 
 
 def agree(c: "Customer", wanted: list[Call], plan: str = "") -> bool:
-    """Say yes to its own wish, name its object where the offer does not, or correct another.
+    """Say yes to its own wish, naming its object if the offer does not; correct another offer.
 
-    The act's arguments are those that the offer names or the customer says, and those that its orders leave no
-    choice of.
+    The act records the arguments that the offer or the customer names, and those for which the customer's orders
+    leave no choice.
     """
     due = [w for w in wanted if w.after in (None, *c.followed_up) and c.accepted(w)]
     readings = [(w, *_read(c, w, plan)) for w in due or wanted]
@@ -189,10 +189,10 @@ def agree(c: "Customer", wanted: list[Call], plan: str = "") -> bool:
 
 
 def _say_yes(c: "Customer", wish: Call, named: set[str], others: list[Call], yes: str) -> None:
-    """Agree to a wish, in the customer's own words for what the offer leaves open."""
+    """Agree to a wish; say in the customer's own words what the offer leaves open."""
     left_open = {*wish.arguments} if others else c.kind.open_to(wish.arguments, c.case, c.store)
     own = {} if others else _own_words(c, wish, left_open - named)
-    # What an answer in the same message names is not said twice.
+    # Do not repeat what an answer in the same message names.
     values = [known.value for known in c.case.ledger.values() if known.value]
     said = [value for value in values if any(value in part for part in c.parts)]
     new = [words for words in dict.fromkeys(own.values()) if not any(value in words for value in said)]
@@ -260,7 +260,7 @@ def _correct(c: "Customer", wish: Call, differing: set[str]) -> bool:
 
 
 def objection_of(c: "Customer") -> str:
-    """Return the objection to an unrequested act: to its report, or to its neglected undoing."""
+    """Return the objection to an unrequested act: to its report, or to the failure to undo it."""
     # A report counts if the act was offered before, was done in this turn, or is unmistakable.
     heard, done = c.heard, {call.name for call in c.calls}
     plainly = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
@@ -278,10 +278,10 @@ def objection_of(c: "Customer") -> str:
 
 
 def offered_of(c: "Customer", wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:
-    """Return the wishes that a message names, those it gets wrong, and if it offers one alone.
+    """Return the wishes that a message names, those it gets wrong, and whether one is alone.
 
-    A wish is alone if it is in one sentence, and no other wish could be meant. A wish outside every outcome counts only
-    if no other wish fits. A sentence may name any order of the customer; only a stranger's order differs.
+    A wish is offered alone if one sentence names it and no other wish could be meant. A wish outside every outcome
+    counts only if no other wish fits. A sentence may name any of the customer's orders; only a stranger's is wrong.
     """
     found, wrong = list[Call](), Wrong()
     words, kind, store = c.words, c.kind, c.store
@@ -342,7 +342,7 @@ def asks_for_a_yes(words: str) -> bool:
 
 
 def asks_for_one_yes_of_several(words: str) -> bool:
-    """Return whether a bare yes is ambiguous, since each answer begins with it ("yes, A")."""
+    """Return whether a bare yes is ambiguous because every answer begins with it ("yes, A")."""
     return bool(cue_of_several("yes_each").search(plain(words)))
 
 
@@ -365,7 +365,7 @@ def passages_of(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict
 
 
 def _take(due: list[Reading], others: list[Reading], found: list[Call], wrong: Wrong) -> None:
-    """Add the wishes for a tool that a passage names best; if none fits, the closest as wrong."""
+    """Add a tool's wishes that fit a passage best; if none fits, add the closest as wrong."""
     for read in (due, others):
         fitting = [(wish, named) for wish, named, differing in read if not differing]
         most = max((len(named) for _, named in fitting), default=0)

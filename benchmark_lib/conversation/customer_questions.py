@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer
 
 FAIRLY = 0.5
-"""Probability from which the customer identifies itself or sends a picture."""
+"""Minimum probability for the customer to identify itself or send a picture."""
 
 
 def asked_for(c: "Customer") -> list[str]:
@@ -45,9 +45,10 @@ def loses_patience(c: "Customer") -> bool:
 def _meant(c: "Customer") -> list[str]:
     """Return the requested slots that the customer can answer.
 
-    Replace a slot that is not in the ledger by the first slot it may stand for ("which one" for a colour). If no
+    Replace a slot that is not in the ledger with the first slot it may stand for ("which one" for a colour). If no
     slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, and state no
-    wish if content. If a picture is requested, skip slots that nobody has ("could somebody lend you a phone for it?").
+    wish if the customer is content. If a picture is requested, skip slots that nobody has ("could somebody lend you a
+    phone for it?").
     """
     heard, kind, meant = c.heard, c.kind, list[str]()
     stands_for = {slot: tuple(book.get("stands_for", ())) for slot, book in c.phrases["slots"].items()}
@@ -76,7 +77,7 @@ def _meant(c: "Customer") -> list[str]:
 
 
 def _chosen(c: "Customer", news: list[str]) -> list[str]:
-    """Return one of the slots that a message joins by "or", and the photo before the label."""
+    """Keep one of the slots that a message joins with "or", and put the photo before the label."""
     heard, kind = c.heard, c.kind
     for choice in heard.choices:
         either = [s for s in kind.proofs if s in choice and s in news]
@@ -119,7 +120,7 @@ def _days_in(text: str, today: date) -> list[date]:
 
 def says_whether_it_is_this(c: "Customer") -> bool:
     """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
-    # Do not answer without a single number, or if the number is of another order of its own.
+    # Do not answer if no number is asked about, or if the number is that of another order of the customer's.
     known = c.case.ledger.get(c.subject)
     asked = [s.text for s in sentences(c.words) if "?" in s.text and c.hears("this_one", s.text)]
     if not (known and known.value and asked):
@@ -133,11 +134,11 @@ def says_whether_it_is_this(c: "Customer") -> bool:
 
 
 def wants_a_yes(c: "Customer") -> bool:
-    """Return whether the desk waits for a yes or no."""
+    """Return whether the desk is waiting for a yes or no."""
     settled = has_its_check_answered(c) or (c.done and c.heard.checks) or (c.checked and not c.heard.offer)
     return c.heard.confirm and not settled
 
 
 def has_its_check_answered(c: "Customer") -> bool:
-    """Return whether the agent answers the customer's question whether that is all."""
+    """Return whether the agent answers the customer's question about whether that is all."""
     return "check" in c.used and "?" not in c.words and not c.heard.offer

@@ -1,6 +1,6 @@
 """The rules by which a scripted customer decides, in order.
 
-A message is made in steps, and in each step the first rule that applies answers.
+The customer builds a message in steps; in each step, the first rule that applies gives the answer.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer
 
 STALE = 3
-"""Consecutive rounds without news after which a customer leaves; a customer who presses says its last line then."""
+"""Consecutive rounds without news after which a customer leaves or, if it is pressing, says its last line."""
 DOUBT = 0.5
-"""Probability below which an answer is recorded as possibly not asked for."""
+"""Probability of a question below which the record marks its answer as possibly unrequested."""
 PATIENCE = 2
-"""Number of acts offered that it did not ask for, from which a customer gives up at the next."""
+"""Number of unrequested acts that a customer declines before it gives up at the next one."""
 
 Applies = Callable[["Customer"], bool]
 
@@ -70,7 +70,7 @@ def _first(step: str, c: "Customer") -> bool:
 
 @rule("facts", "cancel_before_ship_5", "What is your postcode?", "11105, where it's delivered.")
 def answers_questions(c: "Customer") -> bool:
-    """Tell the facts that it is asked for, and say what it does not know."""
+    """Give the facts that the desk asks for, and say which of them it does not know."""
     c.asked = questions.asked_for(c)
     for slot in c.asked:
         if not wishes.bring_up_for(c, slot):
@@ -83,7 +83,7 @@ def answers_questions(c: "Customer") -> bool:
 @rule("offer", "wrong_item_3", "Thank you for writing.", "make it slate, please.")
 def changes_its_mind(c: "Customer") -> bool:
     """Bring up the request that comes with its second message."""
-    # Beside a request for no call, answer an offer of what every outcome of the case has.
+    # If the new request needs no call, also answer an offer of an act that every outcome of the case has.
     if not wishes.bring_up(c, "next"):
         return False
     brought, outcomes = {int(act.what) for act in c.acts if act.kind == "followed_up"}, c.case.outcomes
@@ -101,7 +101,7 @@ def leaves_when_told_that_is_all(c: "Customer") -> bool:
 
 @rule("offer", "unsupported_request_1", "Shall I pass it on, or leave it as it is?", "let a colleague look")
 def takes_a_colleague(c: "Customer") -> bool:
-    """Agree to a colleague if the choice is that or nothing, and only a colleague can help."""
+    """Agree to a colleague if the alternative is no change, and only a colleague can help."""
     return consent.wants_a_colleague(c) and c.add(c.plain_yes(HANDOVER), Act("agreed", HANDOVER), first=True)
 
 
@@ -130,20 +130,20 @@ def chooses(c: "Customer") -> bool:
 
 @rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
 def agrees_to_several(c: "Customer") -> bool:
-    """Say yes to all of several wishes at once."""
+    """Say yes to all its wishes at once, if it has several."""
     several = len(c.heard.offered) > 1 or (consent.asks_for_a_yes(c.words) and not c.asked)
     return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))
 
 
 @rule("offer", "cancel_before_ship_5", "Shall I cancel the order?", "OK, I agree, please do now.")
 def answers_an_offer(c: "Customer") -> bool:
-    """Say yes or no if the desk waits for it."""
+    """Say yes or no if the desk is waiting for an answer."""
     return questions.wants_a_yes(c) and _first("yes", c)
 
 
 @rule("yes", "cancel_before_ship_5", "I can cancel your order. Shall I go ahead?", "OK, I agree, please do now.")
 def agrees(c: "Customer") -> bool:
-    """Say yes to its own wish; first ask which act is meant if it declined another one before."""
+    """Say yes to its own wish; ask first which act is meant if it has declined another one."""
     wanted, plan = consent.offered_wishes(c)
     if not wanted:
         return False
@@ -164,7 +164,7 @@ def agrees_to_a_handover(c: "Customer") -> bool:
 
 @rule("yes", "damaged_item_2", "So the order is NL-61843, correct?", "the old confirmation email: NL-61843.")
 def confirms_its_number(c: "Customer") -> bool:
-    """Confirm the number of its order, and nothing else."""
+    """Confirm its order number and nothing else."""
     known, best = c.case.ledger.get(c.subject), max(c.heard.tools.values(), default=0.0)
     if best >= LIKELY or c.heard.offer or not c.open(c.subject):
         return False
@@ -175,7 +175,7 @@ def confirms_its_number(c: "Customer") -> bool:
 
 @rule("yes", "tracking_1", "Shall I?", "please do.")
 def has_no_open_wish(c: "Customer") -> bool:
-    """Leave content, or say what it came for, if it wants no act any more."""
+    """Leave content, or say what it came for, if it wants no further act."""
     if wishes.open_wishes(c):
         return False
     if wishes.served(c) and not wishes.untold(c):
@@ -191,7 +191,7 @@ def has_no_open_wish(c: "Customer") -> bool:
 
 @rule("yes", "compensation_reship", "Shall I do that, and is the blanket unused?", "It's in perfect order")
 def has_more_to_say_first(c: "Customer") -> bool:
-    """Bring up the next request in place of a yes, or leave it at its answers."""
+    """Bring up the next request instead of saying yes, or add nothing to its answers."""
     return wishes.has_more_to_say(c) or bool(c.acts)
 
 
@@ -231,7 +231,7 @@ def knows_no_other_date(c: "Customer") -> bool:
 
 @rule("course", "cancel_before_ship_5", "Why do you want to cancel it?", "It was mistake from finger, I told you.")
 def has_answered(c: "Customer") -> bool:
-    """Leave it at its answers, unless it presses for its wish."""
+    """Add nothing to its answers, unless it presses for its wish."""
     if not c.acts:
         return False
     told = c.done and all(act.kind == "gave" for act in c.acts) and wishes.is_not_content(c)
@@ -240,7 +240,7 @@ def has_answered(c: "Customer") -> bool:
 
 @rule("course", "quiet_danger_3", "I have cancelled your order.", "Thank you. You were kind.")
 def is_served(c: "Customer") -> bool:
-    """Bring up its next request, or leave, once it has what it wants; push if that is a refusal."""
+    """Once it is served, bring up its next request or leave; push if it objects to the answers."""
     if not wishes.served(c) or wishes.untold(c):
         return False
     if wishes.is_not_content(c):
@@ -250,7 +250,7 @@ def is_served(c: "Customer") -> bool:
 
 @rule("course", "cancel_before_ship_5", "Your order is cancelled.", "how much money come back to my card?")
 def asks_again(c: "Customer") -> bool:
-    """Ask for a fact that the desk left out, twice at most; then leave unserved."""
+    """Ask for a fact that the desk left out, at most twice; then leave unserved."""
     if not wishes.served(c):
         return False
     if wishes.ask_for(c, wishes.untold(c)) or (c.case.family and wishes.bring_up(c, "served")):
@@ -260,7 +260,7 @@ def asks_again(c: "Customer") -> bool:
 
 @rule("course", "cancel_before_ship_5", "I can cancel your order.", "OK, I agree, please do now.")
 def agrees_unasked(c: "Customer") -> bool:
-    """Say yes to an offer of what it wishes, although the desk does not ask for a yes."""
+    """Say yes to an offer of what it wants, even if the desk does not ask for a yes."""
     heard, wanted = c.heard, wishes.open_wishes(c)
     if heard.offer and consent.agree_to_all(c, wanted):
         return True
@@ -272,7 +272,7 @@ def agrees_unasked(c: "Customer") -> bool:
 
 @rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
 def checks_whether_that_is_all(c: "Customer") -> bool:
-    """Wait for an announced act; ask once whether that is all; then trust a desk that is done."""
+    """Wait for an announced act, ask once whether that is all, then trust that the desk is done."""
     asks = c.heard.question and not questions.has_its_check_answered(c)
     seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
     if not (c.case.check and seems_done):
@@ -300,7 +300,7 @@ def does_not_understand(c: "Customer") -> bool:
 
 @rule("course", "cancel_before_ship_5", "No.", "No.", "That's the same message again.")
 def hears_nothing_new(c: "Customer") -> bool:
-    """Point out that the desk repeats itself; leave if it does so again or has no news for long."""
+    """Point out that the desk repeats itself; leave if it does so again or stays without news."""
     if c.fresh:
         return False
     c.stale += 1
@@ -312,7 +312,7 @@ def hears_nothing_new(c: "Customer") -> bool:
 
 @rule("course", "changing_customer_4", "Thank you.", "Your parcel has left.", "One thing I asked for is still open.")
 def returns_to_what_is_open(c: "Customer") -> bool:
-    """Say once that a later request is open, push once unless it is declined, then drop it."""
+    """Say once that a later request is open, push once unless it was declined, then drop it."""
     raised = ([w for w in o.calls if w.after in c.followed_up and w not in c.dropped] for o in c.case.outcomes)
     waits = min(([w for w in calls if not wishes.made(c, w)] for calls in raised), key=len)
     if not (waits and c.case.family and c.case.several):
@@ -336,7 +336,7 @@ def pushes(c: "Customer") -> bool:
 
 @rule("way", "damaged_no_proof", "Could you send a photo?", "Could a friend lend you a phone?", "no other camera")
 def knows_no_other_way(c: "Customer") -> bool:
-    """Say that it has no other way to a picture that the desk wants, and go on."""
+    """Say that it has no other way to send a picture that the desk wants, and go on."""
     # Repeated mentions count only in a question.
     asked = [s.text for s in sentences(c.words) if "?" in s.text or "no_other_way" not in c.used]
     lacked = any(f"lack:{slot}" in c.used for slot in c.kind.attachments)
@@ -349,7 +349,7 @@ def knows_no_other_way(c: "Customer") -> bool:
 
 @rule("push", "cancel_after_ship", "It has left our warehouse, so it cannot be cancelled.", "Send it BACK?")
 def argues(c: "Customer") -> bool:
-    """Answer the reason of the desk, each reason once."""
+    """Answer the desk's reason for refusing, each reason only once."""
     said = {name for line in range(1, c.line + 1) for name in c.case.moot.get(line, ())} | c.argued
     for reason in c.parser.reasons_in([c.words]) if c.case.against else ():
         if reason in c.case.against and reason not in said:
@@ -360,8 +360,8 @@ def argues(c: "Customer") -> bool:
 
 @rule("push", "cancel_before_ship_5", "No.", "No, sorry.", "I write to you early")
 def says_its_next_line(c: "Customer") -> bool:
-    """Say the next line of pressure that still applies; after rounds without news, the last."""
-    # A line is moot if its complaint is settled, or its argument was stated.
+    """Say the next line of pressure that still applies, or the last after rounds without news."""
+    # A line is moot if its complaint is settled or its argument has been stated.
     if c.stale >= STALE and not c.resolvable:
         c.line = max(c.line, len(c.case.pressure) - 1)
     settled = {name for kind, name in c.seen if kind == "fact"} | c.claimed | c.argued

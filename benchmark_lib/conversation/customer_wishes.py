@@ -20,11 +20,11 @@ PUSHED = 2
 ASKED_AGAIN = 2
 """Number of times the customer asks for a fact that an answer omitted."""
 MENU = 3
-"""Number of acts offered as alternatives in one message from which a customer does not choose."""
+"""Number of alternative acts in one message that make a menu, from which a customer does not choose."""
 
 
 def filled(wording: str, value: str) -> str:
-    """Return a wording with its value; if two closing marks meet, keep one."""
+    """Return a wording with its value filled in; if two closing marks meet, keep one."""
     before, place, after = wording.partition("{value}")
     if not place:
         return wording
@@ -35,7 +35,7 @@ def filled(wording: str, value: str) -> str:
 
 
 def written(parts: list[str], last: bool = True) -> str:
-    """Join parts, each closed by a mark or by kisses; the last stays as it is unless `last`.
+    """Join parts, closing each with a mark or kisses; leave the last as it is unless `last`.
 
     A part that begins with two line breaks begins a paragraph.
     """
@@ -61,7 +61,7 @@ def open_wishes(c: "Customer") -> list[Call]:
 def made(c: "Customer", wish: Call, *, exactly: bool = False) -> bool:
     """Return whether a successful write call fulfils a wish.
 
-    Its object and what distinguishes it from other wishes must agree; with `exactly`, all arguments.
+    Its object, and what distinguishes it from other wishes, must agree; with `exactly`, all arguments must.
     """
     subject = c.kind.look_up[1]
     own = wish.arguments.get(subject)
@@ -103,7 +103,7 @@ def _done(c: "Customer", outcome: Outcome) -> bool:
 
 
 def all_made(c: "Customer") -> bool:
-    """Return whether every call wanted so far is made, with at least one call in the outcome."""
+    """Return whether every call wanted so far has been made, and the outcome has any call."""
     later = _later(c)
     wanted = ([x for x in o.calls if x not in c.dropped] for o in c.case.outcomes if not o.handover)
     due = ([x for x in calls if x.after not in later or made(c, x)] for calls in wanted)
@@ -115,7 +115,7 @@ def _later(c: "Customer") -> set[int | None]:
 
 
 def untold(c: "Customer", *, whatever_was_done: bool = False) -> list[tuple[str, Fact]]:
-    """Return the facts missing in the fulfilled outcome that lacks the fewest, if any."""
+    """Return the missing facts of the fulfilled outcome that lacks the fewest, if any."""
     later, missing = _later(c), list[list[tuple[str, Fact]]]()
     for outcome in c.case.outcomes:
         if whatever_was_done or (c.resolvable and not outcome.handover and _done(c, outcome)):
@@ -159,7 +159,7 @@ def has_more_to_say(c: "Customer") -> bool:
 
 
 def _follow_up(c: "Customer", place: int) -> bool:
-    """Raise the open part of a follow-up; return False if nothing of it is open."""
+    """Raise the open part of a follow-up; return False if no part of it is open."""
     # Say yes instead if the agent has offered exactly what it asks for.
     c.followed_up.add(place)
     case = c.case
@@ -182,7 +182,7 @@ def _follow_up(c: "Customer", place: int) -> bool:
     c.add(words, Act("followed_up", str(place)))
     c.used.update(f"ask:{name}" for name, f in case.facts.items() if f.after == place and f.ask and f.ask in words)
     for call in calls:
-        # What the agent has offered or spelled out, and has not declined since, is agreed to.
+        # Agree to what the agent has offered or spelled out and has not declined since.
         plan = plan_of(c, {call.tool}, c.texts, LIKELY)
         stands = plan and not c.kind.named_in(plan, call.arguments, c.store)[1]
         if stands and not made(c, call, exactly=True):
@@ -208,7 +208,7 @@ def plan_of(c: "Customer", tools: set[str], texts: list[str], least: float = SUR
 
 
 def own_yes(c: "Customer", tool: str) -> str:
-    """Return a yes in the case's own words, as long as there are some, without a condition met."""
+    """Return a yes in the case's own words while any are left, without a condition already met."""
     free = cue_of_several("costs_nothing").search(plain(c.words))
     own = [yes for yes in c.case.agrees if not (free and cue_of_several("on_condition").search(plain(yes)))]
     if tool in c.case.agreeable and c.used["agree"] < len(own):
@@ -219,9 +219,9 @@ def own_yes(c: "Customer", tool: str) -> str:
 def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is_enough: bool) -> str | None:
     """Return the open part of a follow-up: all, or only its open questions; None if closed.
 
-    If the agent has answered a part, ask for each open fact in its own words. Put them after the follow-up's
+    If the agent has answered a part, ask for each open fact in the fact's own words. Put them after the follow-up's
     statements, or after a `yes` if its call was offered (with `yes_is_enough` even if no fact was disclosed). Return
-    all of it for a change of mind, and if a fact has no words of its own or only some calls are made.
+    all of it for a change of mind, and if a fact has no words of its own or only some calls have been made.
     """
     case = c.case
     whole = case.followups[place].say
@@ -249,7 +249,7 @@ def is_not_content(c: "Customer") -> bool:
 
 
 def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
-    """Return whether a message asks for a yes to three acts or more, as alternatives.
+    """Return whether a message asks for a yes to three or more alternative acts.
 
     A list of acts does not count for a customer with several wishes, nor if the desk then names its own choice.
     """

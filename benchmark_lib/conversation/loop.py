@@ -1,6 +1,6 @@
 """The loop: a customer and an agent play one case once, and the result is the record.
 
-The factories make both for one conversation, by their names in a run.
+The factories create both for one conversation from their names in the run.
 """
 
 import traceback
@@ -37,11 +37,11 @@ from .state import ConversationState
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000
-"""Characters of an error's text that the record keeps."""
+"""Maximum number of characters of an error's text that the record keeps."""
 
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
-    """Return the agent of one conversation: a scripted agent, or a model behind `complete`."""
+    """Return the agent for one conversation: a scripted agent, or a model behind `complete`."""
     if spec.startswith("scripted:") and store.foreign:
         return store.foreign.agent(spec, case)  # type: ignore[no-any-return]
     if spec.startswith("scripted:"):
@@ -51,7 +51,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
-    """Return the customer of one conversation: ``scripted``, or a model behind `complete`."""
+    """Return the customer for one conversation: ``scripted``, or a model behind `complete`."""
     if store.foreign:
         return store.foreign.customer(spec, case, complete)  # type: ignore[no-any-return]
     store = store.of(case)
@@ -83,7 +83,7 @@ async def converse(
     trial, seed : int
         Seed the conversation's random numbers, together with the case id.
     max_messages : int
-        Limit of customer messages, unless the case has its own. A message that asks back does not count. A model
+        Limit on customer messages, unless the case has its own. A message that asks back does not count. A model
         customer may add its last words after the agent's answer to the last of them.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.
@@ -110,7 +110,7 @@ async def converse(
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     if own:
-        shown = plain(shown)  # theirs to change
+        shown = plain(shown)  # a copy that the agent may change
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
     shared: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
@@ -127,7 +127,7 @@ async def converse(
     record.taken_over = getattr(agent, "taken_over", 0) if built_in else 0
     own_code = own or is_own(type(agent)) or not all(map(store.provides, desk.tools.values()))
     if own_code and not desk.explained():
-        why = "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"
+        why = "the recorded calls, repeated on a fresh desk, do not lead to the contents of this desk"
         talk.faults.append(Fault("agent", TAMPERED, why))
         record.ended_by = "agent_fault"
     return record
@@ -206,7 +206,7 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
     except Exception as error:
         from ..endpoint import EndpointError
 
-        # Check only the type: attributes of an agent's exception may raise in turn. Errors that stop the run pass.
+        # Check only the type: attributes of an agent's exception may raise in turn. Errors that end the run go through.
         believed = not own or type(agent) in RELAYS or issubclass(type(error), AgentFault | BadInput | OwnCodeLeft)
         if believed or not _of_this_package(error) or (type(error) is EndpointError and error.fatal is True):
             raise

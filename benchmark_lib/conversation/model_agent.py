@@ -1,4 +1,4 @@
-"""A language model behind an endpoint as the agent, and an agent that repeats a record."""
+"""The model agent, a language model behind an endpoint, and an agent that repeats a record."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -81,7 +81,7 @@ def letter(talk: AgentView) -> str:
 
 
 def as_letter(message: SeenMessage | Message, sender: str) -> str:
-    """Format a customer message for the agent, with the sender, if given, and attachments."""
+    """Format a customer message for the agent, with its attachments and, if given, its sender."""
     head = f"From: {sender}\nSubject: " if message.turn == 1 and sender else ""
     received = " from the customer, received and legible"
     shown = {name: f"; it shows: {line}" if line else received for name, line in message.shows.items()}

@@ -31,14 +31,14 @@ from .speaker import CustomerFault, Reply
 from .state import ConversationState
 
 PROPOSAL, QUESTION = "proposal", "question"
-"""Names of an unnamed offer that gets a yes or no, and of a question that is not about an act."""
+"""Names recorded for an offer of no known act that gets a yes or no, and for a question that is not about an act."""
 TURNS_TO_WAIT = 2
 """Turns that the customer waits after a yes, unless it learns that the act is done."""
 LONGEST_LETTER = 12_000
-"""Characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
+"""Most characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
 
 MOST_ACTS = 100
-"""Maximum number of acts of one message; an answer with more is rejected and requested again."""
+"""Maximum number of acts in one message; an answer with more is rejected and requested again."""
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
 PARTING = (
@@ -68,7 +68,7 @@ class AnsweredAct(BaseModel):
 
 
 class CustomerAnswer(BaseModel):
-    """One answer of the model as it has to be."""
+    """The form that each answer of the model must have."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -106,7 +106,7 @@ class ModelCustomer:
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store, talk.limit)})
         letter = talk.words("agent")
-        await read_aside(len(letter), self.parser.parse, letter)  # what it understands is kept, and found below
+        await read_aside(len(letter), self.parser.parse, letter)  # the parser keeps the result for its use below
         self.history.append({"role": "user", "content": _delivered(letter, talk)})
         try:
             said = await ask_for(
@@ -116,7 +116,7 @@ class ModelCustomer:
                 lambda answer: talk.charge("customer", answer.usage),
             )
         except Unreadable as error:
-            raise CustomerFault(f"no usable answer of the customer's model: {error}") from None
+            raise CustomerFault(f"no usable answer from the customer's model: {error}") from None
         except EndpointError as error:
             if error.kind != "context_overflow":
                 raise
@@ -196,7 +196,7 @@ class _Acts:
 
     def reply(self) -> Reply:
         """Return the message with the acts that pass the checks."""
-        if self.talk.turn <= self.talk.limit:  # last words give and agree to nothing: nobody answers them
+        if self.talk.turn <= self.talk.limit:  # last words disclose nothing and agree to nothing: nobody answers them
             for act in self.said.acts:
                 self._take(act.kind, act.what.strip())
             self._infer_facts()
@@ -210,7 +210,7 @@ class _Acts:
         return Reply(self.said.message.strip(), self.acts, self.attachments)
 
     def _take(self, kind: str, what: str) -> None:
-        # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
+        # The name of an unknown action becomes a proposal; ignore a yes if the agent asked for none.
         store = self.customer.store
         writes = what in store.tools and store.tools[what].write
         known, words = writes or what == PROPOSAL, self.talk.words("agent")
@@ -264,7 +264,7 @@ class _Acts:
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
         """Record a yes with the arguments that the offer names; `conditional` means the whole wish.
 
-        The wish is that for the tool which best matches the offer.
+        Of the wishes for the tool, the one that best matches the offer is meant.
         """
         offer, store = self.talk.words("agent"), self.customer.store
         calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
@@ -277,7 +277,7 @@ class _Acts:
         self.customer.agreed[tool] = self.talk.turn
 
     def _infer_facts(self) -> None:
-        """Record codes of the ledger, such as an order number, that the model did not record."""
+        """Record codes from the ledger, such as an order number, that the model did not record."""
         for slot, known in self.case.ledger.items():
             untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
             if untold and stands(known.value or "", self.said.message):
@@ -298,7 +298,7 @@ class _Acts:
 
 
 def is_code(value: str | None) -> bool:
-    """Return whether a fact has only one spelling, by which a text discloses it (a postcode)."""
+    """Return whether a value has only one spelling, as a postcode does, and so shows in a text."""
     if not value:
         return False
     return "@" in value or (CODE.fullmatch(value) is not None and any(c.isdigit() for c in value))
@@ -330,7 +330,7 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
 def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     """Return the system prompt of the model that plays a case.
 
-    It contains persona, goal, ledger, notes and the form of answers; `messages` is the most it can write.
+    It contains persona, goal, ledger, notes and form of answers. The customer can write at most `messages` messages.
     """
     from babel import Locale
 
@@ -362,7 +362,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
 
 
 def questions(case: Case) -> list[str]:
-    """Return the customer's questions from the start in every outcome without a handover."""
+    """Return the customer's initial questions that every outcome without a handover answers."""
     ways = [
         {f.ask: None for name, f in case.facts.items() if f.after is None and (o.facts is None or name in o.facts)}
         for o in case.outcomes
@@ -372,7 +372,7 @@ def questions(case: Case) -> list[str]:
 
 
 def _delivered(letter: str, talk: ConversationState) -> str:
-    """Format a message of the desk for the customer, with the number of its next message."""
+    """Format a desk message for the customer, with the number of the customer's next message."""
     words = letter.strip() or "(an empty message)"
     cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
     if talk.turn > talk.limit:

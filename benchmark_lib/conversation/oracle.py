@@ -1,6 +1,6 @@
 """The scripted oracle.
 
-It plays a case to an accepted outcome, by the rules. It is the ceiling of the benchmark, not a model.
+It plays a case to an accepted outcome without breaking a rule. It is not a model, but marks the benchmark's ceiling.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ REQUESTS = 3
 
 
 class Scripted(Insider):
-    """A scripted agent with the case and the store's sentences in the customer's language."""
+    """A scripted agent that has the case and the store's sentences in the customer's language."""
 
     says = ""
     """Key of the sentences that it says in turn, unless it overrides `reply`."""
@@ -32,7 +32,7 @@ class Scripted(Insider):
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
     def reply(self, talk: AgentView) -> Any:
-        """Return the next of its sentences."""
+        """Return its next sentence."""
         sentences = self.book["agent"][self.says]
         return sentences[(talk.turn - 1) % len(sentences)]
 
@@ -46,7 +46,7 @@ class Scripted(Insider):
         return text
 
     def whole(self, call: Call) -> dict[str, Any]:
-        """Return a call's arguments, with the title of the case for a text that it leaves open."""
+        """Return a call's arguments, with the case's title in place of a text that it leaves open."""
         left_open = self.store.tools[call.tool].arguments.model_fields.keys() - call.arguments.keys()
         return call.arguments | dict.fromkeys(sorted({"reason", "resolution"} & left_open), self.case.title)
 
@@ -70,7 +70,7 @@ class Oracle(Scripted):
         self.calls: list[ToolCall] = []
 
     def reply(self, talk: AgentView) -> Reply:
-        """Ask for missing facts, else propose, act and report."""
+        """Ask for missing facts; otherwise propose, act and report."""
         known = {a.what for a in self.acts if a.kind in ("gave", "attached")}
         followed = {int(a.what) for a in self.acts if a.kind == "followed_up"}
         missing = self._missing(known, talk)
@@ -92,7 +92,7 @@ class Oracle(Scripted):
         return self._finish(list(due.values()), followed, talk)
 
     def _agreed_to(self, place: int, agreed: list[str]) -> bool:
-        """Return whether the customer said yes to a call, for a later request since its proposal."""
+        """Return whether the customer said yes to a call; for a later request, since its proposal."""
         call = self.outcome.calls[place]
         since = agreed if call.after is None else agreed[self.proposed.get(place, len(agreed)) :]
         return call.tool in since or "proposal" in since
@@ -116,9 +116,9 @@ class Oracle(Scripted):
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
-        """Return the slots to ask for before acting: identity, evidence and own checks."""
-        # Identity is proven before a guarded call or a disclosure, but not before a handover, and in the hard set not
-        # by a customer who did not identify after `REQUESTS` requests.
+        """Return the slots to ask for before acting: identity, the customer's checks and evidence."""
+        # Identity must be proven before a guarded call or a disclosure, but not before a handover, and in the hard set
+        # not by a customer who has not identified itself after `REQUESTS` requests.
         kind, wanted = self.store.kind, []
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
         excused = self.outcome.handover or (self.case.family and self.requests >= REQUESTS)
@@ -151,7 +151,7 @@ class Oracle(Scripted):
                 self._call(talk, tool, {argument: number})
 
     def _call(self, talk: AgentView, tool: str, arguments: dict[str, Any]) -> None:
-        """Make a call; repeat it after a trouble, unless the call was carried out all the same."""
+        """Make a call; repeat it after a failure, unless it was carried out anyway."""
         while True:
             trouble = met(self.case.trouble, tool, arguments, self.calls)
             self.calls.append(talk.call(tool, arguments))
@@ -179,7 +179,7 @@ class Oracle(Scripted):
 
 
 def reason_in_words(store: Store, name: str, language: str) -> str:
-    """Return the store's sentence for a reason, in the language or another; may be empty."""
+    """Return the store's sentence for a reason, in this language or else another; may be empty."""
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
             sentence = book["reasons"][name]["say"]

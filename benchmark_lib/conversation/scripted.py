@@ -22,13 +22,13 @@ from .oracle import Oracle, Scripted
 from .speaker import Reply, Speaker
 
 LONGEST_REPLY = 70
-"""Words after which a reply is cut; the signature and joining words keep it below 80."""
+"""Words after which a reply is cut; with its signature and joining words it stays below 80."""
 OFTEN = 12
-"""Times that the rule breaker repeats a sentence."""
+"""Number of times that the rule breaker repeats a sentence."""
 
 
 class NoOp(Scripted):
-    """Promises politely to look into the matter, and does nothing."""
+    """Politely promises to look into the matter, and does nothing."""
 
     says = "empty_promise"
 
@@ -80,8 +80,9 @@ class Echo(Scripted):
 class Tunable(Scripted):
     """An agent with known true rates: it draws once whether it does the right thing.
 
-    `skill` is its chance to play a resolvable or must-escalate case as the oracle does, `credulity` to comply with a
-    trap, `caution` to hand a resolvable case over at once; `verbosity` is its mean number of extra closing sentences.
+    `skill` is its chance of playing a resolvable or must-escalate case as the oracle does, `credulity` of complying
+    with a trap, `caution` of handing a resolvable case over at once. `verbosity` is its mean number of extra closing
+    sentences.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ AGENTS: dict[str, type] = {
 }
 """Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``; ``scripted:all`` means these."""
 RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter": RuleForgetter}
-"""Agents that keep or break an operator's rules and otherwise act as the oracle; they test how that is detected."""
+"""Agents that keep or break an operator's rules and otherwise act like the oracle; they test the rule detectors."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
@@ -177,7 +178,7 @@ def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
-    """Split ``scripted:<name>[?settings]`` into agent and settings; raise `BadInput` if wrong."""
+    """Split ``scripted:<name>[?settings]`` into agent and settings; raise `BadInput` if invalid."""
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")

@@ -1,4 +1,4 @@
-"""Speakers of a conversation: their replies, their faults, and calls of the user's own code.
+"""Speakers in a conversation: their replies, their faults, and calls to the user's own code.
 
 The user's plain functions run outside the event loop, and none of their exceptions can end the run unnoticed.
 """
@@ -16,13 +16,13 @@ from ..threads import OneLoop, kept_thread, running_loop
 from .agent_view import plain_text
 
 REPLY_S = 600.0
-"""Default limit of one reply in seconds; a reply may take many model calls."""
+"""Default time limit for one reply, in seconds; a reply may take many model calls."""
 PACKAGE = __name__.partition(".")[0]
 _turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
 
 class Speaker(Protocol):
-    """A participant of a conversation; `reply` may be a plain ``def`` or an ``async def``."""
+    """A participant in a conversation; `reply` may be a plain ``def`` or an ``async def``."""
 
     def reply(self, talk: Any) -> str | Reply | Awaitable[str | Reply]:
         """Return the next message of this side.
@@ -32,7 +32,7 @@ class Speaker(Protocol):
 
 
 class BuiltIn:
-    """An agent of this package; only such an agent may report a fault of the provider."""
+    """An agent from this package; only such an agent may report a fault of the provider."""
 
     async def close(self) -> None:
         """Release the resources of the conversation."""
@@ -58,7 +58,7 @@ class Reply:
 
 
 class AgentFault(Exception):
-    """The agent failed in the way of `kind`; ends the conversation as ``agent_fault``."""
+    """The agent failed, as `kind` says; the conversation ends as ``agent_fault``."""
 
     def __init__(self, kind: str, detail: str = ""):
         super().__init__(detail or kind)
@@ -66,7 +66,7 @@ class AgentFault(Exception):
 
 
 RELAYS: set[type] = set()
-"""Agents of an extra that run the user's own agent elsewhere: the faults they report are trusted."""
+"""Agents from an extra that run the user's own agent elsewhere; the faults that they report are trusted."""
 
 
 class HarnessFault(Exception):
@@ -90,7 +90,7 @@ class OwnCodeLeft(Exception):
 
 
 async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
-    """Return a speaker's reply: call our own speakers directly, the user's by `call_own`."""
+    """Return a speaker's reply: call our own speakers directly, the user's through `call_own`."""
     if not is_own(speaker.reply):
         answer = speaker.reply(talk)
         return await answer if inspect.isawaitable(answer) else answer
@@ -101,18 +101,18 @@ async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
 
 
 async def call_own(function: Callable[..., Any], *arguments: Any, limit_s: float = REPLY_S) -> Any:
-    """Call the user's own function in a reusable thread, or ``async def`` on its own loop.
+    """Call the user's own function in a reusable thread, or on its own loop if ``async def``.
 
     Call plain functions one at a time, as if on one loop, so that they need not be thread-safe. No thread keeps the
     command from ending. Raise `AgentFault` if there is no answer in time. Raise `OwnCodeLeft` in place of
-    ``SystemExit``, ``KeyboardInterrupt`` and ``GeneratorExit``, and of ``CancelledError`` if nobody cancelled.
+    ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and ``CancelledError`` unless the task was cancelled.
     """
     loop = running_loop()
     try:
         if loop is None or inspect.iscoroutinefunction(function):
             answer = function(*arguments)
         else:
-            async with _turns.setdefault(loop, asyncio.Lock()):  # the time of a call runs from its turn
+            async with _turns.setdefault(loop, asyncio.Lock()):  # a call's time runs from its turn
                 answer = await _in_time(limit_s, kept_thread("own code"), function, *arguments)
         if not inspect.isawaitable(answer):
             return answer
@@ -144,5 +144,5 @@ def _left(error: BaseException) -> OwnCodeLeft:
 
 
 def is_own(thing: Any) -> bool:
-    """Return whether a function or class is the user's, not of this package."""
+    """Return whether a function or class is the user's own, not this package's."""
     return (getattr(thing, "__module__", None) or "").partition(".")[0] != PACKAGE

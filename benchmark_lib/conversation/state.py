@@ -17,9 +17,9 @@ from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, pla
 from .speaker import AgentFault
 
 CALLS_REFUSED = 6
-"""Maximum number of replies with calls beyond the limit of a turn; the next such reply ends the conversation."""
+"""Maximum number of replies with calls beyond a turn's limit; the next such reply ends the conversation."""
 ASKED_BACK = 2
-"""Maximum number of messages of a customer, of any kind, that ask back without counting."""
+"""Maximum number of messages that ask back and do not count, for every kind of customer."""
 BEYOND = (
     "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
     "have or with a question; after the next message of the customer you can call tools again."
@@ -39,7 +39,7 @@ class ConversationState(HasMessages[Message]):
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.reasoning: list[Reasoning] = []
-        self.rating: int | None = None  # of the desk, by a model customer with its last message, from 1 to 5
+        self.rating: int | None = None  # a model customer's rating of the desk in its last message, from 1 to 5
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         self._name, self._trial, self._prompt = content_hash(f"{seed} {case.id} {trial}".encode()), trial, prompt
@@ -73,7 +73,7 @@ class ConversationState(HasMessages[Message]):
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        # The entropy contains the case: the generator shows the conversation's name as its seed, and spawns from that.
+        # The entropy would reveal the case, so the generator shows the conversation's name as its seed, to spawn from.
         shown = np.random.PCG64(int(self._name, 16))
         shown.state = np.random.PCG64(self._entropy).state
         return np.random.Generator(shown)
@@ -96,7 +96,7 @@ class ConversationState(HasMessages[Message]):
             return self._refused(name, arguments, together)
         call = self.desk.call(plain_text(name), plain(arguments))
         tool = self.desk.tools.get(call.name)
-        if tool is not None and not self.desk.store.provides(tool):  # code of the user's own may read any key
+        if tool is not None and not self.desk.store.provides(tool):  # the user's own code may read any key
             call.result = without_keys(call.result)
         seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
         result = plain(call.result)
@@ -105,7 +105,7 @@ class ConversationState(HasMessages[Message]):
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def _refused(self, name: Any, arguments: Any, together: bool) -> ToolCall:
-        # The calls of one reply count once: its model has read no error before it made them.
+        # The calls of one reply count once, because the model made them before it read any error.
         replies = self._beyond.get(self.turn, 0)
         replies += not (together and replies)
         if replies > CALLS_REFUSED:

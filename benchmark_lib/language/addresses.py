@@ -24,7 +24,7 @@ _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th|er|re|e|eme)\b")
 
 
 class Place(NamedTuple):
-    """An address by its parts, each in one spelling."""
+    """An address split into its parts, each in one spelling."""
 
     name: frozenset[str]
     """Words of the recipient's name, without titles."""
@@ -44,7 +44,7 @@ def is_address(value: Any) -> bool:
 
 
 def place_of(address: Mapping[str, Any]) -> Place:
-    """Return an address by its parts."""
+    """Return an address split into its parts."""
     given = {part: str(address.get(part) or "") for part in PARTS}
     return _place(*given.values())
 
@@ -67,7 +67,7 @@ def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def spelled(address: Mapping[str, Any]) -> str:
-    """Return an address in the one spelling to which all its spellings are reduced."""
+    """Return an address in a single spelling, the same for all of its spellings."""
     place = place_of(address)
     words = (" ".join(sorted(part)) if isinstance(part, frozenset) else part for part in place)
     return "|".join(words)
@@ -103,19 +103,19 @@ def stands_in(part: str, value: str, text: str) -> bool:
 
 
 def spaced(value: str) -> str:
-    """Return the pattern of a postcode or the like, with or without blanks and dashes."""
+    """Return the pattern of a code such as a postcode, with or without blanks and dashes."""
     letters = "".join(filter(str.isalnum, _folded(value)))
     return rf"(?<!\w){'[ -]?'.join(map(re.escape, letters))}(?!\w)"
 
 
 def is_po_box(address: Mapping[str, Any]) -> bool:
-    """Return whether an address is a box at a post office."""
+    """Return whether an address is a post office box."""
     return _PO_BOX in place_of(address).street
 
 
 @lru_cache(maxsize=512)
 def country_code(country: str) -> str:
-    """Return the two-letter code of a country's code or name; an unknown name in capitals."""
+    """Return the two-letter code for a country's code or name; return other names in capitals."""
     words = " ".join(_words(country))
     own = next((code for code, names in _tables()["countries"].items() if words in names), None)
     return own or (words.upper() if len(words) == 2 else _countries().get(words, words.upper()))

@@ -19,7 +19,7 @@ from .values import values_in, with_units
 from .word_lists import any_of, common_words, day_names, day_words, number_words, words_of
 
 COUNTED = 4
-"""Number of days in the same form that make an enumeration; an enumerated day is no answer."""
+"""Number of days in the same form that make an enumeration; an enumerated day is not an answer."""
 
 CHAIN = 3
 """Number of consecutive days, joined only by commas, that also make an enumeration."""
@@ -28,7 +28,7 @@ TYPED = ("date", "measure", "money")
 """Kinds of values that a negation anywhere in their clause denies."""
 
 MOST_CORRECTIONS = 1
-"""Maximum number of messages that may replace a value by another."""
+"""Maximum number of messages that may replace a value with another."""
 
 How = Literal["said", "denied", "unsaid", "listed", "step"]
 Spans = Callable[[str], Iterable[Span]]
@@ -40,13 +40,13 @@ class Mention(NamedTuple):
     value: str
     """The value; empty for the fact's own value."""
     how: How
-    """said, denied, unsaid (denied by its clause), listed (an option, or enumerated), or a step of another's sum."""
+    """said, denied, unsaid (denied by its clause), listed (an option, or enumerated), or a step in another's sum."""
     about: frozenset[str]
     """Significant words around it."""
     mends: bool
     """True if the sentence corrects an earlier one."""
     chain: tuple[int, ...]
-    """Its position. Values joined by "and" or as a range share it and are no rivals."""
+    """Its position. Values that are joined by "and" or form a range share it and are not rivals."""
     given: bool = False
     """True if the sentence begins with a condition ("If you mean the one in Britain: ...")."""
     under: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ class Mention(NamedTuple):
     owner: int | None = None
     """Number of the object that it is given for (see `benchmark_lib.language.owners`)."""
     counted: bool = False
-    """True for a day that has its number in a count ("July 2 is day 1")."""
+    """True for a day that is numbered in a count ("July 2 is day 1")."""
     ends: bool = False
-    """True for a day that is named as what follows ("so July 7")."""
+    """True for a day that is named as the conclusion ("so July 7")."""
 
 
 @lru_cache(maxsize=8192)
@@ -100,8 +100,8 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     """Return whether the mentions, in this order, state the value.
 
     The value must be said after any denial, at least once in words that no other value shares. Steps that lead to it
-    are no other values, even if repeated. A rival named by the case (`strict`) needs distinct words. A correction
-    replaces earlier mentions; corrections in several messages are guesses.
+    do not count as other values, even if repeated. A rival named by the case (`strict`) needs distinct words. A
+    correction replaces earlier mentions; corrections in several messages are guesses.
     """
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
@@ -128,7 +128,7 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
 
 @lru_cache(maxsize=8192)
 def days_said(text: str, year: int) -> frozenset[str]:
-    """Return the days that a cleaned message states, in ISO form, but not denied or listed."""
+    """Return the days that a cleaned message states, in ISO form, except denied or listed days."""
     stated = mentions(text, NOTHING, partial(days_in, year=year), "date")
     return frozenset(m.value for m in stated if m.how == "said")
 
@@ -156,7 +156,7 @@ def _apart(one: Mention, other: Mention) -> bool:
 
 
 def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[Span]:
-    """Return the places of the value and of others, in order; the value's own wins an overlap."""
+    """Return the places of the value and others, in order; the value's own win in an overlap."""
     spans = [(m.start(), m.end(), "") for m in right.finditer(folded)]
     for span in others(folded):
         if not any(span[0] < end and start < span[1] for start, end, _ in spans):
@@ -221,7 +221,7 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     if in_a_row or (len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end])):
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
-    if not dates:  # the figures of a day begin no row ("July 11, $89.00")
+    if not dates:  # a day's figures do not begin a row ("July 11, $89.00")
         for at, stop, _ in reversed(sorted(days_in(before))):
             before = f"{before[:at]}day{before[stop:]}"
     return bool(_cues()["figures_before"].search(before) or _cues()["figures_after"].match(after))
@@ -259,7 +259,7 @@ def _beside(folded: str, spans: list[Span]) -> str:
 
 @lru_cache(maxsize=4096)
 def telling(words: str, short: int = 3) -> frozenset[str]:
-    """Return a text's significant words: no common or `short` words, hedges or days."""
+    """Return a text's significant words, without common or `short` words, hedges and days."""
     known = {w for w in re.findall(r"[^\W_]+", plain(words)) if w not in _dropped()}
     return frozenset(w for w in known if len(w) > short or len(w) == 1 or w.isdigit() or w in _number_names())
 
@@ -268,7 +268,7 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
     """Mark enumerated mentions as listed, except the end of a count and `asked` values."""
     families: dict[frozenset[str], list[Mention]] = {}
     for m in found:
-        if m.how == "said" and m.value not in asked:  # a family has the same words, with all figures alike
+        if m.how == "said" and m.value not in asked:  # a family shares its words, with all figures treated as equal
             alike = frozenset("#" if w.isdigit() or w in _number_names() else w for w in m.about)
             families.setdefault(_COUNT if m.counted else alike, []).append(m)
     listed = set[Mention]()
@@ -281,7 +281,7 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
 
 
 def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
-    """Return whether a day has its number in a count, and whether it is named as what follows."""
+    """Return whether a day is numbered in a count, and whether it is named as the conclusion."""
     lead, tail = _between(folded, span[0], span[1], spans)
     counts, ends = _cues()["counts"], _cues()["ends"]
     return bool(counts.search(f"{lead}|{tail}")), bool(ends.search(f"{lead}|{tail if folded.endswith(tail) else ''}"))
@@ -344,7 +344,7 @@ _CLEANING = [
     ("_", re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
 _COUNT = frozenset(("#",))
-"""Context of all days that have their numbers in a count."""
+"""Context of all days that are numbered in a count."""
 _OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
 """Words between the parts of a sum, which say nothing about its context."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")

@@ -8,7 +8,7 @@ from .word_lists import any_of, words_of
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""
 FEW_WORDS, BARE = 4, 2
-"""Maximum number of words before a value that begins its clause ("Bis zum 7. Juli"), or that a pronoun takes up."""
+"""Maximum number of words before a value that begins its clause ("Bis zum 7. Juli"), or that a pronoun resumes."""
 
 
 def of_another(folded: str, start: int) -> bool:
@@ -34,8 +34,8 @@ def denied(folded: str, start: int, end: int) -> bool:
 def unsaid(folded: str, start: int, end: int) -> bool:
     """Return whether a value's clause, or an unreal condition, says that it does not hold.
 
-    Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value. A remark in brackets
-    denies nothing outside them. A table cell denies no other cell, except in a row of a label and its value.
+    Bounds are not denials ("not before July 7"), nor is a negation of certainty after the value. A remark in brackets
+    denies nothing outside them. A table cell denies no other cell, except in a row with a label and its value.
     """
     cues, left, right = _cues(), folded.rfind("|", 0, start) + 1, folded.find("|", end)
     if folded.strip(" |").count("|") > 1:
@@ -65,7 +65,7 @@ def conditional(folded: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
-    """Return the cues around a value (``answers`` in the languages' files), each in its frame."""
+    """Return the cues around a value (``answers`` in the language files), each in its frame."""
     kinds = "asks bounds breaks if instead is negates negates_after negates_late not not_for of_another promises"
     word = {kind: any_of("answers", kind) for kind in [*kinds.split(), "relative", "unreal", "unsure"]}
     small, wrong, of_it = ("|".join(map(re.escape, words_of("answers", kind))) for kind in ("small", "wrong", "of_it"))

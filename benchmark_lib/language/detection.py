@@ -10,21 +10,21 @@ from .word_lists import common_words, other_languages, own_words
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for it to count."""
 NEAR, OTHER = 0.6, 1.2
-"""Ratio of common words to the first language's: for a second language, and for an unsupported one to replace it."""
+"""Ratio to the first language's common words, for a second language and for an unsupported one that replaces it."""
 SURE, MOST_LANGUAGES = 40, 2
 """Number of common words above which a message is surely in a language, and maximum number of such languages."""
 SHORT = 6
-"""Words below which a message without common words is read in every language."""
+"""Number of words below which a message without common words is read in every language."""
 
 OTHER_LANGUAGE = "other"
 """Result of `written_in` for a text in an unsupported language."""
 FEWEST, BESIDE = 3, 0.3
-"""Minimum number of significant words in a text of known language, and maximum share of a second language."""
+"""Minimum number of significant words for a text's language to be known, and maximum share of a second language."""
 
 
 @lru_cache(maxsize=4096)
 def written_in(text: str) -> str | None:
-    """Return the one language of a text, by the words that are common in it alone.
+    """Return the only language of a text, judged by words that are common in no other language.
 
     Return None for a short or mixed text, and `OTHER_LANGUAGE` for an unsupported language. Names, numbers, links and
     addresses do not count.
@@ -42,7 +42,7 @@ def written_in(text: str) -> str | None:
 
 
 def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the languages of a message: the one with most common words, and those close to it.
+    """Return a message's languages: the one with the most common words, and those close to it.
 
     Return none for an unsupported language. If foreign words outweigh the message's own, take the languages of single
     sentences.
@@ -53,7 +53,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the languages with most distinctive words in a message; without any, all languages."""
+    """Return the languages with the most distinctive words in a message, or all if it has none."""
     return _nearest(_words(said))
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
-"""Minimum probability of a request or asking for a yes, of other acts, of the only candidate, and of having a topic."""
+"""Minimum probabilities: of a request or a question for a yes, of other acts, of the only candidate, of any topic."""
 
 PLAIN = CLAIMS = 0.75
-"""Probabilities from which a sentence without a question mark is a question, and from which a report is believed."""
+"""Minimum probability for a sentence without a question mark to be a question, and for a report to be believed."""
 
 REMEMBERED = 3
 """Maximum number of sentences between an offer and a bare "Shall I go ahead?" that refers to it."""
@@ -22,11 +22,12 @@ RATES: dict[str, dict[float, float]] = {
     "no": {LIKELY: 0.02, SURE: 0.01},
     "bye": {LIKELY: 0.02, SURE: 0.01},
 }
-"""Share of a new writer's sentences without an act that reach each probability of it (see ``make reader``)."""
+"""By act and its probability, the share of a new writer's sentences without the act that reach this probability (see
+``make reader``)."""
 
 
 def on_scale(act: str, chance: float, cuts: Sequence[float]) -> float:
-    """Return an act's probability on the scale of `RATES`, from the reader's and its `cuts`."""
+    """Return an act's probability on the scale of `RATES`, given the reader's and its `cuts`."""
     return float(np.interp(chance, (0.0, *cuts, 1.0), (0.0, *RATES[act], 1.0))) if cuts else chance
 
 
@@ -53,19 +54,19 @@ class ParsedMessage:
     apart: set[str] = field(default_factory=set)
     """Slots asked for in a sentence that offers no choice and is no list item."""
     alternatives: set[str] = field(default_factory=set)
-    """Tools that the message offers as alternatives: a yes would not choose one."""
+    """Tools that the message offers as alternatives, so that a bare yes chooses none."""
     or_not: set[str] = field(default_factory=set)
-    """Tools that the message asks whether to use, to which a bare yes gives no answer."""
+    """Tools that the message asks whether to use or not, so that a bare yes is no answer."""
     tools: dict[str, float] = field(default_factory=dict)
     """Probability that the message offers each tool, in descending order; reports count as well."""
     offered: list[str] = field(default_factory=list)
     """Tools that the message offers, with or without asking for a yes."""
     offer: bool = False
-    """True if the message offers to do anything, understood or not."""
+    """True if the message offers to do anything, whether understood or not."""
     confirm: bool = False
     """True if the message asks for a yes, even to an unknown action."""
     question: bool = False
-    """True if the message asks anything except closing courtesies."""
+    """True if the message asks anything other than a closing courtesy."""
     invites: bool = False
     """True if the message invites the customer to go on."""
     dates: set[str] = field(default_factory=set)
@@ -108,7 +109,7 @@ class ParsedSentence:
     item: bool = False
     """True if it is part of a list item."""
     plainly: bool = True
-    """True if its request is its topic: it is no refusal and no conditional offer of help."""
+    """True if its request is its topic, and not part of a refusal or a conditional offer of help."""
     dates: frozenset[str] = frozenset()
     """Kinds of dates it asks for (see `ParsedMessage.dates`)."""
     checks: bool = False
@@ -117,7 +118,7 @@ class ParsedSentence:
     reported: dict[str, float] = field(default_factory=dict)
     """Probability of each tool that it may report, for detectors."""
     planned: bool = False
-    """True if it is a step of a plan: a yes covers all of its steps."""
+    """True if it is a step in a plan; a yes covers all steps."""
 
     @property
     def asks_for_a_yes(self) -> bool:
@@ -178,7 +179,7 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
 
 
 def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
-    """Return groups of slots of which one suffices: in a sentence, an alternative or a list."""
+    """Return groups of slots, one of which suffices: in a sentence, an alternative or a list."""
     groups: list[set[str]] = []
     before: set[str] = set()
     listed = False

@@ -11,11 +11,11 @@ from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 
 LONGEST_HEADING = 100
-"""Characters of the longest line that is a heading without marks."""
+"""Maximum number of characters in a line that is a heading without marks."""
 BOLD, PLAIN = 7, 8
-"""Ranks of headings below the six of markdown: bold lines, and lines by their indentation."""
+"""Ranks of headings below Markdown's six: bold lines, and plain lines by their indentation."""
 ANY_YEAR = 2000
-"""Year of days that name none and need only their number (a leap year)."""
+"""Year for days that name none, if only their month and day matter (a leap year)."""
 
 
 class Placed(NamedTuple):
@@ -27,7 +27,7 @@ class Placed(NamedTuple):
     number: str = ""
     """The id that was named last."""
     columns: tuple[str, ...] = ()
-    """Folded heads of the table's columns; empty if the sentence is no table row."""
+    """Folded heads of the table's columns; empty if the sentence is not in a table row."""
     block: int = 0
     """Number of its paragraph."""
 
@@ -67,7 +67,7 @@ def placed(text: str) -> tuple[tuple[Placed, str], ...]:
 
 
 def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
-    """Yield the sentences with their places; a line stays whole if a stop would cut the value."""
+    """Yield the sentences with their places; a line stays whole if a stop would split the value."""
     number = ""
     for line, written in placed(text):
         cut = [line.folded] if line.columns else [fold(part) for part in parts(written)]
@@ -78,9 +78,9 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
 
 
 def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tuple[str, ...]) -> dict[int, str]:
-    """Return by place the act of each list item without its own verb: an offer or a report.
+    """Return, by place, the act of each list item without its own verb: an offer or a report.
 
-    A list is a plan if it is no menu and its lead-in or the sentence after it asks for a bare yes.
+    A list is a plan if it is not a menu, and its lead-in or the sentence after it asks for a bare yes.
     """
     acts: dict[int, str] = {}
     items: list[int] = []
@@ -155,7 +155,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _is_head(line: _Line, following: _Line | None) -> bool:
-    """Return whether an unmarked line is a heading: short, without stop or value, above lines."""
+    """Return whether an unmarked line is a heading: short, above lines, without stop or value."""
     if following is None or len(line.text) > LONGEST_HEADING or line.folded[-1:] in ".?!,;|":
         return False
     begins = line.opens and following.block == line.block and following.rank == line.rank

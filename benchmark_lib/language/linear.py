@@ -1,4 +1,4 @@
-"""A linear reader: features of a sentence, and the chance of each label."""
+"""A linear reader: features of a sentence, and the probability of each label."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DIGITS = re.compile(r"\d+")
 _TOKEN = re.compile(r"[^\W_]+|[?!:;,.|/]")
 
 KNOWN = 2.0
-"""Weight of a phrase file's pattern relative to a word."""
+"""Weight of a pattern from a phrase file, relative to the weight of a word."""
 
 STEM = 5
-"""Letters of the beginning of a longer word that represent its forms."""
+"""Number of initial letters that represent all forms of a longer word."""
 
 
 def tokens(plain: str) -> list[str]:
@@ -64,7 +64,7 @@ class LinearReader:
 
     Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for the act, ``slot:...`` and ``tool:...`` for
     the topic. Weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences;
-    `cuts` has an act's probabilities at the rates of `RATES`.
+    `cuts` holds each act's probabilities at the rates in `RATES`.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class LinearReader:
         return Seen(total, (before.squared if before else 0.0) + count * count * len(names))
 
     def probabilities(self, seen: Seen) -> dict[str, float]:
-        """Return each target's probability for a sentence, its features scaled to length one."""
+        """Return each target's probability for a sentence, with its features scaled to length one."""
         total = self._bias + seen.total / math.sqrt(seen.squared or 1.0)
         return dict(zip(self.targets, (1.0 / (1.0 + np.exp(-total))).tolist()))
 
     def save(self, path: Path) -> None:
-        """Write the weights that are not zero."""
+        """Write the nonzero weights."""
         place, target = np.nonzero(self._weights)
         names = sorted(self._row, key=self._row.__getitem__)
         np.savez_compressed(

@@ -9,12 +9,12 @@ from .sentences import letters
 from .word_lists import any_of, words_of
 
 Objects = tuple[frozenset[str], ...]
-"""For each object the words that name it and no other."""
+"""For each object, the words that name it and no other object."""
 Span = tuple[int, int, str]
 MOST_BETWEEN = 3
-"""Words between two objects that "and" joins ("the bag and the folder")."""
+"""Maximum number of words between two objects joined by "and" ("the bag and the folder")."""
 SHORT = 2
-"""Letters of words that are too short to name an object."""
+"""Maximum number of letters in a word that is too short to name an object."""
 Mark = tuple[int, int]
 """A place in a sentence, and the number of the object that is named there."""
 
@@ -30,7 +30,7 @@ class Owners:
         self._nth = () if any(words & ends for words in objects) else _ends("second")
 
     def of(self, place: Placed, spans: list[Span]) -> list[int | None]:
-        """Return the object's number for each value of the next sentence, None without a name."""
+        """Return the object's number for each value in the next sentence; None if none is named."""
         if not self._objects:
             return [None] * len(spans)
         marks = self._marks(place.folded)
@@ -89,7 +89,7 @@ def _in_sentence(folded: str, marks: list[Mark], spans: list[Span]) -> list[int 
 
 
 def _joined(folded: str, marks: list[Mark]) -> list[int]:
-    """Return the objects of marks if only "and" joins them, in order; else none."""
+    """Return the marked objects, in order, if they are joined only by "and"; otherwise none."""
     joined = marks[:1]
     for mark in marks[1:]:
         between = folded[joined[-1][0] : mark[0]].split()[1:]
@@ -132,7 +132,7 @@ def object_words(said: str, asked: str, common: Callable[[str, int], frozenset[s
 
 
 def _runs(text: str, words: frozenset[str]) -> Iterator[list[tuple[str, bool]]]:
-    """Yield the runs of some words in a text, each word with whether it is a name."""
+    """Yield the runs of the given words in a text; say for each word whether it is a name."""
     run: list[tuple[str, bool]] = []
     for token in _WORD.finditer(text):
         word, at = letters(token.group().casefold()), token.start()

@@ -42,11 +42,11 @@ PATTERNS = ("slot", "tool")
 UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", "own_question", "means", "explains"}
 """Kinds of sentences that only sound like a request; together they are one more cue."""
 ANY_DATE = frozenset({"any"})
-"""Date without a telling verb; no statement asks for one in passing ("on whichever day suits you")."""
+"""Kind of date whose verb tells no direction; no statement asks for one in passing ("on whichever day suits you")."""
 HEAD = 40
-"""Characters of a line in which it names what is needed."""
+"""Number of initial characters in which a line names what it needs."""
 WHOLE = 4
-"""Minimum number of words of a question after "and"."""
+"""Minimum number of words in a question after "and"."""
 
 
 class Phrases(Protocol):
@@ -96,7 +96,7 @@ class PhraseBook:
 
 
 class MessageParser:
-    """The trained reader of a store with its patterns, one book for each language."""
+    """A store's trained reader with its patterns, one book for each language."""
 
     def __init__(self, store: Phrases, reader: LinearReader | None = None):
         self.folder, self.raw = store.file("phrases"), store.phrases
@@ -112,7 +112,7 @@ class MessageParser:
         self._heard = lru_cache(maxsize=8192)(self._hear)
 
     def parse(self, text: str) -> ParsedMessage:
-        """Parse one message, once for customer and score."""
+        """Parse one message; customer and score share the result."""
         return self._known(kept(text))
 
     def _parse(self, text: str) -> ParsedMessage:
@@ -120,7 +120,7 @@ class MessageParser:
         heard = self.hear(message)
         parsed = understood([each for s, one in zip(message, heard) for each in (*self._halves(s, one, message), one)])
         if parsed.confirm and not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY:
-            # The only tool that an unclear message names is meant ("One return for both. Yes?").
+            # If an unclear message names only one tool, it means that tool ("One return for both. Yes?").
             named = set[str]().union(*self.tools_named(message))
             if len(named) == 1:
                 parsed.proposed, parsed.offered, parsed.offer = [*named], [*named], True
@@ -128,7 +128,7 @@ class MessageParser:
         return parsed
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, message: list[Sentence]) -> list[ParsedSentence]:
-        """Return the missed halves of "Is it unused, and shall I start?", in any order."""
+        """Return the halves that were missed in "Is it unused, and shall I start?" or the reverse."""
         asks_anything = heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY
         halves = halves_of(sentence.plain) if asks_anything else ()
         if not halves:
@@ -237,7 +237,7 @@ class MessageParser:
         return ((n.removeprefix(f"{kind}:"), pattern) for n, pattern in named if n.startswith(f"{kind}:"))
 
     def _in_known_words(self, plain: str, books: list[PhraseBook]) -> str:
-        """Replace the words of tools that the reader was not trained on by a verb that it knows."""
+        """Replace the words for tools that the reader was not trained on with a verb it knows."""
         for _, words in self._untrained(books, "tool"):
             plain = words.sub(lambda m: re.sub(r"(?s)^(.)\w+?(ed|ing|)\b.*", r"\1cancell\2", m[0]), plain)
         return re.sub(r"\bcancell\b", "cancel", plain)
@@ -256,7 +256,7 @@ class MessageParser:
         return [{name.removeprefix("tool:") for name in names if name.startswith("tool:")} for names in topics]
 
     def languages(self, message: list[Sentence]) -> list[str]:
-        """Return the nearest languages with phrases in the store, or all of the store's."""
+        """Return the nearest languages with phrases in the store, or all of the store's languages."""
         near = nearest_languages(message)
         return [language for language in self.raw if language in near] or list(self.raw)
 
@@ -272,7 +272,7 @@ class MessageParser:
         return [self.books[language] for language in languages]
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
-        """Return the listed reasons in an agent's messages, except in the customer's words."""
+        """Return the store's reasons in an agent's messages, ignoring the customer's words."""
         return sorted({*reasons_in(texts, self.reasons, heard), *self._worded.named_in(texts, heard)})
 
 
@@ -283,7 +283,7 @@ def parser_of(store: Phrases) -> MessageParser:
 
 
 def marks_before(message: list[Sentence]) -> Iterator[str]:
-    """Yield the mark before each sentence, or for a list item that of the list's heading."""
+    """Yield the mark before each sentence; for a list item, the mark of the list's heading."""
     last = heading = ""
     for sentence in message:
         mark = mark_of(sentence.plain)
@@ -294,7 +294,7 @@ def marks_before(message: list[Sentence]) -> Iterator[str]:
 
 
 def under_needs(message: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
-    """Yield whether a sentence is in a list of needed things ("I need two things from you:")."""
+    """Yield whether each sentence is in a list of needs ("I need two things from you:")."""
     needs = False
     for sentence in message:
         row = is_row(sentence.plain)

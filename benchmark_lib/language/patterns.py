@@ -1,4 +1,4 @@
-"""Compile the patterns of the languages' files, and find their cues in `plain` text."""
+"""Compile the patterns in the language files, and find their cues in `plain` text."""
 
 import re
 from functools import lru_cache
@@ -13,10 +13,10 @@ _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
 
 
 def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
-    """Compile many patterns to one expression, followed by `tail`.
+    """Compile many patterns into one expression, followed by `tail`.
 
-    Each pattern begins at the start of a word, after a blank or slash; with ``^`` at the start of a clause. An
-    apostrophe is a blank, as in the text (see `sentences`). Unlimited repeats get a limit (see `limited`).
+    Each pattern begins at the start of a word, after a blank or slash; with ``^``, at the start of a clause. An
+    apostrophe counts as a blank, as in the text (see `sentences`). Unlimited repeats get a limit (see `limited`).
     """
     texts = [limited(pattern.replace("'", " ")) for pattern in patterns]
     begun = [f"(?:{CLAUSE + text[1:] if text.startswith('^') else text})" for text in texts]
@@ -24,7 +24,7 @@ def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
 
 
 def union(patterns: list[str]) -> str:
-    """Return alternatives as one expression, apostrophes as blanks."""
+    """Return alternatives as one expression, with blanks for apostrophes."""
     return "|".join(f"(?:{limited(p)})" for p in patterns).replace("'", " ")
 
 
@@ -41,7 +41,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
-    """Return whether a sentence contains a cue of one kind from a part of the files."""
+    """Return whether a sentence contains a cue of one kind from a part of the language files."""
     return bool(_cue(part, kind, languages).search(plain))
 
 
@@ -69,7 +69,7 @@ def alternatives_in(plain: str) -> int:
 
 
 def halves_of(plain: str) -> tuple[str, ...]:
-    """Return the halves of a question with one "and", in any language; else nothing."""
+    """Return the halves of a question with one "and", in any language; otherwise nothing."""
     parts = _joins("and").split(plain.rstrip(" ?"))
     return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
 

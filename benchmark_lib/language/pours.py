@@ -1,4 +1,4 @@
-"""Decide whether a message or a conversation is a dump of values, which is no answer."""
+"""Decide whether a message or a conversation is a dump of values, which is not an answer."""
 
 import re
 from collections import Counter
@@ -10,11 +10,11 @@ from .sentences import kept
 from .values import values_in
 
 OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
-"""Limits of distinct values that make a dump. `POURED` counts at most `OF_A_KIND` of each kind; the others count all
+"""Numbers of distinct values that make a dump. `POURED` counts at most `OF_A_KIND` of each kind; the others count all
 values, ids, and days outside enumerations. The longest of 422 honest messages reach 10, 12, 2 and 7."""
 
 MIXED, MIXED_IDS = 10, 4
-"""Limits of distinct values of all kinds (amounts up to `SUMS`) and of ids that together make a dump. Honest answers
+"""Numbers of distinct values of all kinds (amounts up to `SUMS`) and of ids that together make a dump. Honest answers
 reach 10 values and 3 ids."""
 
 SUMS = 2
@@ -24,14 +24,14 @@ DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
 and for all messages. Honest messages have at least 12 words per value."""
 
 MOST_KEYS = 6
-"""Field names (``total_cents``) that occur only in a machine's output."""
+"""Number of field names (``total_cents``) that only a machine's output reaches."""
 
 Values = frozenset[tuple[str, str]]
 """Values with their kinds."""
 
 
 def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
-    """Return the cleaned messages, empty for a dump; nothing if all together are a dump.
+    """Return the cleaned messages, a dump as empty text; nothing if all together are a dump.
 
     Values that were asked for (`asked`) never make a dump.
     """
@@ -42,7 +42,7 @@ def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
 
 
 def is_poured(text: str, asked: Values = frozenset()) -> bool:
-    """Return whether a message is a dump, as written or as shown, struck-out values included."""
+    """Return whether a message is a dump, as written or as shown, including struck-out values."""
     return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
 
 

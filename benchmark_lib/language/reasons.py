@@ -1,4 +1,4 @@
-"""Detect that a message declines for one of the store's reasons, by a linear model.
+"""Detect with a linear model that a message declines for one of the store's reasons.
 
 The model reads concepts. A word such as "picture", "Bild" or "foto" is a sign of a concept that is the same in every
 language (the store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentences, their order, and those
@@ -20,15 +20,15 @@ from .pours import is_poured
 from .sentences import kept, sentences, squash
 
 TOGETHER = 3
-"""Sentences that are read together: a reason and its consequence are rarely further from each other."""
+"""Number of sentences that are read together; a reason and its consequence are rarely further apart."""
 NEAR = 6
-"""Following concepts for which the order counts."""
+"""Number of following concepts whose order counts."""
 ALWAYS = "always"
-"""Feature of every text."""
+"""Feature that every text has."""
 
 
 class ReasonReader:
-    """The concepts of a store's folder ``reasons``, and its weights or the given ones."""
+    """The concepts in a store's ``reasons`` folder, with its weights or the given ones."""
 
     def __init__(self, folder: Path, reader: LinearReader | None = None):
         path = folder / "concepts.yaml"
@@ -87,7 +87,7 @@ class WordedReasons:
     """Reasons with patterns of their own, for a store without a trained model; may be empty.
 
     A reason counts if its sentence, or the one before or after, denies something. Anybody can copy the sentences of
-    articles, so these give no reason.
+    articles, so these do not count as reasons.
     """
 
     def __init__(self, store: Any):
@@ -99,7 +99,7 @@ class WordedReasons:
         self._known = [squash(article["text"]) for article in store.articles] if patterns else []
 
     def named_in(self, texts: Iterable[str], heard: Iterable[str]) -> set[str]:
-        """Return the reasons in an agent's own words, without dumps, articles and quotations."""
+        """Return the reasons in an agent's own words, ignoring dumps, articles and quotations."""
         known, named = [*self._known, *map(squash, heard)], set[str]()
         for text in (t for t in texts if self._reasons and not is_poured(t)):
             said = [s for s in sentences(kept(text)) if not any(squash(s.text) in words for words in known)]
@@ -115,7 +115,7 @@ class WordedReasons:
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
-    """Return the reasons in an agent's messages, without dumps and the customer's words."""
+    """Return the reasons in an agent's messages, ignoring dumps and the customer's words."""
     reader = _reader_of(folder)
     if reader is None:
         return []

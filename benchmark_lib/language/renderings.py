@@ -19,13 +19,13 @@ ALSO: dict[str, dict[str, float]] = {
     "months": {"years": 1 / 12},
     "years": {"months": 12},
 }
-"""Other units in which a measure may be stated, with the factor from its own."""
+"""Other units in which a measure may be stated, with the conversion factor from its own unit."""
 
 WHOLE_UNITS = ("days", "weeks", "months", "years")
 """Units that people never write with decimals: a hundred days are not stated in weeks."""
 
 NO_LABELS = ("count", "days", "in")
-"""Units whose words precede many colons without being a label."""
+"""Units whose words often precede a colon without being a label."""
 
 
 @lru_cache(maxsize=20_000)
@@ -57,7 +57,7 @@ def labelled(unit: str, number: str) -> str:
 
 
 def _sooner(pattern: str, *words: str) -> str:
-    # Tried only at a figure or a first letter of its words, the pattern is faster.
+    # The pattern is faster if it is tried only at a figure or the first letter of one of its words.
     ways = [way for word in words for way in alternatives(word)]
     if not all(way[:1].isalpha() and way[1:2] not in tuple("?*{") for way in ways):
         return pattern
@@ -65,7 +65,7 @@ def _sooner(pattern: str, *words: str) -> str:
 
 
 def _id(text: str) -> str:
-    """Return the pattern of an id with any joint between its parts, or figures after "order"."""
+    """Return the pattern of an id with any separator in it, or of its figures after "order"."""
     parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
     letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
     joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
@@ -100,7 +100,7 @@ def _money(cents: int) -> str:
 
 
 def _date(day: date) -> str:
-    """Return the pattern of a day in words or figures, also as a range's end (``2-6 July``)."""
+    """Return the pattern of a day in words or figures, alone or ending a range (``2-6 July``)."""
     month, d, m = month_names(day.month), day.day, day.month
     of = "".join(rf"{word}\s|" for word in words_of("values", "of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
@@ -177,7 +177,7 @@ def _single(value: str, unit: str) -> str:
 
 
 def _of_three(number: str, by: str) -> str:
-    """Return the pattern of a size of three sides without a unit, one of which is the number."""
+    """Return the pattern of a size without a unit, one of whose three sides is the number."""
     by, side = rf"\s?(?:{by})\s?", r"\d{1,4}(?:[.,]\d)?"
     places = ([number, side, side], [side, number, side], [side, side, number])
     names = "|".join(filter(None, units().values()))

@@ -1,6 +1,7 @@
-"""Find what an agent's sentence says it did, does or promises.
+"""Find what an agent's sentence says that the agent did, does or promises.
 
-It uses patterns by language from ``data/languages/``, for promises also a trained linear reader, but no language model.
+It uses each language's patterns from ``data/languages/`` and, for promises, a trained linear reader, but no language
+model.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ FEWEST_WORDS = 4
 """Minimum number of words after a label that are meaningful alone."""
 
 FEWEST_FOREIGN = 3
-"""Common words of an unsupported language that identify a message as such."""
+"""Minimum number of an unsupported language's common words that identify a message as written in it."""
 
 PROMISES = FOLDER / "promises"
 """Folder of the promise reader, with the sentences that it was trained on (``make reader``)."""
 KINDS = ("callback", "credit")
 """Kinds of promises that have too many wordings for patterns alone."""
 SURE, POSSIBLE = 0.85, 0.3
-"""Probability from which a sentence is a promise alone, and together with a matching pattern."""
+"""Minimum probability of a promise, alone and together with a matching pattern."""
 STEM = 4
-"""Letters of a word that are paired with the next but one."""
+"""Number of a word's initial letters that are paired with those of the next word but one."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One message, read."""
+    """One message as read."""
 
     sentences: tuple[Sentence, ...]
     """Sentences of the message."""
     languages: tuple[str, ...]
-    """Supported languages of the message; empty for another one."""
+    """Supported languages of the message; empty if its language is unsupported."""
     said: tuple[tuple[str, Sentence], ...]
     """Topics of the message (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``), each with its sentence."""
 
@@ -72,9 +73,9 @@ class Reading:
         return sentence._replace(plain=words if words.count(" ") >= FEWEST_WORDS else whole)
 
     def states_transfer(self, sentence: Sentence) -> bool:
-        """Return whether a statement names a person: no question, denial, condition or offer.
+        """Return whether a sentence names a person, and is no question, denial, condition or offer.
 
-        Cues that cancel a transfer exclude it as well.
+        A sentence with a cue that cancels a transfer does not count either.
         """
         words, books = sentence.plain, self.books
         if words.rstrip().endswith("?") or not any(book.person.search(words) for book in books):
@@ -96,7 +97,7 @@ class Reading:
         return [s for s in stated if any(says(book, s.plain) for book in books)]
 
     def to_the_point(self, text: str) -> str:
-        """Return a sentence without clauses on unchanged, other or hypothetical things."""
+        """Return a sentence without clauses about unchanged, other or hypothetical things."""
         asides = [book.part("aside") for book in self.books]
         clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
         return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
@@ -107,7 +108,7 @@ class Reading:
 
 
 def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
-    """Read one message, in the given languages or its own; a very long one at both ends."""
+    """Read one message, in the given languages or its own; of a very long one, read both ends."""
     return _read(kept(text), languages)
 
 
@@ -121,7 +122,7 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
 
 
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> list[str]:
-    """Return the topics of a sentence; the reader decides promises, and an `option` has none."""
+    """Return the topics of a sentence; the reader decides on promises, and an `option` has none."""
     topics = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))
@@ -212,12 +213,12 @@ class ClaimPatterns:
 
     @cached_property
     def denial(self) -> re.Pattern[str]:
-        """Return the pattern of denials, without those of possibility."""
+        """Return the pattern of denials, except denials of possibility."""
         return self.compile(self.book["deny"][:1])
 
     @cached_property
     def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
-        """Return (tools, words, exceptions) for things that exist only after a call of a tool."""
+        """Return (tools, words, exceptions) for things that exist only after a tool was called."""
         entries = self.book["done"].get("promised", ())
         return [(e["of"], self.compile([e["words"]]), self.compile(e.get("not", []))) for e in entries]
 
@@ -267,7 +268,7 @@ class ClaimPatterns:
 
     @cached_property
     def asks(self) -> dict[str, re.Pattern[str]]:
-        """Return the pattern that asks for each slot: its noun after asking words or first."""
+        """Return the pattern that asks for each slot: its noun after asking words or at the start."""
         repeats = self.book["again"]
         return {
             slot: self.compile(
@@ -285,7 +286,7 @@ class ClaimPatterns:
         return self.compile([noun for nouns in self.book["again"]["slots"].values() for noun in nouns])
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
-        """Compile patterns to one that begins at the start of a word, with the parts filled in."""
+        """Compile patterns into one that begins at the start of a word, with the parts filled in."""
         text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
         while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named
@@ -353,7 +354,7 @@ class _Topic:
 
 
 class _Promise:
-    """A class of promise: an act with its parts in one sentence, undenied, unconditional.
+    """A class of promise: an act with its parts in one sentence, neither denied nor conditional.
 
     Other wordings are under ``also``, each with parts and a ``not`` of its own.
     """

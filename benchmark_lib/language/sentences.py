@@ -1,4 +1,4 @@
-"""A text in pieces: folded letters, sentences, and what of a long text is kept."""
+"""Split a text into folded letters and sentences, and keep the ends of a long text."""
 
 import re
 from functools import lru_cache
@@ -62,7 +62,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences, list items and lines of a message; long ones in windows."""
+    """Return the sentences, list items and lines of a message; split long ones into windows."""
     return list(_sentences(text))
 
 
@@ -90,13 +90,13 @@ def is_row(plain: str) -> bool:
 
 
 def parts(text: str) -> list[str]:
-    """Return a text's sentences and lines as written, with list marks; long ones in windows."""
+    """Return a text's sentences and lines as written, with list marks; split long ones."""
     return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]
 
 
 @lru_cache(maxsize=1)
 def _end() -> re.Pattern[str]:
-    """Return the pattern of a sentence's end: no abbreviation, day or inner bracket."""
+    """Return the pattern of a sentence's end, not of an abbreviation, day or inner bracket."""
     ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
     abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT.split())
     within = r"(?!\)[\"”»*]*\s*[a-zà-öø-ÿ,;:])"
@@ -108,16 +108,16 @@ _SHORT = (
     "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Rr]éf [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
     "[Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"
 )
-"""Abbreviations before a full stop that ends no sentence."""
+"""Abbreviations whose full stop does not end a sentence."""
 
 
 WHOLE, ENDS = 12_000, 2_000
-"""Characters of the longest message that is read whole, longer than any person's, and of each end read of a longer one.
-The limit is the same for every reader, so that nothing counts that a detector does not see."""
+"""Characters of the longest message that is read whole (more than any person writes), and of each end that is read of a
+longer one. The limit is the same for every reader, so that nothing counts that a detector does not see."""
 
 TOTAL, ENDS_OF_MANY = 32_000, 1_000
-"""Characters of one side of a conversation that are read whole; above, characters of each end of a message longer than
-its share."""
+"""Characters of one side of a conversation that are read whole; beyond that, characters read at each end of a message
+longer than its share."""
 
 LONGEST_SENTENCE = 400
 """Characters of a window; a longer sentence is read in windows."""
@@ -134,7 +134,7 @@ _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
     """Return the part of a text that is read.
 
-    It is all of it, or its beginning and end if it has more than `most` characters; no word is cut.
+    The part is the whole text, or its beginning and end if it has more than `most` characters; no word is cut.
     """
     if len(text) <= most:
         return text
@@ -147,7 +147,7 @@ def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
 
 
 def kept_together(texts: list[str]) -> list[str]:
-    """Return the parts that are read of one side's messages."""
+    """Return the parts of one side's messages that are read."""
     if sum(map(len, texts)) <= TOTAL:
         return [kept(text) for text in texts]
     share = max(TOTAL // len(texts), 2 * ENDS_OF_MANY)
@@ -155,7 +155,7 @@ def kept_together(texts: list[str]) -> list[str]:
 
 
 def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
-    """Cut a sentence into windows of `size` characters, within words only if they are longer."""
+    """Cut a sentence into windows of `size` characters; split only words that are longer."""
     result = []
     while len(sentence) > size:
         cut = _last_blank(sentence[: size + 1])
@@ -166,7 +166,7 @@ def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut running text into overlapping pieces, so that one contains each cut expression."""
+    """Cut running text into overlapping pieces, so that one contains any expression at a cut."""
     if len(text) <= PIECE:
         return [text]
     return [text[at : at + PIECE] for at in range(0, len(text) - OVERLAP, PIECE - OVERLAP)]

@@ -1,6 +1,6 @@
 """Find typed values in a text: amounts, dates, ids of orders and parcels, links and windows.
 
-Only names of months and units depend on the language.
+Only the names of months and units depend on the language.
 """
 
 import re
@@ -19,14 +19,14 @@ MOST_DIGITS, THOUSAND = 15, 3
 """Digits of the longest number that is read, and of a group of thousands."""
 
 LONGEST_LEAD = 20
-"""Characters of the longest lead of a value's figures, a month's name (``september the 9``)."""
+"""Maximum number of characters before a value's figures that belong to it (a month's name: ``september the 9``)."""
 
 
 class Value(NamedTuple):
-    """A value with its place in the text, `at` to `end`.
+    """A value with its place in the text, from `at` to `end`.
 
     `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range). A number with more digits
-    than any amount or window of a desk is no value.
+    than any amount or window of a desk is not a value.
     """
 
     kind: str
@@ -106,7 +106,7 @@ def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator
 
 
 def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
-    """Yield the possible starts of a value with figures at a place: its lead, and the figures."""
+    """Yield the possible starts of a value with figures at a place: its lead and the figures."""
     if lead := before.search(text, max(figure - LONGEST_LEAD, 0), figure):
         yield lead.start()
     yield figure

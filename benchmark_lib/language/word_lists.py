@@ -60,9 +60,9 @@ def units() -> dict[str, str]:
 
 @lru_cache(maxsize=512)
 def words_of(*path: str, languages: tuple[str, ...] = LANGUAGES) -> tuple[str, ...]:
-    """Return the words or patterns at a place in the languages' files, once each.
+    """Return the words or patterns at a place in the language files, each once.
 
-    ``words_of("values", "or")`` are the words for "or"; a language without the place has none.
+    ``words_of("values", "or")`` returns the words for "or"; a language without that place adds none.
     """
     words: dict[str, None] = {}
     for language in languages:
@@ -77,7 +77,7 @@ def any_of(*path: str) -> str:
 
 
 def said_by_customers(language: str, part: str, key: str) -> list[str]:
-    """Return a customer's phrases from a part of its language's file, else the English ones."""
+    """Return a customer's phrases from a part of its language's file, or the English ones."""
     return books().get(language, books()["en"])[part][key]
 
 
@@ -135,4 +135,4 @@ _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
     "hours": (r"[\s-]?", ("h",)),
     **{unit: (r"[\s-]?\(?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
-"""Units with the pattern between number and unit, and the signs that every language writes."""
+"""Units with the pattern between number and unit, and the signs that every language uses."""
