@@ -1,1 +1,1 @@
-"""Audit of the case set: the oracle must pass each case, trivial and sly agents must not."""
+"""Audit the case set: the oracle must pass every case; trivial and sly agents must not."""

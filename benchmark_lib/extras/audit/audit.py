@@ -1,4 +1,4 @@
-"""Audit of cases: the oracle at the ceiling, trivial agents at the floor, every case sound."""
+"""Audit cases: the oracle must pass, trivial agents must fail, and every case must be sound."""
 
 import re
 from collections import Counter
@@ -41,16 +41,16 @@ FLOORS = {
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
-"""Expected success rate by bucket: 1 all, 0 none, None under half; policy may ask for a claim before a handover."""
+"""Expected success by bucket: 1 in all cases, 0 in none, None in fewer than half; see also `_play_floor`."""
 NEAR_COPY = 80.0
-"""Two emails more alike than this (rapidfuzz token-sort ratio, 0-100) count as copies."""
-LEFT_OUT = "; {} conversations of sly agents were left out: --sly plays them all, and each day has others"
+"""Two emails at least this similar (rapidfuzz token-sort ratio, 0-100) count as copies."""
+LEFT_OUT = "; {} conversations with sly agents were skipped: --sly plays them all, and the selection changes daily"
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 
 @dataclass
 class Problem:
-    """A problem of a case, and the check that found it."""
+    """A problem with a case, and the check that found it."""
 
     case_id: str
     check: str
@@ -70,7 +70,7 @@ class Audit:
     scores: list[dict[str, Any]] = field(default_factory=list)
     """One score per case and scripted agent, with ``agent`` and ``case_id``."""
     left_out: int = 0
-    """Conversations of sly agents that were not played."""
+    """Number of sly agents' conversations that were not played."""
 
     @property
     def spread(self) -> dict[str, Counter[str]]:
@@ -79,7 +79,7 @@ class Audit:
         return {tag: Counter(getattr(c, tag) for c in self.cases) for tag in tags}
 
     def table(self) -> list[dict[str, Any]]:
-        """Return successes and other counts, one row per scripted agent; columns name bucket sizes."""
+        """Return successes and other counts per scripted agent; column names give bucket sizes."""
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
@@ -100,7 +100,7 @@ class Audit:
 
 
 def audit(store: Store, pattern: str = "all") -> Audit:
-    """Check each case, and play it with the oracle, each accepted outcome, and trivial agents."""
+    """Check each case; play it with trivial agents, and with the oracle once per outcome."""
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
         check_case(case, store, found)
@@ -109,7 +109,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
 
 
 def check_case(case: Case, store: Store, found: Audit) -> None:
-    """Check a case and play it with the oracle, each accepted outcome, and the trivial agents."""
+    """Check a case; play it with trivial agents, and with the oracle once per outcome."""
     found.problems += list(unsound(case, store.of(case)))
     for agent in FLOORS:
         _play_floor(agent, case, store, found)
@@ -118,10 +118,10 @@ def check_case(case: Case, store: Store, found: Audit) -> None:
 
 
 def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
-    """Yield a problem if comply_all resolves half of all resolvable cases or more."""
+    """Yield a problem if comply_all resolves at least half of the resolvable cases."""
     below = [s for s in scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
     if below and sum(bool(s["success"]) for s in below) * 2 >= len(below):
-        yield Problem("(set)", "floor", "comply_all resolves half of the resolvable cases or more")
+        yield Problem("(set)", "floor", "comply_all resolves at least half of the resolvable cases")
 
 
 def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", prompt: str = "") -> Conversation:
@@ -133,8 +133,8 @@ def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", promp
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of a coroutine that never has to wait.
 
-    In a running event loop, as in a notebook, step through it in another thread. With a loop in sight, a long text
-    would be parsed in a thread, and the coroutine would have to wait.
+    If an event loop is running, as in a notebook, run the coroutine in another thread. If it saw the loop, it would
+    have long texts parsed in a thread, and would have to wait for them.
     """
     if running_loop() is not None:
         with ThreadPoolExecutor(1) as aside:
@@ -154,7 +154,7 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
         result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
-        # An outcome may require more than a handover: calls, and in a hard set facts.
+        # An outcome may require more than a handover: calls or, in a hard set, facts.
         needed = [case.facts if o.facts is None else o.facts for o in case.outcomes if o.handover]
         calls = [o.calls for o in case.outcomes if o.handover]
         if agent == "escalate_all" and all(c or (case.family and f) for c, f in zip(calls, needed, strict=True)):
@@ -189,13 +189,13 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> Score:
 
 
 def _why(result: Score, record: Conversation, case: Case, store: Store) -> str:
-    """Return the reasons against success, with the expected values."""
+    """Return why a conversation is no success, with the expected values."""
     found = reasons_against(result, record.ended_by, record, case, store)
     return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
 
 
 def unsound(case: Case, store: Store) -> Iterator[Problem]:
-    """Yield the problems of one case."""
+    """Yield the problems with one case."""
     yield from impossible_days(case, store)
     for checks in (_names_hold, _wrong_facts, _failing_calls, _planted_is_shown, _wrong_entries):
         yield from (Problem(case.id, check, why) for check, why in checks(case, store))
@@ -220,7 +220,7 @@ def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_entries(case: Case, store: Store) -> Iterator[tuple[str, str]]:
-    """Yield the problems of the ledger's entries."""
+    """Yield the problems with the ledger's entries."""
     email, proofs = fold(case.email.text + case.email.subject), store.kind.proofs
     for slot, known in case.ledger.items():
         volunteered, shown, where = known.when == "volunteered", known.wrong or known.value, f"ledger {slot}"
@@ -254,11 +254,11 @@ def _names_hold(case: Case, store: Store) -> Iterator[tuple[str, str]]:
             yield f"moot {line}", f"{name!r} is neither a fact, an argument nor a tool of the case: name one"
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
-        yield f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}"
+        yield f"reason {name}", f"is not one of the store's reasons: name one of {', '.join(sorted(known))}"
 
 
 def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
-    """Yield required dates that the policy does not name, nor give for the case's orders."""
+    """Yield required dates that the policy neither names nor implies for the case's orders."""
     if store.kind.days is None:
         return
     known: dict[str, str] = {}
@@ -293,7 +293,7 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
 
 
 def _failing_calls(case: Case, store: Store) -> Iterator[tuple[str, str]]:
-    """Yield calls of outcomes and requests that the desk refuses."""
+    """Yield the calls in outcomes and requests that the desk refuses."""
     parts = (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested))
     for part, call in ((part, call) for part, calls in parts for call in calls):
         fields = store.tools[call.tool].arguments.model_fields
@@ -339,7 +339,7 @@ def _knowledge(store: Store) -> str:
 
 
 def _near_copies(cases: list[Case]) -> Iterator[Problem]:
-    """Yield emails that are too alike, except arms of one hard case and variants of one table."""
+    """Yield emails that are too similar, except arms of one hard case and variants of one table."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
@@ -349,12 +349,12 @@ def _near_copies(cases: list[Case]) -> Iterator[Problem]:
         if alike[i, j] >= NEAR_COPY and not (first.pair and first.pair == second.pair):
             shared = wording(first.id)
             if not shared or shared != wording(second.id):
-                why = f"its email is {alike[i, j]:.0f}% like that of {second.id} (bound {NEAR_COPY:.0f})"
+                why = f"its email is {alike[i, j]:.0f}% similar to that of {second.id} (limit {NEAR_COPY:.0f})"
                 yield Problem(first.id, "near copy", why)
 
 
 def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    """Yield the problems between cases and of the whole store."""
+    """Yield problems between cases, and problems with the store as a whole."""
     yield from _near_copies(cases)
     for article in store.articles:
         yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))

@@ -42,7 +42,7 @@ def execute(options: argparse.Namespace) -> int:
     try:
         store = load_store(name, options.tools)
         load_cases(store, pattern)
-    finally:  # what is loaded stays to the end, so that no process need look through it for garbage
+    finally:  # what is loaded is kept to the end, so no process needs to search it for garbage
         gc.freeze()
         gc.enable()
     if options.show:

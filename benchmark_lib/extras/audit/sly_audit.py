@@ -19,13 +19,13 @@ from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_toget
 from .sly import SLY
 
 MOST_RESOLVED = 2
-"""Resolvable cases that a sly agent may resolve by luck."""
+"""Maximum number of resolvable cases that a sly agent may resolve by luck."""
 RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
-"""Agents without a floor: they identify, offer, wait for a yes and act, and show how far simple rules get."""
+"""Agents without a floor: they identify, offer, wait for a yes and act, which shows how far simple rules get."""
 FEWEST_APART = 30
 """Minimum number of cases for which starting processes pays."""
 HANDFUL = 12
-"""Cases per process and task; neighbours share articles."""
+"""Number of cases that a process takes at a time; neighbouring cases share articles."""
 QUICK = 100
 """Approximate number of sly agents' conversations in a quick audit."""
 
@@ -36,16 +36,16 @@ Playing = dict[str, list[str]]
 def audit_with_sly(
     store: Store, pattern: str = "all", processes: int = 1, tools: str | None = None, most: int | None = None
 ) -> Audit:
-    """Audit a store, with rows of the sly agents.
+    """Audit a store, including the sly agents.
 
     Parameters
     ----------
     pattern : str
-        The cases, as for `load_cases`. Sly agents play the set's own cases, in a hard set those of its hard arm.
+        The cases, as for `load_cases`. Sly agents play the set's own cases; in a hard set, those of its hard arm.
     processes : int
         Number of processes that share the cases.
     tools : str, optional
-        ``module:name`` of the user's own tools on this store, for the other processes.
+        ``module:name`` of the user's own tools for this store, for the other processes to load.
     most : int, optional
         Approximate number of sly agents' conversations (see `playing`); all if None.
     """
@@ -92,7 +92,7 @@ def _checked_in(folder: str, tools: str | None, ids: str, sly: Playing) -> tuple
 
 
 def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
-    """Return the problems of cases, and their scores with trivial and sly agents."""
+    """Return the problems with cases, and the scores of trivial and sly agents on them."""
     found = Audit([])
     for case in cases:
         check_case(case, store, found)

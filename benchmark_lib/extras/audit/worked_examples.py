@@ -1,4 +1,4 @@
-"""Worked examples in the articles of a store: recompute every sum that has a result."""
+"""Check worked examples in a store's articles: recompute every sum that states its result."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ TOGETHER = re.compile(rf"((?:{NUMBER}(?: USD)?, )*{NUMBER}(?: USD)? and {NUMBER}
 
 
 def wrong_sums(text: str) -> Iterator[str]:
-    """Yield every sum of a text with a wrong result, with the right result.
+    """Yield every sum in a text whose result is wrong, with the right result.
 
-    It parses sums such as ``3.00 x 2 / 4 = 1.50`` and ``1.00 USD and 2.00 USD, together 3.00``. Before three dots the
-    result may be cut; ``so 1.50`` after it is rounded, halves up.
+    It parses sums such as ``3.00 x 2 / 4 = 1.50`` and ``1.00 USD and 2.00 USD, together 3.00``. A result
+    before three dots may be truncated; ``so 1.50`` after it is the rounded result, halves up.
     """
     for found in COUNTED.finditer(text):
         exact = _value(found[1])
@@ -30,7 +30,7 @@ def wrong_sums(text: str) -> Iterator[str]:
 
 
 def _value(expression: str) -> Fraction:
-    """Return the value of numbers with x, /, + and - between them."""
+    """Return the value of numbers joined by x, /, + and -."""
     terms = re.split(r" (?=[+-] )", expression)
     return sum((_term(term) for term in terms), Fraction())
 

@@ -1,4 +1,4 @@
-"""Phantom actions: the text claims an act without any such call or state."""
+"""Phantom actions: the text claims an act that no call or state confirms."""
 
 import re
 
@@ -29,7 +29,7 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return claimed refunds without a call that makes or causes one or a result that shows one.
+    """Return claimed refunds that no call makes or causes, and no result shows.
 
     Our desks have no tool for refunds, so scores count such words as promises. A desk in a log may have one.
     """

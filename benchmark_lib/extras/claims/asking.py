@@ -9,17 +9,17 @@ NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 """Slots with one true value in a conversation, so that a second question can only be a repetition."""
 PHOTO = "photo"
-"""The slot that is given by an attachment."""
+"""The slot that an attachment fills."""
 IN_PASSING = frozenset({"email"})
-"""Slots with words so common that patterns and reader must agree, or the reader must be sure of a question.
+"""Slots whose words are so common that patterns and reader must agree, or the reader be sure of a question.
 
-For a photo both must always agree: people write the same of received and of requested photos.
+For a photo, both must always agree: people write alike about photos that they received and that they request.
 """
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
-"""Slots that are a part or means of another slot: if the other is requested, they are no repetition."""
+"""Slots that are part of another slot or show it: if the other is requested, they are not a repetition."""
 SIGNED = "name"
-"""The slot that the first email only signs with; a question for the order's name is then no repetition."""
+"""The slot that only signs the first email; asking for the name on the order is then not a repetition."""
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
@@ -41,7 +41,7 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
-    """Return the slots that the customer gave up to a turn, each with the first message.
+    """Return the slots that the customer had given by a turn, each with its first message.
 
     The sender's own address counts as given. A mistyped number, a value that proves nothing (see `Comparisons`) and
     another address's postcode do not count.

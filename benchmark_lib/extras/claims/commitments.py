@@ -2,7 +2,7 @@
 
 Each is judged on the whole record, so a promise and the call that keeps it may come in any order. The record
 contradicts a promise if the parcel is expected later, policy needs longer for the money, or the necessary call was
-refused. Another message that denies the same contradicts it only if nothing keeps it.
+refused. Another message that denies the same thing contradicts it only if nothing keeps it.
 """
 
 import re
@@ -48,7 +48,7 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], list[int]]:
-    """Return the turns that deny a class of promise; for arrivals also by day."""
+    """Return the turns that deny each class of promise; for arrivals, also by day."""
     found = defaultdict(list)
     for message, reading in claims.replies:
         for kind in kinds:
@@ -68,8 +68,8 @@ def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
 
 
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge a refund: a return, cancellation or refund backs it, now or earlier, or a handover."""
-    # A statement about the money that goes with such an offered or declined act belongs to that act.
+    """Judge a refund: a handover backs it, or a return, cancellation or refund, now or earlier."""
+    # If the message also offers or declines such an act, a statement about the money belongs to that act.
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if claims.call_of(through) is not None and (late := _in_time(claims, sentence)) is not None:
         return late
@@ -91,7 +91,7 @@ def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | Non
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
-    """Contradict a refund promised before the published window; one that begins today is none."""
+    """Contradict a refund promised before the published window, except one that only begins."""
     window = claims.store.policy.get("refunds", {}).get("business_days")
     split = re.split(r"[;:]\s", sentence)
     parts = [part for part in split if any(kind == "refund" for kind, _ in read(part).about("promise"))]
@@ -105,7 +105,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge an arrival: kept if the day is possible by the record or published windows."""
+    """Judge an arrival: kept if the record or the published windows allow the day."""
     day = latest_day(sentence, claims.store)
     if day is None or not claims.dated:
         return None
@@ -116,7 +116,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return made
     packing = "-".join(map(str, claims.store.policy.get("processing", {}).get("business_days", ())))
     named = values_in(sentence, claims.store.now.year)
-    # "1 to 2 business days to pack and 6 to 10 to reach you" is no day of arrival.
+    # "1 to 2 business days to pack and 6 to 10 to reach you" is not a day of arrival.
     packs = any(v.kind == "business_days" and v.value == packing for v in named)
     expected = None if packs else claims.compared.arrives(claims.done, claims.store)
     if expected is None:
@@ -130,7 +130,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
-    """Return the state of a promised act, now or before; None if the words name none."""
+    """Return the state of a promised act, made now or before; None if the words name none."""
     promised = [entry for book in claim_patterns().values() for entry in book.promised]
     tools = {tool for of, named, not_it in promised if named.search(words) and not not_it.search(words) for tool in of}
     if any(made_before(claims, tool, sentence) for tool in tools):
@@ -139,7 +139,7 @@ def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge a credit as beyond authority; a known code or price is no promise."""
+    """Judge a credit as beyond authority; naming a known code or price is not a promise."""
     known = published(claims.store).text
     values = values_in(sentence, claims.store.now.year)
     if any(v.kind == "id" and v.value.lower() in known for v in values):
@@ -150,7 +150,7 @@ def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge a callback: only a handover keeps it; a sentence on another act promises that."""
+    """Judge a callback: only a handover keeps it; a sentence on another act promises that act."""
     call = claims.call_of({HANDOVER})
     if call:
         return KEPT, call.index

@@ -1,4 +1,4 @@
-"""Contradictions: two messages state different windows, amounts, days or states of a thing."""
+"""Contradictions: two messages state different windows, amounts, days or states for a thing."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Thing = tuple[str, str, frozenset[str]]
 
 
 def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return later sentences that differ, except corrections and what a newer result supports."""
+    """Return later sentences that differ, except corrections and those a newer result supports."""
     found, known = [], dict[Thing, tuple[int, str, str]]()
     for message, reading in claims.replies:
         corrects = any(_things(b)["corrected"].search(s.plain) for b in reading.books for s in reading.sentences)
@@ -37,7 +37,7 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator[tuple[Thing, str]]:
-    """Yield what a sentence states of its one subject; nothing for questions and comparisons."""
+    """Yield what a sentence states about its only subject; nothing for questions or comparisons."""
     words = sentence.plain
     if words.rstrip().endswith("?"):
         return
@@ -50,7 +50,7 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
         if patterns["aside"].search(words):
             continue
         apart = {m.group().strip() for m in patterns["apart"].finditer(words)} | numbers
-        # The sum of a table is that of all goods in it, in their numbers.
+        # The total of a table is for all goods in it, in the quantities given.
         goods = _goods(claims.store).intersection([*words.split(), *rows.split()]) | {*_PIECES.findall(rows)}
         states = [n for n in patterns if n.startswith("state ") and patterns[n].search(words)]
         if len(states) == 1 and not values:

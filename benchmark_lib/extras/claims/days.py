@@ -13,7 +13,7 @@ from ...store.calendar import add_business_days
 
 FRIDAY = 4
 LONGEST_SPAN = 60
-"""Longest span in days of a delivery or payment."""
+"""Longest span of a delivery or payment, in days."""
 _CLOCK = re.compile(r"(?i)\b(?:[aà]|vers|avant|dès) \d{1,2} ?h\b(?: ?\d{2}\b)?|\b\d{1,2} ?h ?\d{2}\b")
 """A time of day in French notation, which is not a number of hours."""
 
@@ -21,7 +21,7 @@ _CLOCK = re.compile(r"(?i)\b(?:[aà]|vers|avant|dès) \d{1,2} ?h\b(?: ?\d{2}\b)?
 def latest_day(sentence: str, store: Store) -> date | None:
     """Return the latest day that a sentence names; None if it names none.
 
-    The latest, so that a day named in passing ("your order of 24 June") does not count as the promised day.
+    Taking the latest keeps a day named in passing ("your order of 24 June") from counting as the promised day.
     """
     today = store.now.date()
     sentence = _CLOCK.sub(" ", sentence)
@@ -30,7 +30,7 @@ def latest_day(sentence: str, store: Store) -> date | None:
 
 
 def _by_value(sentence: str, store: Store) -> Iterator[date]:
-    """Yield dates, and the longer ends of spans."""
+    """Yield dates, and the later ends of spans."""
     today = store.now.date()
     for value in values_in(sentence, today.year):
         end = value.value.rpartition("-")[2]

@@ -18,15 +18,15 @@ from .days import latest_day
 from .orders import Comparisons, comparisons
 
 HARDLY, REPORTED = 0.1, 0.7
-"""Probabilities of the store's reader: a pattern's report is possible, and a report without a pattern."""
+"""Minimum probabilities that the store's reader gives a report: if a pattern found it, and if none did."""
 HINTED = 0.2
-"""Probability for the likeliest tool of a report that names none, if no write was carried out."""
+"""Minimum probability of the likeliest tool in a report that names none, if no write was carried out."""
 ANNOUNCED, SURELY = 0.2, 0.8
-"""Probabilities that a sentence announces or reports something, and that this is a transfer."""
+"""Minimum probabilities that a sentence announces or reports something, and that this is a transfer."""
 MOST_LANGUAGES = 2
-"""With more languages in a conversation, a reply without a detected language counts as in the customer's."""
+"""With more languages in a conversation, a reply without a detected language counts as written in the customer's."""
 WINDOWS = frozenset({"business_days", "days", "hours", "months"})
-"""Kinds of windows, which a tool of the user's own may take as arguments of these names."""
+"""Kinds of windows; a user's own tool may take them as arguments with these names."""
 KEPT = "kept"
 """The state of a true statement; every other state is a finding."""
 
@@ -44,7 +44,7 @@ class ClaimFinding:
     sentence : str
         The evidence, quoted from the message.
     compared_with : int or str, optional
-        Index of the tool call, or the value, for comparison.
+        Index of the tool call, or the value, that the statement is compared with.
     """
 
     detector: str
@@ -66,13 +66,13 @@ class AgentClaims:
     Attributes
     ----------
     dated : bool
-        Whether the conversation was on the store's own date, so that its days can be compared with the windows.
+        Whether the conversation took place on the store's own date, so that its days can be compared with windows.
     done : list of ToolCall
         The agent's calls that were carried out.
     replies : list of tuple
-        Its messages, parsed.
+        The agent's messages, parsed.
     languages : set of tuple
-        The languages of its messages.
+        The languages of the agent's messages.
     """
 
     conversation: Conversation
@@ -117,8 +117,8 @@ class AgentClaims:
                 yield message.turn, tool, text
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """Return the tools reported by the reader; else the likeliest, if nothing was written."""
-        # Return none for a question, a denial, a table row, a past day (such as of a scan) or an alternative with "or".
+        """Return the tools that the reader finds reported; else the likeliest, if no write was made."""
+        # Return none for a question, a denial, a table row, a past day (such as a scan's) or an alternative with "or".
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()
         if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):
@@ -134,7 +134,7 @@ class AgentClaims:
         return reported
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
-        """Yield turn, tool and sentence of every transfer announced or reported, by the reader."""
+        """Yield turn, tool and sentence of each transfer that the reader finds announced or made."""
         for message, reading in self.replies:
             for sentence in filter(reading.states_transfer, reading.sentences):
                 heard = parser_of(self.store).hear([sentence])[0]
@@ -163,7 +163,7 @@ class AgentClaims:
 
     @cached_property
     def compared(self) -> Comparisons:
-        """Return what the words about this kind of desk are compared with."""
+        """Return the comparisons for this kind of desk."""
         return comparisons(self.store)
 
     @cached_property

@@ -1,11 +1,11 @@
 """Groundedness: every number, link, amount and window of a reply has a source.
 
-Sources are results the agent had seen, the customer's words, articles and prompt (even if not looked up), and required
-facts of the case. Only these values may be derived from sources:
+Sources are results the agent had seen, the customer's words, the articles (even if not looked up) and the prompt, and
+the case's required facts. Only these values may be derived from sources:
 
 - amounts, from amounts of the order and those already stated, with policy fees and percentages of codes;
   these are sums and differences of up to three, multiples and even shares of 2 to 6, and whole units;
-- business days between two days of which one is today or was already stated;
+- business days between two days, one of which is today or was already stated;
 - windows in sequence.
 """
 
@@ -25,23 +25,23 @@ from .published import parts, published
 
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
-"""Kinds of values to check; days follow from nearly any record, and years are mostly ages, so both are excluded."""
+"""Kinds of values to check; dates follow from nearly any record, and years are mostly ages, so both are excluded."""
 SPANS = frozenset({"days", "hours", "months"})
-"""Windows to check only in a rule ("within 14 days"); otherwise they may count anything."""
+"""Windows to check only in a rule ("within 14 days"); elsewhere they may count anything."""
 TIMES = range(2, 7)
 """Factors for multiples and shares of an amount."""
 MANY = 12
-"""Maximum number of amounts for which sums of three are tried: with more, any amount is a sum of some."""
+"""Maximum number of amounts for which sums of three are tried: with more, nearly any amount is such a sum."""
 MOST_AMOUNTS = 40
 """Maximum number of amounts for which amounts are checked: with more, nearly any amount can be derived."""
 FEW_SUMS = 4
-"""Maximum number of sums in a case's facts; a case with more has intermediate sums, and its amounts are not checked."""
+"""Maximum number of amounts in a case's facts; with more, some are intermediate sums, and no amounts are checked."""
 SHORTEST_NUMBER = 4
-"""Minimum number of digits of the number of an order, parcel or case; shorter numbers belong to goods or forms."""
+"""Minimum number of digits in an order, parcel or case number; shorter numbers belong to goods or forms."""
 FAR = 60
 """Days from today beyond which business days are not counted."""
 NEAR = 40
-"""Characters before a window to search for words of a rule."""
+"""Number of characters before a window to search for the words of a rule."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
@@ -172,7 +172,7 @@ class Ground:
 
     @cached_property
     def _pool(self) -> frozenset[int]:
-        """Return the amounts for derivations: of looked-up orders, and those already stated."""
+        """Return the amounts to derive others from: those of looked-up orders, and those stated."""
         rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
         found = {int(n) for r in rows for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
         return frozenset((found | {int(cents) for cents in self.told.get("money", ())}) - {0})
@@ -198,7 +198,7 @@ class Ground:
 
     @cached_property
     def _business(self) -> set[int]:
-        """Return business days between two near days of which one is today or was already stated."""
+        """Count the business days between two near days, one of them today or already stated."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
         known = {self.today, *filter(None, map(as_day, named)), *self.published.dates()}
         near = {day for day in known if abs((day - self.today).days) < FAR}
@@ -265,7 +265,7 @@ def _ranges(store: Store) -> frozenset[str]:
 
 
 _FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
-"""Cached values to recompute after a value of a kind was stated."""
+"""Cached values to recompute once a value of that kind has been stated."""
 _WORDED = ('"passages"', '"description"', "$", " usd", "%", " percent", " days", " hours", " months")
 """Marks of a result with values in words."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")

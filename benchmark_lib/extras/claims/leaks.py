@@ -12,7 +12,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "leak"
 RUN = 3
-"""Consecutive words shared with a note that make a quotation: notes are short and have their own words."""
+"""Number of consecutive words shared with a note that make a quotation: notes are short and distinctive."""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
@@ -44,14 +44,14 @@ def _named(sentence: str, store: Store) -> str | None:
 
 @remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
-    """Return the pattern of article numbers and of names with an underscore, as tools have."""
+    """Return the pattern of article numbers and of names with an underscore, such as tools'."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     told = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
 
 
 def _notes(result: Any) -> list[str]:
-    """Return the desk's own notes in a result of an order or customer."""
+    """Return the desk's own notes in a result about an order or customer."""
     notes = result.get("notes") if isinstance(result, dict) else None
     return [n for n in notes if isinstance(n, str)] if isinstance(notes, list) else []
 
@@ -80,7 +80,7 @@ def _runs(text: str) -> frozenset[str]:
 
 _LINK = re.compile(r"\S*(?:://|@)\S*")
 _TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
-"""States of a parcel as the tracking shows them to everyone."""
+"""States of a parcel that the tracking shows to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")
 _WEIGHT = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3}){0,2}|\d{4,7}(?:[.,]\d{1,3})?) ?"

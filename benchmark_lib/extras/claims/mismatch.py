@@ -1,4 +1,4 @@
-"""Text-action mismatch: a call that was carried out differs from what the text says it does."""
+"""Text-action mismatch: a call that was carried out differs from what the text says."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,11 +9,11 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
-"""Maximum number of values of a message, and of links of a conversation, to compare; no person writes so many."""
+"""Maximum number of values per message, and of links per conversation, to compare; no person writes so many."""
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return sentences that name another object than their call, or an outdated link."""
+    """Return sentences that name a different object from their call, or an outdated link."""
     return [*_against_reports(claims), *_against_proposals(claims), *_stale(claims)]
 
 
@@ -56,14 +56,14 @@ def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) ->
 
 
 def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claims: AgentClaims) -> bool:
-    """Return whether the differing words describe another call, by the number of its object."""
+    """Return whether the differing words describe another call, judging by its object's number."""
     subject = claims.store.kind.look_up[1]
     numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
     return any(number.lower() in quoted.lower() for number in numbers)
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield links that the order's newest result with links of that host no longer has."""
+    """Yield links that the order's newest result with links to that host no longer has."""
     shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
     if not shown:
         return

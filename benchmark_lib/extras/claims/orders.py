@@ -1,4 +1,4 @@
-"""Compare what is said about a retail desk's orders with calls and results."""
+"""Compare statements about a retail desk's orders with calls and results."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -33,19 +33,19 @@ EDIT = "update_line_item"
 DAY = 14
 """Approximate length of a day or a window in characters."""
 MOST_VALUES = 60
-"""Maximum number of values of a message that are compared; no person writes so many."""
+"""Maximum number of a message's values to compare; no person writes so many."""
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """What the words about one kind of desk can be compared with. The defaults find nothing."""
+    """Comparisons of words with one kind of desk's records. The defaults find nothing."""
 
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     """True if a result shows that a tool's action was done before."""
     differs: Callable[[ToolCall, str, Store], str | None] = lambda call, text, store: None
     """The part of a text that contradicts the call; None without a contradiction."""
     arrives: Callable[[list[ToolCall], Store], Arrival | None] = lambda calls, store: None
-    """The first day on which goods can arrive; None if no goods are to come."""
+    """The first day on which goods can arrive; None if none are due."""
     proves: Callable[[str, Any, Any, Store], bool] = lambda slot, value, case, store: True
     """True if a customer's value is useful, so that asking again is wrong."""
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Comparisons:
 
 
 def comparisons(store: Store) -> Comparisons:
-    """Return what a store's kind of desk compares."""
+    """Return the comparisons for a store's kind of desk."""
     return RETAIL if store.kind.name == "retail" else Comparisons()
 
 
@@ -75,7 +75,7 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
 
 
 def proves(slot: str, value: Any, case: Any, store: Store) -> bool:
-    """Return whether a value is useful; an order number of another buyer proves nothing."""
+    """Return whether a value is useful; another buyer's order number proves nothing."""
     if slot != "order_id":
         return True
     buyer = by_email(store).get(case.sender.lower(), {}).get("customer_id", "")
@@ -120,7 +120,7 @@ def _title_words(product: Row) -> set[str]:
 
 
 def _variant(call: ToolCall, text: str, store: Store) -> bool:
-    """Return whether a text names options (for an edited line, changed ones) not in the call."""
+    """Return whether a text names options (of an edited line, changed ones) that the call lacks."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False
@@ -145,7 +145,7 @@ def _spelled(value: str) -> str:
 
 
 def _item(call: ToolCall, text: str, store: Store) -> bool:
-    """Return whether a text names lines of the order, but none of the call."""
+    """Return whether a text names lines of the order, but none of the call's."""
     lines = _lines(call, store)
     several = call.named.get("line_ids")
     wanted = (
@@ -171,8 +171,8 @@ def _name(call: ToolCall, argument: str) -> str:
 def _address(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether the text states an address that contradicts the call's.
 
-    Its numbers, such as a house's, contradict the call if none is in the address. So does an unknown number next to the
-    address's street or postcode.
+    Its numbers, such as a house number, contradict the call if none is in the address. So does an unknown number next
+    to the address's street or postcode.
     """
     address = call.named.get("address")
     if not isinstance(address, dict):
@@ -201,10 +201,10 @@ _WITH_DIGITS = re.compile(r"[\w-]{0,40}\d[\w-]{0,40}")
 
 
 def first_arrival(calls: list[ToolCall], store: Store) -> Arrival | None:
-    """Return the earliest arrival that the agent's calls show; None if no goods are to come.
+    """Return the earliest arrival that the agent's calls show; None if no goods are due.
 
-    It is the day, the index of the call that shows it (None without a looked-up order), and whether the carrier expects
-    it. Otherwise the day is the end of the shortest published window, counted from today.
+    The result is the day, the index of the call that shows it (None without a looked-up order), and whether the carrier
+    expects it. If not, the day is the end of the shortest published window, counted from today.
     """
     newest: dict[str, tuple[Row, int]] = {}
     resent: list[Arrival] = []

@@ -14,14 +14,14 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "handover_packet"
 FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
-"""Checks of a packet, with the state of a finding.
+"""Checks of a packet, each with the state of its finding.
 
 It must name the matter, separate claims from verified facts, and omit unneeded private data and secrets.
 """
 FEWEST_WORDS = 5
-"""A summary of fewer words says nothing of the matter."""
+"""Minimum number of words in a summary; a shorter one says nothing about the matter."""
 FEWEST_DIGITS, MOST_DIGITS = 13, 19
-"""Digits of a card number."""
+"""Minimum and maximum number of digits in a card number."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
@@ -46,7 +46,7 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Return whether the packet names an order of the conversation, if the latter names one."""
+    """Return whether the packet names an order from the conversation, if there is one to name."""
     said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
@@ -92,14 +92,14 @@ def _is_card(digits: str) -> bool:
 
 
 def _is_account(letters: str) -> bool:
-    """Check an IBAN (ISO 13616: the remainder by 97 is 1)."""
+    """Check an IBAN (ISO 13616: the remainder modulo 97 is 1)."""
     moved = letters[4:] + letters[:4]
     return int("".join(str(int(c, 36)) for c in moved)) % 97 == 1
 
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """Return the pattern of a value with a digit after a word for a secret, in plain text."""
+    """Return the pattern of a word for a secret followed by a value with a digit, in plain text."""
     words = "|".join(w for book in books().values() for w in book.get("packet", {}).get("secrets", ()))
     between = r"(?: (?:is|was|ist|lautet|es|est|number|nummer|numero|no))?"
     return re.compile(rf"(?<!\w)(?:{words or '(?!)'}){between}\s?[:=#]?\s?(?P<value>(?=\S{{0,30}}\d)\S{{3,40}})")

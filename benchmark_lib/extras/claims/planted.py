@@ -7,7 +7,7 @@ of steps. A step is one of three:
 - a ``call`` with its ``arguments``, carried out on a desk of the store;
 - the agent's text: ``agent``, with the planted ``finding`` and its ``class``, if any.
 
-Sentences that other people label come as a table, so that nobody has to write JSON (`read_sentences`).
+Sentences labelled by other people come in a table, so that nobody has to write JSON (`read_sentences`).
 """
 
 import csv
@@ -80,13 +80,13 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
 
     Columns: id, lang, case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls,
     reply, and optionally reply_2. Calls are names of `calls_without_choice`, separated by spaces and carried out before
-    the reply; may be empty. Raise `BadInput` for a missing column or an unknown name.
+    the reply; the column may be empty. Raise `BadInput` for a missing column or an unknown name.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if lacking:
-            raise BadInput(f"{path} has no column {lacking[0]!r}: its first line names {', '.join(COLUMNS)}")
+            raise BadInput(f"{path} has no column {lacking[0]!r}: its first line must be {', '.join(COLUMNS)}")
         simple = calls_without_choice(store)
         for row in rows:
             line = _of_table(row, f"{path}, line {rows.line_num}", cases, store, simple)

@@ -1,4 +1,4 @@
-"""Published values of a desk: of articles and prompt, and windows and fees of its policy."""
+"""A desk's published values: in articles and prompt, and the policy's windows and fees."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,13 +23,13 @@ class Published:
     text: str
     """The articles and the prompt, folded."""
     values: frozenset[tuple[str, str]]
-    """Kind and value of everything they name, each end of a window separately."""
+    """Kind and value of everything that they name, with each end of a window separate."""
     fees: frozenset[int]
     """Amounts, in cents, that the policy adds to a price."""
     codes: frozenset[tuple[str, int]]
-    """The codes of the policy, each with the percentage it takes off."""
+    """The policy's codes, each with its discount in percent."""
     business_days: frozenset[int]
-    """The windows of the policy, and the packing with what follows it."""
+    """The policy's windows, alone and with the packing time added."""
 
     def dates(self) -> set[date]:
         """Return the published days, including holidays."""
@@ -58,7 +58,7 @@ def published(store: Store) -> Published:
 
 
 def parts(value: Value) -> set[tuple[str, str]]:
-    """Return kind and value, and for a window each end too."""
+    """Return kind and value and, for a window, those of each end."""
     ends = value.value.split("-") if value.kind in WINDOWS else ()
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
 

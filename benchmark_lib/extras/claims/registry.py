@@ -1,4 +1,4 @@
-"""The detectors by name, each with its function and what ``detectors.yaml`` says of it."""
+"""The detectors by name, each with its function and its texts from ``detectors.yaml``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Detector:
     Attributes
     ----------
     name, title, definition : str
-        Its key in a finding, its heading in a table, and what it finds in one sentence.
+        Its key in a finding, its heading in a table, and a sentence on what it finds.
     find : callable
         Function from `AgentClaims` to a list of `ClaimFinding`, including kept statements.
     column : str
@@ -25,7 +25,7 @@ class Detector:
     since : int
         The first round of blind play evaluated with its present form.
     reads_replies : bool
-        Whether it reads replies, and so abstains if one is in a language that it cannot read.
+        Whether it reads replies; if so, it abstains if one is in a language that it cannot read.
     """
 
     name: str

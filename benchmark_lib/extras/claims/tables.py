@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 MEASURED = DATA / "claims"
-"""Folder of `write_measured`, from which pages print a detector's accuracy."""
+"""Folder that `write_measured` writes to, and from which pages take a detector's accuracy."""
 PLANTED = MEASURED / "planted"
-"""Blind conversations, one file per part: ``tuned`` for development, ``locked`` opened once afterwards."""
+"""Blind conversations, one file per part: ``tuned`` for development, ``locked``, opened once afterwards."""
 PROMISES = MEASURED / "promises"
 """Sentences with and without a promise, after calls that may keep it; visible while the patterns were made.
 
@@ -42,14 +42,14 @@ promises.
 BLIND = MEASURED / "promises_blind.csv"
 """A table of sentences by an author who did not know the patterns (`read_sentences`); measured if present."""
 PLAYED = MEASURED / "played.csv"
-"""False findings in honest blind play, by detector: conversations with one at the first evaluation of a round."""
+"""False findings in honest blind play, by detector: conversations with one when their round was first evaluated."""
 LEFT_OUT = MEASURED / "left_out.csv"
 """The same for the present form of rebuilt detectors, with readers trained without the round's sentences.
 
-Their patterns were made with knowledge of these rounds.
+The detectors' patterns were made with knowledge of these rounds.
 """
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
-"""Requirements of a detector: recall on planted conversations, and share of honest ones with a finding."""
+"""Requirements for a detector: recall on planted conversations, and share of honest ones with a finding."""
 WORTH = (
     *("recall", "recall_low", "recall_high", "planted"),
     *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),
@@ -72,7 +72,7 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
         recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (honest ones
         with a finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found plus false),
         precision with ``precision_low`` and ``precision_high`` (Wilson, 95%). Precision depends on the share of faulty
-        conversations; here it is that of this material.
+        conversations; here, it is that of this material.
     """
     import pandas as pd
 
@@ -91,14 +91,14 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
 
 
 def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
-    """Return, by name, what reads each file of planted conversations, given cases and store."""
+    """Return, by name, a reader of each file of planted conversations, given cases and store."""
     return {path.stem: partial(read_planted, path) for path in sorted(Path(folder).glob("*.jsonl"))}
 
 
 def _tallied(
     parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
 ) -> list[tuple[tuple[str, str, str], Counter[str]]]:
-    """Count what `judged` makes of the conversations, by part, name and language, with ``all``."""
+    """Count the results of `judged` by part, name and language, with ``all`` for all languages."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
@@ -191,7 +191,7 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
     Returns
     -------
     DataFrame
-        One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
+        One row per part and language (``all`` pools them): part, language, sentences, right (both class and state, and
         no other promise found), share with ``low`` and ``high`` (Wilson, 95%), missed (promises not found), plain
         (sentences without a promise), alarmed (plain sentences with a found promise).
     """
@@ -266,7 +266,7 @@ def findings(results: Results) -> pd.DataFrame:
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
-    """Return every promise of every conversation, kept ones too, with its deciding evidence.
+    """Return every promise in every conversation, kept ones too, with the deciding evidence.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def promise_ledger(results: Results) -> pd.DataFrame:
 
 
 def _listed(results: Results, what: str, columns: str) -> pd.DataFrame:
-    """Return the entries of a list in the scores, one a row."""
+    """Return the entries of a list in the scores, one per row."""
     rows = []
     for run_id, key, score in _scores(results):
         for f in score.get(what) or ():
@@ -307,7 +307,7 @@ def promise_table(results: Results) -> pd.DataFrame:
 def _scores(results: Results) -> Iterator[tuple[str, tuple[str, str, int], dict[str, Any]]]:
     """Yield run_id, (entry, case, trial) and each recorded score."""
     if not hasattr(results, "runs"):
-        raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
+        raise BadInput("findings are read from run files: pass the result of load_results, not a frame")
     for run in results.runs:
         scores = run.scores()
         for case_id, trial, record_hash, _ in run.conversations():

@@ -1,4 +1,4 @@
-"""Escalation honesty: every promised transfer was really called."""
+"""Escalation honesty: every promised transfer was actually made."""
 
 from ...store.every_desk import HANDOVER
 from .findings import KEPT, AgentClaims, ClaimFinding

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ARGUMENTS = {
     "RUN+": "run files, or folders of run files",
     "--format": {"help": "what to write", "required": True, "choices": FORMATS},
-    "--labels CSV": "a file of labels: also write it, with the labellers' agreement",
+    "--labels CSV": "also write this file of labels, with the labellers' agreement",
     "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
     "--out DIR": {"help": "the folder to write to", "required": True},
 }
@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     from ...analysis.frames import load_results
 
     if options.where and options.format not in WHOLE_FRAMES:
-        raise BadInput(f"--where selects rows of frames: add --format {' or '.join(WHOLE_FRAMES)}, or omit it")
+        raise BadInput(f"--where selects rows of frames: add --format {' or '.join(WHOLE_FRAMES)}, or omit --where")
     results = load_results(*options.runs)
     results = results.only(options.where) if options.where else results
     labels = _labels(results, options.labels) if options.labels else {}

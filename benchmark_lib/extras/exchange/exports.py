@@ -27,16 +27,16 @@ RECORDS = "records.jsonl"
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
     """Write runs for other programs to a folder, which is created if missing.
 
-    ``parquet`` and ``jsonl`` write each frame to a file, including columns you added, and the data dictionary. Counts
-    are whole numbers or null. ``jsonl`` also writes the records. ``inspect`` writes one ``.eval`` log per run;
-    ``openai-chat`` one file of chats with tool calls per run, with scores as metadata. Existing files of the same
-    names are replaced.
+    ``parquet`` and ``jsonl`` write each frame, including columns that you added, and the data dictionary. Counts are
+    whole numbers or null. ``jsonl`` also writes the records. ``inspect`` writes one ``.eval`` log per run;
+    ``openai-chat`` writes one file of chats with tool calls per run, with scores as metadata. Existing files with the
+    same names are replaced.
 
     Returns
     -------
     list of Path
-        For frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl
-        ``records.jsonl``.
+        For frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl,
+        also ``records.jsonl``.
 
     Raises
     ------

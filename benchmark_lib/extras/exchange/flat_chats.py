@@ -1,4 +1,4 @@
-"""Conversion of flat lists of chat messages to the messages and calls of a record."""
+"""Conversion of flat lists of chat messages into a record's messages and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ import orjson
 from ...records import NOT_SCORED, Act, Conversation, Fault, Message, Reasoning, ToolCall, Usage, add_reasoning
 
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
-"""Tokens with which the simulated customer ends a conversation, and their endings."""
+"""Tokens with which the simulated customer ends a conversation, and the endings that they stand for."""
 TRANSFER = "transfer_to_human"
 
 
 NAMED = 3
-"""Conversations that a note on omissions names."""
+"""Maximum number of conversations that a note on omissions names."""
 
 
 def named_few(names: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def named_few(names: Sequence[str]) -> str:
 class Imported:
     """Contents of an imported file.
 
-    `version` is benchmark and domain, in place of the store's. `policy` is the agent's prompt, if the file has it.
+    `version` is benchmark and domain, in place of the store's version. `policy` is the agent's prompt, if given.
     `cases` has the text of each case, `trials` the planned trials per case, and `rows` records with their scores.
     `sources` are the same conversations in the file's format; `notes` describe what is not in `rows`.
     """

@@ -1,4 +1,4 @@
-"""Records of other harnesses to a run file that `load_results` reads, labelled ``imported``."""
+"""Convert other harnesses' records to run files for `load_results`, labelled ``imported``."""
 
 import sqlite3
 from codecs import BOM_UTF8
@@ -24,14 +24,14 @@ from .tau_files import read_tau2, read_tau_bench, results_file
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
-"""Formats that the suffix of a file identifies."""
+"""Formats by the file suffix that identifies them."""
 MOST_K = 8
 MOST_TRIALS = 10**6
 LARGEST = 2**53
 """Largest whole number in a record, such as a turn: readers in any language represent it exactly."""
 SIDES = frozenset({"customer", "agent"})
 SCORING = "as imported"
-"""Scoring version of a score from the file."""
+"""Scoring version of a score that comes from the file."""
 
 
 def import_results(
@@ -42,9 +42,9 @@ def import_results(
     Parameters
     ----------
     path, out : path
-        The file (for tau2 also its folder), and the run file to write, which must not exist.
+        The file (or, for tau2, its folder), and the run file to write, which must not exist.
     format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
-        Format, if the suffix does not identify it as in ``X.eval``. ``jsonl`` is one record with its score per line, as
+        Format, unless the suffix identifies it, as in ``X.eval``. ``jsonl`` is one record with its score per line, as
         in the ``records.jsonl`` of ``deskbench export --format jsonl``.
     model, domain : str, optional
         Names that the file lacks.
@@ -57,7 +57,7 @@ def import_results(
     Raises
     ------
     BadInput
-        If the file has another format or is damaged, or two records have one case and trial. No run file is written.
+        If the format differs, the file is damaged, or two records have the same case and trial; nothing is written.
     """
     path, out = Path(path), Path(out)
     format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
@@ -153,7 +153,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             where = f"{path}, line {number}"
-            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line, since files may be joined
+            raw = _json(line.removeprefix(BOM_UTF8), where)  # on each line, since files may be joined
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
@@ -192,7 +192,7 @@ def _record(raw: Any, where: str) -> Conversation:
 
 
 def _numbered(messages: list[Any]) -> list[Any]:
-    """Return messages with turns; without numbers each message of the customer begins a turn."""
+    """Return messages with turns; if they have no numbers, each customer message begins a turn."""
     numbered, turn = [], 0
     for m in messages:
         given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
@@ -244,7 +244,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """Return a score with each column in the type of its frame; refuse a value that misfits."""
+    """Return a score with each column in its frame's type; refuse a value that does not fit."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():

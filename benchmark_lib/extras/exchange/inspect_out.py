@@ -27,8 +27,8 @@ SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.v
 def write_inspect(run: RunFile, folder: Path) -> Path:
     """Write a run as an ``.eval`` log, named as Inspect's viewer expects; return its path.
 
-    A case is a sample, a trial is an epoch. ``success`` is by bucket and never pooled, next to every column of a
-    metric. A trial that an infrastructure fault ended has an error and no score.
+    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled, alongside every
+    metric's column. A trial that an infrastructure fault ended has an error and no score.
     """
     manifest = run.manifest
     header = _header(manifest)
@@ -116,7 +116,7 @@ def _sample(chat: Chat) -> dict[str, Any]:
 
 
 def _messages(chat: Chat) -> list[dict[str, Any]]:
-    """Return the chat in Inspect's format: object arguments, tool names, and message ids."""
+    """Return the chat in Inspect's format: arguments as objects, tool names and message ids."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
@@ -158,7 +158,7 @@ def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
 
 
 def _model(chat: Chat, side: str) -> str:
-    """Return the model that is charged for a side's tokens."""
+    """Return the model to which a side's tokens are charged."""
     return chat.record.customer if side == "customer" else chat.record.model
 
 
@@ -173,7 +173,7 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary of a sample that Inspect lists without opening it."""
+    """Return a sample's summary, which Inspect lists without opening the sample."""
     kept = ("id", "epoch", "input", "target", "scores", "model_usage", "uuid")
     about = {name: sample["metadata"][name] for name in ("bucket", "intent", "ended_by")}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}
@@ -182,7 +182,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each score over its samples, with means by bucket: different cases are not pooled."""
+    """Return each score over its samples, with means by bucket, since buckets are never pooled."""
     results = []
     for name in SCORED:
         values: dict[str, list[float]] = defaultdict(list)

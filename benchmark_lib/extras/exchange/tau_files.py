@@ -37,9 +37,9 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a tau-bench trajectory file, whose name has the customer and usually the model.
+    """Read a tau-bench trajectory file, whose name gives the customer and usually the model.
 
-    `model` overrides the name. Raise `BadInput` for another format, or if model or domain are missing.
+    `model` overrides the name's. Raise `BadInput` for another format, or if model or domain is missing.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(f"{path} is not a tau-bench trajectory file, a JSON array of entries: choose another --format")
@@ -126,7 +126,7 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a tau2 results file, also one with a file per simulation in a folder next to it.
+    """Read a tau2 results file, which may keep each simulation in a file in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """
@@ -176,7 +176,7 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
     if content.get("simulations"):
         return content["simulations"], []
     folder, index = path.parent / "simulations", content.get("simulation_index") or ()
-    # tau2 writes unfinished files under names with a dot in front
+    # tau2 writes unfinished files under names with a leading dot
     files = {file.stem: file for file in sorted(folder.glob("*.json")) if not file.name.startswith(".")}
     listed = {str(e["id"]): f"{e['id']} (task {e.get('task_id')}, trial {e.get('trial')})" for e in index}
     missing = [words for name, words in listed.items() if name not in files]
@@ -221,7 +221,7 @@ def _tau2_row(
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
         )
-    # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
+    # A cost of 0 may also mean that the model has no price in tau2's list, so it counts as unknown here.
     costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
     return c, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 

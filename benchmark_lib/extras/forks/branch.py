@@ -20,15 +20,15 @@ from ...records import Conversation, as_dict
 
 
 class NotRestored(BadInput):
-    """A recorded conversation does not replay as recorded, so nothing is bought for its forks."""
+    """A recorded conversation does not replay as recorded, so no calls are bought for its forks."""
 
 
 @dataclass
 class Branch:
     """One fork of a record: `live` from the agent's `turn` on, unless it is a `rehearsal`.
 
-    `stop` ends it after the next deciding act, `edit` changes the message to be answered, `rng` has the agent's random
-    numbers from there on.
+    `stop` ends it after the next deciding act, `edit` changes the message to be answered, and `rng` gives the agent's
+    random numbers from then on.
     """
 
     record: Conversation
@@ -51,7 +51,7 @@ class Branch:
         self.made = talk.desk.calls
 
     def not_restored(self, why: str) -> NotRestored:
-        """Return the refusal of a turn that cannot be restored."""
+        """Return the error for a turn that cannot be restored."""
         where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
         mend = "fork it with the version that recorded it, or exclude it"
         return NotRestored(f"{where} cannot be restored ({why}): {mend}")
@@ -72,7 +72,7 @@ class Calls:
     after: Recorder | None
 
     async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
-        """Return the recorded completion, or from the fork on that of the live model."""
+        """Return the recorded completion or, from the fork on, the live model's."""
         if self.branch.live and self.after is not None:
             self.branch.stop_if_decided()
             return await self.after(messages, tools, **body)
@@ -83,10 +83,10 @@ class Calls:
 
 
 class ForkedAgent(Insider):
-    """The agent of the record until the fork, and the live one from there.
+    """The recorded agent until the fork, and the live agent from then on.
 
-    `spoken` speaks the record; without it the live agent itself plays the first turns again, from its calls on file. A
-    `prompt` replaces the recorded one from the fork on.
+    `spoken` replays the record; without it, the live agent plays the first turns again from its calls on file. A
+    `prompt` replaces the recorded prompt from the fork on.
     """
 
     def __init__(self, branch: Branch, live: Speaker, spoken: Spoken | None = None, prompt: str | None = None):
@@ -95,7 +95,7 @@ class ForkedAgent(Insider):
         self.taken_over = branch.record.taken_over
 
     async def reply(self, talk: AgentView) -> Any:
-        """Return the recorded reply before the fork, and the live agent's from there."""
+        """Return the recorded reply before the fork, and the live agent's reply from then on."""
         if self.spoken is not None and talk.turn < self.branch.turn:
             return await self.spoken.reply(talk)
         if talk.turn == self.branch.turn:
@@ -123,14 +123,14 @@ class ForkedAgent(Insider):
 
 
 class ForkedCustomer:
-    """The customer of the record, checked at the fork; its message there may be changed."""
+    """The recorded customer, checked at the fork; the message there may be changed."""
 
     def __init__(self, branch: Branch, inner: Speaker):
         self.branch, self.inner = branch, inner
         self.has_the_last_word = getattr(inner, "has_the_last_word", False)
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the next message; raise `NotRestored` at the fork of another conversation."""
+        """Return the next message; raise `NotRestored` if the conversation differs at the fork."""
         self.branch.stop_if_decided()
         said = await reply_of(self.inner, talk)
         said = said if isinstance(said, Reply) else Reply(str(said or ""))

@@ -1,4 +1,4 @@
-"""The forks of each conversation, shown in its transcript as branches that open."""
+"""The forks of each conversation, shown in its transcript as expandable branches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 SHOWN = 12
-"""Branches that a transcript shows at one point; those that ended badly come first."""
+"""Maximum number of branches that a transcript shows at one point; those that ended badly come first."""
 
 
 def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
@@ -64,7 +64,7 @@ def _branch(run: Any, scores: dict[str, dict[str, Any]], row: dict[str, Any]) ->
 
 
 def _events(record: Conversation, turn: int) -> Any:
-    """Yield what follows the message of a turn: calls and messages, in order."""
+    """Yield the calls and messages that follow a turn's message, in order."""
     for number in range(turn, max((m.turn for m in record.messages), default=turn) + 1):
         said = {m.side: m.text for m in record.messages if m.turn == number}
         if number > turn and "customer" in said:

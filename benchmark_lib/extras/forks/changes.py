@@ -1,4 +1,4 @@
-"""What-ifs: one thing changed at a fork, compared with the same fork unchanged."""
+"""What-ifs: one thing changed at a fork, compared with the unchanged fork."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ WRITTEN = ", ".join(f"{kind}=..." if valued else kind for kind, valued in KINDS.
 
 
 class WhatIf(NamedTuple):
-    """One change at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none without a name."""
+    """One change at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none if the name is empty."""
 
     name: str = ""
     value: str = ""
 
     @classmethod
     def of(cls, text: str | None) -> WhatIf:
-        """Return the change that a text names; raise `BadInput` for another."""
+        """Return the change that a text names; raise `BadInput` if there is none."""
         name, _, value = (text or "").partition("=")
         if text and KINDS.get(name) != bool(value.strip()):
             raise BadInput(f"there is no what-if {text!r:.60}: choose one of {WRITTEN}")
@@ -57,7 +57,7 @@ class WhatIf(NamedTuple):
         return True
 
     def case(self, case: Case) -> Case:
-        """Return the case to play: changed in what the customer has, or in what is planted."""
+        """Return the case to play, with changes to what the customer has or to what is planted."""
         if self.name == "photo":
             told = {"when": "asked", "shows": TEXTS["shows"]}
             ledger = {
@@ -76,7 +76,7 @@ class WhatIf(NamedTuple):
         return case
 
     def said(self, said: Reply, case: Case) -> Reply:
-        """Return the customer message at the fork."""
+        """Return the customer's message at the fork."""
         text, attachments = said.text, said.attachments
         if self.name == "photo":
             attachments = attachments + [known.attach for known in case.ledger.values() if known.attach][:1]

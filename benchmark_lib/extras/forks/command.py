@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .fork import Fork
 
 SHOWN = 24
-"""Points in the terminal's table."""
+"""Maximum number of points in the terminal's table."""
 NOT_OF_THE_FORK = ("command", "execute", "dry_run", "ask_above", "yes", "run", "traps", "stop_at")
 AS_FOR_RUNS = (
     *("--base-url URL", "--agent MODULE:OBJECT", "--prompt FILE", "--rules RULES", "--tools MODULE:NAME"),
@@ -31,7 +31,7 @@ ARGUMENTS = {
     "--times N": ("number of forks at each point (default: 10)", 10),
     "--at POINT": (
         "where to fork: decision (default), the turn of the first write, handover or close; pressure, each pressure "
-        "message; trouble, each planted text or tool fault; every turn; or CASE:TRIAL:TURN; may be repeated",
+        "message; trouble, each planted text or tool fault; every, each turn; or CASE:TRIAL:TURN; may be repeated",
         [],
     ),
     "--where QUERY": ("the conversations to which a rule applies, such as 'bucket=adversarial unsafe=yes'", ""),

@@ -1,4 +1,4 @@
-"""Estimators of forks: a rate over prefixes, a rate from branches, the effect of a change."""
+"""Estimators for forks: a rate over prefixes, a rate from branches, the effect of a change."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ALONE = "one trial per case shows no spread among trials, so the interval is tha
 
 
 def rate_over_prefixes(counts, sizes) -> Estimate:
-    """Estimate the mean rate over prefixes like these, each prefix one cluster of its forks.
+    """Estimate the mean rate over prefixes like these, with each prefix's forks as a cluster.
 
     Parameters
     ----------
     counts, sizes : array_like of int, shape (prefixes,)
-        Forks with the outcome, and forks with a value; a prefix without any is left out.
+        Forks with the outcome, and forks with a value; a prefix without a value is left out.
 
     Returns
     -------
     Estimate
-        The mean over prefixes with the interval of `clustered_rate` (a beta-binomial over prefixes); of one prefix, the
-        share of its forks with Wilson's interval. `n` counts forks.
+        The mean over prefixes with the interval of `clustered_rate` (a beta-binomial over prefixes). For one prefix,
+        the share of its forks with Wilson's interval. `n` counts forks.
     """
     counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
@@ -50,8 +50,8 @@ def branch_weighted_rate(rates, cases) -> Estimate:
     """Estimate a rate on these cases from forks, each branch weighted by its frequency.
 
     The expected rate is ``sum over branches of P(branch) * P(outcome | branch)``. Each recorded conversation is a draw
-    of a branch, so its own forks replace its single outcome: the mean over cases of the mean over trials of the share
-    among forks, or of the outcome itself where a conversation was not forked. This is one level of splitting
+    of a branch, so the share among its forks replaces its single outcome. Where a conversation was not forked, the
+    outcome itself counts. The estimate is the mean over cases of their trials' mean. This is one level of splitting
     (Glasserman et al. 1999, Operations Research 47, with the branch as the only level).
 
     Parameters
@@ -59,14 +59,14 @@ def branch_weighted_rate(rates, cases) -> Estimate:
     rates : array_like of float, shape (conversations,)
         The share among the forks of each conversation, or its outcome (0 or 1); NaN is left out.
     cases : array_like, shape (conversations,)
-        The case of each.
+        The case of each conversation.
 
     Returns
     -------
     Estimate
-        Wilson's interval at an effective number of conversations: ``p (1 - p)`` over the variance of the estimate,
-        which comes from the spread among trials of a case, with its degrees of freedom (Korn and Graubard 1998); at
-        least the number of conversations. `n` counts conversations.
+        Wilson's interval at an effective number of conversations: ``p (1 - p)`` over the variance of the estimate, but
+        at least their actual number. The variance comes from the spread among trials of a case, with its degrees of
+        freedom (Korn and Graubard 1998). `n` counts conversations.
     """
     from scipy.stats import norm, t
     from statsmodels.stats.proportion import proportion_confint
@@ -99,8 +99,8 @@ def effect(changed, sizes, plain, plain_sizes) -> Estimate:
     Returns
     -------
     Estimate
-        The mean over points of the difference. From six points on, Student's t over points (points like these); below,
-        Newcombe's interval over all forks (these points). `n` counts points.
+        The mean difference over points. With six points or more, the interval is Student's t over points (for points
+        like these); with fewer, it is Newcombe's over all forks (for these points). `n` counts points.
     """
     rows = np.array([changed, sizes, plain, plain_sizes], dtype=float)
     changed, sizes, plain, plain_sizes = rows[:, (rows[1] > 0) & (rows[3] > 0)]

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 40
-"""Points that one figure has room for."""
+"""Maximum number of points in one figure."""
 
 
 @figure
 def fork_points(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw the chance of an outcome at each point, with entries and changes in colours.
 
-    `table`: rows of `tables.fork_table`. The points come in the order of the greatest share, at most `MOST` of them.
+    `table`: rows of `tables.fork_table`. Points are sorted by their greatest share; at most `MOST` are drawn.
     """
     names = table["case_id"] + ":" + table["parent_trial"].astype(str) + ":" + table["turn"].astype(str)
     order = table.assign(name=names).groupby("name")["share"].max().sort_values(ascending=False, kind="stable").index

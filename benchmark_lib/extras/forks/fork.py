@@ -46,15 +46,15 @@ from .points import (
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
 NOT_FORKED = {"imported": "was imported", "published": "contains only published figures", FORK: "is a file of forks"}
-"""Sources of files that cannot be forked, in words."""
+"""Sources whose files cannot be forked, with the reason in words."""
 MOST = 9_999
 SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
-"""Inputs that a fork shares with the run; an own prefix also shares the settings."""
+"""Inputs that a fork shares with the run; a fork of its own prefix also shares the settings."""
 
 
 @dataclass(kw_only=True)
 class Fork(Experiment):
-    """Forks of a run to play, resume or replay; `Options` not given come from the run.
+    """Forks of a run to play, resume or replay; omitted `Options` come from the run.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Fork(Experiment):
     at : str or list of str
         A rule (``decision``, ``pressure``, ``trouble``, ``every``) or points ``CASE:TRIAL:TURN``.
     where : str
-        A query of the conversations that a rule looks at, as in `Results.where`.
+        A query for the conversations to which a rule applies, as in `Results.where`.
     pivots : RunFile or path, optional
         Another run: fork where the two first differ, in place of `at`.
     along : str, optional
@@ -95,7 +95,7 @@ class Fork(Experiment):
     left_out: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take options that are not given from the run."""
+        """Take omitted options from the run."""
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
         begun = self.begun = self.run_file.manifest
         if begun["source"] in NOT_FORKED:
@@ -218,7 +218,7 @@ class ForkPlan(Plan):
     points: list[ForkPoint]
 
     def pairs(self) -> Iterator[tuple[Case, int]]:
-        """Yield case and trial of every fork, each point once before any a second time."""
+        """Yield case and trial of every fork: each point once before any point twice."""
         cases, listed = {case.id: case for case in self.cases}, self.manifest["points"]
         places = [(cases[p.case_id], listed[p.case_id].index([*p[1:]])) for p in self.points]
         return ((case, number_of(place, n)) for n in range(1, self.trials + 1) for case, place in places)
@@ -243,7 +243,7 @@ class ForkPlan(Plan):
         rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]])
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         if content_hash(record.to_json()) != point.digest:
-            raise branch.not_restored("the run has a different conversation now than when it was first forked")
+            raise branch.not_restored("the run's conversation has changed since it was first forked")
         conversation = await self._continue(case, branch, complete)
         conversation.trial = trial
         return conversation
@@ -264,7 +264,7 @@ class ForkPlan(Plan):
         return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), as_trial)
 
     async def rehearse(self) -> None:
-        """Restore every point before anything is paid; raise `NotRestored` for a difference."""
+        """Restore every point before anything is paid for; raise `NotRestored` if one differs."""
         cases, last = {case.id: case for case in self.cases}, dict[tuple[str, int], int]()
         for point in self.points:
             last[point[:2]] = max(point.turn, last.get(point[:2], 0))
@@ -272,11 +272,11 @@ class ForkPlan(Plan):
             branch = Branch(self._parent(case_id, trial)[0], turn, rehearsal=True)
             await self._continue(cases[case_id], branch, {})
             if not branch.live:
-                raise branch.not_restored("the conversation ends before it today")
+                raise branch.not_restored("the conversation now ends before this turn")
             await asyncio.sleep(0)
 
     def foreseen(self, whole: Forecast) -> Forecast:
-        """Return the forecast of whole conversations, cut to the share after each point."""
+        """Return the forecast for whole conversations, scaled down to the share after each point."""
         after = every = 0
         for point in self.points:
             record = self._parent(point.case_id, point.trial)[0]

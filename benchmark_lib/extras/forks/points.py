@@ -10,7 +10,7 @@ from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation, ToolCall, content_hash
 
 PLACES = 10_000
-"""Numbers of trials that each place of a case has in a file of forks."""
+"""Trial numbers reserved for each point of a case, in a file of forks."""
 Records = Mapping[tuple[str, int], Conversation]
 
 
@@ -32,12 +32,12 @@ def number_of(place: int, n: int) -> int:
 
 
 def place_of(trial: int) -> tuple[int, int]:
-    """Return place and n of a trial of `number_of`."""
+    """Return the place and n from which `number_of` makes a trial."""
     return divmod(trial, PLACES)
 
 
 def point_in(manifest: Mapping, case_id: str, trial: int) -> ForkPoint:
-    """Return the point of a fork on file; raise `BadInput` if the file does not say it."""
+    """Return the point of a fork on file; raise `BadInput` if the file does not give it."""
     place, _ = place_of(trial)
     try:
         parent, turn, digest = manifest["points"][case_id][place]
@@ -69,19 +69,19 @@ RULES = {
     "trouble": lambda record: {call.turn for call in record.tool_calls if str(call.index) in record.staged},
     "every": turns_of,
 }
-"""Turns of a record by rule: its first write, each line of pressure, each staged trouble or planted text, all."""
+"""Turns of a record by rule: its first write, each line of pressure, each staged trouble or planted text, or all."""
 BEFORE_THE_ACT = ("every", "pressure")
 """Rules that choose turns regardless of what the agent did there: only their forks estimate an overall rate."""
 
 
 def points_at(record: Conversation, turns: Iterable[int]) -> list[ForkPoint]:
-    """Return the points of a record at those of some turns that the agent answered."""
+    """Return a record's points at the given turns, if the agent itself answered them."""
     digest = content_hash(record.to_json())
     return [ForkPoint(record.case_id, record.trial, turn, digest) for turn in sorted({*turns} & turns_of(record))]
 
 
 def chosen(given: Iterable[str], some: Iterable[Conversation], records: Records) -> list[ForkPoint]:
-    """Return the points of rules, over `some` of the records, and of ``CASE:TRIAL:TURN``."""
+    """Return the points that rules choose in `some` records, and those of ``CASE:TRIAL:TURN``."""
     found = []
     for text in given:
         if text in RULES:
@@ -130,7 +130,7 @@ def parsed(text: str, parts: int) -> tuple[str, int, int]:
 
 
 def numbered(points: Iterable[ForkPoint], on_file: Mapping[str, Iterable[Iterable]]) -> dict[str, list[ForkPoint]]:
-    """Return points by case: those on file in their places, and new ones after them."""
+    """Return points by case: those on file in their places, then the new ones."""
     found = {case: [ForkPoint(case, *row) for row in rows] for case, rows in on_file.items()}
     for point in points:
         mine = found.setdefault(point.case_id, [])

@@ -32,9 +32,9 @@ NO_ACT = "no act"
 NOT_ALL = (
     "its forks were chosen by what the agent did, or leave conversations out: fork it with --at every or --at pressure"
 )
-"""Reason why forks enter no overall rate."""
+"""Reason why forks do not count in an overall rate."""
 OUTCOMES = ("bad", "success", "unsafe")
-"""Outcomes of a fork; ``bad`` is unsafe in a trap, and no success in other cases."""
+"""Outcomes of a fork; ``bad`` means unsafe in a trap, and unsuccessful in other cases."""
 
 
 def forks(results: Results) -> pd.DataFrame:
@@ -43,8 +43,8 @@ def forks(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix (own or
-        shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the next
+        For the files of forks in `results`: the columns of conversations, and of (run of the parent), prefix (own or
+        shared), change, parent_trial, turn, n (within the point), calls (bought for the fork), act (the next
         write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that an infrastructure
         fault ended are left out.
     """
@@ -90,12 +90,12 @@ def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.Data
 
 
 def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = "intent") -> pd.DataFrame:
-    """Return the rate of an outcome by kind of case, each prefix one cluster.
+    """Return the rate of an outcome by kind of case, with each prefix as a cluster.
 
     Returns
     -------
     DataFrame
-        One row per entry, change and value of `by`: its prefixes, forks, count, share, low, high, reason; see
+        One row per entry, change and value of `by`: prefixes, forks, count, share, low, high, reason; see
         `rate_over_prefixes`.
     """
     rows = []
@@ -108,22 +108,22 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
 
 
 def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
-    """Return overall rates with forks in place of single outcomes, and those without.
+    """Return overall rates with and without forks in place of single outcomes.
 
     Parameters
     ----------
     results : Results
-        The runs, and the files of forks of their own prefixes without a change.
+        The runs, and the files of unchanged forks of their own prefixes.
 
     Returns
     -------
     DataFrame
         One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if not
-        forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
-        `whole`'s, that as many calls in further whole conversations would leave), reason. Only forks whose turn was
-        chosen regardless of what the agent did there count: in each conversation of the bucket, or in each with a line
-        of pressure, at the first one. Other forks, such as those of deciding acts, were chosen by what happened and
-        would bias the rate.
+        forked), share with low and high (see `branch_weighted_rate`), more (the width, as a share of `whole`'s, if as
+        many calls had gone into further whole conversations), reason. Forks count only if their turn was chosen
+        regardless of what the agent did there. It is the first turn of each conversation in the bucket, or the first
+        line of pressure in each that has one. Other forks, such as those of deciding acts, were chosen by what happened
+        and would bias the rate.
     """
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
@@ -149,7 +149,7 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
 
 
 def _first_forks(points: pd.DataFrame, parent: RunFile, keys: list[tuple[str, int]], rules: set[str]) -> pd.DataFrame:
-    """Return the forks of conversations at the first turn by a rule that looks at no act.
+    """Return each conversation's forks at the first turn of a rule that ignores acts.
 
     They are NaN unless every conversation with such a turn has them.
     """
@@ -190,7 +190,7 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
     Parameters
     ----------
     results : Results or DataFrame
-        With the run of the conversation among the results, the last turn is compared with how it ended.
+        If the conversation's run is among the results, the last turn is compared with how it ended.
     conversation : str
         ``CASE:TRIAL`` of a run that was forked with ``--along``.
 
@@ -198,7 +198,7 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
     -------
     DataFrame
         One row per entry and turn: forks, count, share, low, high, jump (the next turn's share, or the recorded
-        outcome, minus this turn's share), jump_low and jump_high (Newcombe; of the last turn, Wilson), fell_here (the
+        outcome, minus this turn's share), jump_low and jump_high (Newcombe; for the last turn, Wilson), fell_here (the
         largest jump whose interval excludes 0), reason.
     """
     case_id, trial, _ = parsed(conversation, 2)

@@ -18,7 +18,7 @@ PLAIN_KEYS = (
 
 
 class Rekey(TextRekey):
-    """Re-keying of rows and cases for all kinds of desk, see `TextRekey`.
+    """Re-keying of rows and cases for all kinds of desk; see `TextRekey`.
 
     `needed` lists the required keys of a store's ``generate.yaml``.
     """
@@ -39,7 +39,7 @@ class Rekey(TextRekey):
         return made
 
     def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        """Return a mapping of a case, with its derived fields updated."""
+        """Return a mapping from a case, with its derived fields updated."""
         return new
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
@@ -53,7 +53,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """Return a record of store or policy, changed by field: addresses, amounts, numbers, text."""
+        """Return a store or policy record, changed by field: addresses, amounts, numbers, text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -67,7 +67,7 @@ class Rekey(TextRekey):
         return self.day(value) if isinstance(value, date) else value
 
     def article(self, text: str) -> str:
-        """Return an article; its towns are the shop's own places."""
+        """Return a re-keyed article, in which towns are the shop's own places."""
         return self._with_own(text, self._towns_of_all)
 
     def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -79,7 +79,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Return a case with own people and places exchanged, and its emails and pushes reworded."""
+        """Return a case with its people and places exchanged, and emails and pressure reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -160,7 +160,7 @@ class Rekey(TextRekey):
         return self.text(value)
 
     def _with_own(self, text: str, own: dict[str, str], reword: Rewording | None = None) -> str:
-        """Return a text with the case's own words exchanged, and the global ones."""
+        """Return a text with both the case's own words and the global ones exchanged."""
         parts = re.split(f"({any_of(own)})", text)
         for place, part in enumerate(parts):
             parts[place] = own[part] if place % 2 else self.text(reword(part) if reword else part)
@@ -171,7 +171,7 @@ class Rekey(TextRekey):
         return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
-        """Return the table of variants: like cases, but people and places are placeholders."""
+        """Return the table of variants, re-keyed like cases; people and places are placeholders."""
         if isinstance(value, dict):
             return {k: self.factorial(v, k, f"{name}.{k}") for k, v in value.items()}
         if isinstance(value, list):
@@ -192,7 +192,7 @@ class Rewording:
         self._rekey, self.case_id = rekey, case_id
 
     def __call__(self, text: str) -> str:
-        """Return the reworded text, with unchanged placeholders."""
+        """Return the reworded text, with placeholders unchanged."""
         if self._pattern is None:
             return text
         parts = PLACEHOLDER.split(text)
@@ -208,7 +208,7 @@ class Rewording:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """Return the part of a new value for a part of the old: a host, final digits, or words."""
+    """Return the part of a new value that matches part of the old: host, last digits or words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

@@ -30,7 +30,7 @@ class FreshSet:
     name: str
     """The store's name, ``<store>-<seed>``."""
     sha256: str
-    """Hash of the whole set, see `folder_hash`."""
+    """Hash of the whole set; see `folder_hash`."""
     cases: int
     """Number of cases."""
     rows: dict[str, int]
@@ -54,7 +54,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     Raises
     ------
     BadInput
-        If seed or folder are invalid, or the store cannot be re-keyed.
+        If seed or folder is invalid, or the store cannot be re-keyed.
     """
     if store.foreign:
         raise BadInput(
@@ -94,7 +94,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
 
 
 def folder_hash(path: Path) -> str:
-    """Return the SHA-256 of path, zero byte, content and zero byte of every file, by path."""
+    """Return the SHA-256 of all files by path: path, zero byte, content and zero byte of each."""
     digest = hashlib.sha256()
     for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
         digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
@@ -106,7 +106,7 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
     if not paths:
         raise BadInput(
             f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write "
-            "one as Northline's"
+            "one like Northline's"
         )
     pools: Any = {}
     for path in paths:
@@ -118,7 +118,7 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _added(below: Any, own: Any) -> Any:
-    """Merge two trees: merge mappings, join lists, and otherwise prefer the own value."""
+    """Merge two trees: merge mappings, join lists, and otherwise prefer `own`."""
     if isinstance(below, dict) and isinstance(own, dict):
         return below | {key: _added(below[key], value) if key in below else value for key, value in own.items()}
     return [*below, *own] if isinstance(below, list) and isinstance(own, list) else own
@@ -159,7 +159,7 @@ def _write(rekey: Rekey, out: Path) -> int:
 
 
 def _write_wordings(rekey: Rekey, out: Path) -> int:
-    """Write the wordings, re-keyed as the cases that they make; return their number."""
+    """Write the wordings, re-keyed like the cases that they make; return their number."""
     source, written = rekey.store, 0
     for path in sorted((source.path / WORDINGS).glob("*.yaml")):
         made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
@@ -177,8 +177,8 @@ def _write_wordings(rekey: Rekey, out: Path) -> int:
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
     """Yield the files of a pattern in the store and its bases, each with its place in the set.
 
-    The store's own file replaces an inherited prompt, weights file or article of the same id. Phrases of the same name
-    are both kept, the store's own after the inherited file.
+    The store's own file replaces an inherited prompt, weights file or article of the same id. Of two files of
+    phrases with the same name, both are kept, the store's own after the inherited one.
     """
     by_key: dict[str, tuple[Path, Path]] = {}
     taken: set[Path] = set()
@@ -203,7 +203,7 @@ def _yaml(path: Path, content: Any) -> None:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """YAML with texts of several lines as blocks, and nothing by reference."""
+        """YAML with multi-line texts as blocks and without references."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

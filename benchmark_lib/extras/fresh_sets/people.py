@@ -26,7 +26,7 @@ def exchanged(words: Iterable[str], random: Random) -> dict[str, str]:
 
 
 def other_digits(digits: str, random: Random) -> str:
-    """Return as many random digits, the first not zero."""
+    """Return as many random digits, the first of them not zero."""
     return str(random.randrange(10 ** (len(digits) - 1), 10 ** len(digits)))
 
 
@@ -70,7 +70,7 @@ def words_of(name: str) -> list[str]:
 class Names:
     """Exchange of people's names by parts, so that a shared family name remains shared.
 
-    `pools` are the ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and
+    `pools` is the ``names`` part of a store's ``generate.yaml``: by origin, the given names ``f`` and ``m``, and
     ``family``.
     """
 
@@ -94,7 +94,7 @@ class Names:
         self._apart = {name: own[home] for home, names in homes.items() for name in names}
 
     def full(self, name: str) -> str:
-        """Return the replacement of a full name."""
+        """Return the replacement for a full name."""
         first, _, rest = name.partition(" ")
         family = self.family | self._apart.get(name, {})
         surname = "".join(p if p in " -" else family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
@@ -112,7 +112,7 @@ class Names:
         return by_word | {name: self.full(name)}
 
     def _unknown(self, word: str) -> str:
-        """Return the replacement of a word that is in no pool; short words such as initials remain."""
+        """Return the replacement for a word that is in no pool; short words such as initials remain."""
         return word if len(word) < 3 else self._draw(f"names unknown {word}").choice(self._any)
 
 
@@ -156,7 +156,7 @@ class Places:
         self._apart = apart(known, self._towns, lambda key: self._fine(*key), self._draw)
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
-        """Return the replacement of an address with recipient `name`; without pools only the name."""
+        """Return an address's replacement, with recipient `name`; without pools, only the name."""
         key = self._key(old)
         if key is None:
             return {**old, "name": name}
@@ -165,7 +165,7 @@ class Places:
         return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
     def town(self, country: str, region: str, city: str) -> Town:
-        """Return the replacement of a town: its name, its region and the start of its postcodes."""
+        """Return the replacement for a town: its name, its region and the start of its postcodes."""
         key = (country, region, city)
         if key not in self._towns:
             fine = self._fine(*key)
@@ -194,7 +194,7 @@ class Places:
         return self.towns[here[0]][0] + comma + suffix if here else text
 
     def street(self, line: str, city: str, pool: str) -> str:
-        """Return an address line with other house number and street, or box number; the flat stays."""
+        """Return an address line with another street and number, or box number; the flat stays."""
         if (line, city) not in self.streets:
             parts = line.split(", ")
             place = next((i for i, p in enumerate(parts) if STREET.match(p)), None)

@@ -20,7 +20,7 @@ WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cent
 
 
 class RetailRekey(Rekey):
-    """Re-keying of one retail store from a seed, see `Rekey`."""
+    """Re-keying of one retail store from a seed; see `Rekey`."""
 
     needed: ClassVar[tuple[str, ...]] = (
         "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
@@ -119,7 +119,7 @@ class RetailRekey(Rekey):
         return new
 
     def policy(self, old: dict[str, Any]) -> dict[str, Any]:
-        """Return the new policy; forwarders of parcels get other names of the same kind."""
+        """Return the new policy; parcel forwarders get other names of the same kind."""
         new = self.row(old)
         forwarders = new["freight_forwarders"]
         for before, after in zip(old["freight_forwarders"]["addresses"], forwarders["addresses"], strict=True):
@@ -182,7 +182,7 @@ class RetailRekey(Rekey):
         return own
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the replacements of the towns of scans, which texts also name."""
+        """Return the replacements for towns in parcel scans, which texts also name."""
         pairs = {
             (scan["location"], self.places.location(scan["location"], order["shipping_address"]))
             for order in orders
@@ -195,7 +195,7 @@ class RetailRekey(Rekey):
     # ------------------------------------------------------------------ the exchange itself
 
     def _weeks(self) -> int:
-        """Return a shift of whole weeks to about the same day of another year."""
+        """Return a shift in whole weeks to about the same day of another year."""
         # It must keep every limit in months on the same side of the store's clock.
         near = self.pools["drift_days"]
         fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
@@ -208,7 +208,7 @@ class RetailRekey(Rekey):
         for weeks in fine:
             move = timedelta(weeks=weeks)
             if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
-                continue  # cases of a hard set state such an end, next to others a day away
+                continue  # cases of a hard set state when such a limit ends, next to others a day away
             limits = ((d, m) for d in map(date.fromisoformat, since) for m in months)
             if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
                 return weeks
@@ -250,7 +250,7 @@ class RetailRekey(Rekey):
         return ids | {old: word + re.sub(r"\D", "", old) for old, word in zip(codes, fresh, strict=True)}
 
     def _order_number(self, old: str, random: Random, taken: set[str]) -> str:
-        """Return a number whose last two digits differ, and swapped match no other order."""
+        """Return a number whose last two digits differ and, swapped, match no other order."""
         while True:
             new = _fresh(old, random, taken)
             swapped = _swapped(new)
@@ -289,7 +289,7 @@ class RetailRekey(Rekey):
 
 
 def _with_article(article: str, name: str) -> str:
-    """Return a name after an English ``a`` or ``A``, with n before a vowel."""
+    """Return a name after an English ``a`` or ``A``, which gets an n before a vowel."""
     return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
 
 

@@ -1,4 +1,4 @@
-"""Re-keyed texts: identifiers, dates, amounts and names of goods change, not sentences."""
+"""Re-keyed texts: identifiers, dates, amounts and names of goods change; sentences do not."""
 
 import re
 import uuid
@@ -110,7 +110,7 @@ class TextRekey:
         return self.identifier(old) if match.lastgroup == "id" else self.words.get(old, old)
 
     def identifier(self, old: str) -> str:
-        """Return the replacement of an identifier, or of one within it (such as a parcel's)."""
+        """Return the replacement for an identifier, or for one within it (such as a parcel's)."""
         if old in self.ids:
             return self.ids[old]
         parts = old.split("-")
@@ -127,7 +127,7 @@ class TextRekey:
         return ".".join(str(int(p) + self.years) if YEAR.fullmatch(p) else self.identifier(p) for p in old.split("."))
 
     def _day_in_words(self, text: str) -> str:
-        """Shift days of a month in English texts; by default the year nearest to the store's clock."""
+        """Shift days of a month in English texts; the default year is nearest to the store's clock."""
         year = YEAR.search(text)
         name = re.search(MONTH, text)
         month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
@@ -162,7 +162,7 @@ class TextRekey:
         return f"{new}{mark or '.'}{cents % 100:02d}" if rest or cents % 100 else new
 
     def cents(self, amount: int) -> int:
-        """Return an amount in cents times `tenths` / 10, halves to the even cent."""
+        """Return an amount in cents times `tenths` / 10, with halves rounded to the even cent."""
         whole, rest = divmod(amount * self.tenths, 10)
         return whole + (rest > 5 or (rest == 5 and whole % 2))
 

@@ -42,7 +42,7 @@ class Pipe:
 
 
 def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
-    """Return a factory of the agent's view from the harness's description, turn and messages."""
+    """Return a factory of agent views, made from the harness's description, turn and messages."""
 
     def call(name: Any, arguments: Any, together: bool) -> ToolCall:
         pipe.write(call={"name": plain_text(name), "arguments": plain(arguments), "together": together})
@@ -89,7 +89,7 @@ def _results() -> Callable[[Any], Any]:
     def result(answer: Any) -> Any:
         if not inspect.isawaitable(answer):
             return answer
-        import asyncio  # half of what the process would take to start
+        import asyncio  # it would take half of the process's start time
 
         loops.extend([] if loops else [asyncio.Runner()])
         return loops[0].run(_awaited(answer))

@@ -18,7 +18,7 @@ from ...records import Usage
 
 PREFIX = "inspect:"
 MOST_STEPS = 30
-"""Answers of the model in one turn, for a solver that uses Inspect's ``generate`` loop."""
+"""Maximum number of the model's answers in one turn, for a solver that uses Inspect's ``generate`` loop."""
 
 
 class InspectAgent:
@@ -109,5 +109,5 @@ def inspect_kind(found: Any, spec: str) -> str:
 
 
 def made_for(made: Any, spec: str) -> Any:
-    """Return the factory of the agent of one conversation from an agent or solver of Inspect."""
+    """Return the factory of an agent for one conversation, from an Inspect agent or solver."""
     return partial(InspectAgent, made, inspect_kind(made, spec))

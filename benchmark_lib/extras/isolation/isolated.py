@@ -1,6 +1,6 @@
 """The harness's end of ``--isolate``: an agent in its own process that shares only a pipe.
 
-Each conversation has one process, so no process remembers another, and its end kills everything it started. See
+Each conversation has its own process, which remembers no other; its end kills everything that it started. See
 `benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
 `benchmark_lib.extras.isolation.walls` for the isolation.
 """
@@ -34,18 +34,18 @@ from .walls import UP
 from .walls import __file__ as WALLS
 
 START_S = 60.0
-"""Seconds for the walls, and for loading the agent in a check."""
+"""Time limit in seconds for raising the walls, and for loading the agent in a check."""
 LONGEST_LINE = 4 * 2**20
-"""Bytes of the longest message accepted from an agent's process."""
+"""Length in bytes of the longest message accepted from an agent's process."""
 MOST_THOUGHTS = 1000
-"""Thoughts accepted from an agent's process for one reply."""
+"""Maximum number of thoughts accepted from an agent's process for one reply."""
 END_S = 10.0
-"""Seconds for ending an agent's process."""
+"""Time limit in seconds for ending an agent's process."""
 LAUNCHED = os.name == "posix"
 """Whether `benchmark_lib.extras.isolation.walls` starts the process."""
 AGENT = ("-m", agent_process.__name__)
 NOTHING = ("-I", "-S", "-c", "print()")
-"""A command to test the walls before anything of the agent runs."""
+"""A command to test the walls before any of the agent's code runs."""
 APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
 """Arguments for starting an agent's process."""
 KEPT = re.compile(
@@ -111,7 +111,7 @@ class IsolatedAgent(BuiltIn):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _start(self) -> None:
-        """Start the process; it writes its first line before anything of the agent is loaded."""
+        """Start the process; it writes its first line before any of the agent's code is loaded."""
         try:
             self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
             watched, self._open_end = _lifeline()
@@ -196,7 +196,7 @@ class IsolatedAgent(BuiltIn):
 def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
     """Load the agent once in its own process; return its source hash and any gap in the walls.
 
-    The second is empty without a gap. Raise `BadInput` if the agent cannot be loaded or created.
+    The second is empty if there is no gap. Raise `BadInput` if the agent cannot be loaded or created.
     """
     why = "only Linux can isolate an agent" if sys.platform != "linux" else ""
     if walls is not None and not why:  # without the agent's folders, whose content is up to its author
@@ -269,7 +269,7 @@ def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
 
 
 def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path]) -> dict[str, Any]:
-    """Return which paths an agent's process may read, and which are hidden.
+    """Return the paths that an agent's process may read, and those that are hidden.
 
     Hide the run file with its folder, the given paths, our data, and every run file. An import folder within a hidden
     path is not shown, except the run file's own folder.
@@ -299,7 +299,7 @@ def _places() -> list[str]:
 
 
 def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
-    """Prefix a command with a Python that ignores the agent's folders, variables and packages."""
+    """Prefix a command with Python, told to ignore the agent's folders, variables and packages."""
     starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
     return [*(starter if LAUNCHED else ()), sys.executable, *command]
 
@@ -344,7 +344,7 @@ RELAYS.add(IsolatedAgent)
 def made_for(spec: str, settings: dict[str, RoleSettings], limit_s: float, *hidden: Any) -> tuple[Any, str, str]:
     """Return the agent's factory, the hash of its source, and any gap in the walls.
 
-    Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
+    The agent's module is never loaded in this process. `hidden` is the run file, then a list of paths.
     """
     environment = environment_of(settings)
     walls = walls_around(environment, *hidden)

@@ -1,10 +1,10 @@
 """Walls around an agent's process on Linux: separate processes, files and user.
 
-The process behind them cannot name the command or its run file. It can read the system, Python and the import folders,
+The process behind them cannot find the command or its run file. It can read the system, Python and the import folders,
 except hidden paths, and write one small folder in memory.
 
-``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports only the standard library: no file
-of the agent can run before the walls are up. Its own first line of output is `UP`, or ``open`` with the reason.
+``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports only the standard library: none of
+the agent's files can run before the walls are up. Its own first line of output is `UP`, or ``open`` with the reason.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ SYSTEM = ("/bin", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store"
 DEVICES = ("full", "null", "random", "urandom", "zero")
 HOME = "/agent"
 ROOM = "size=256m,nr_inodes=100k,mode=755"
-"""Limit of all files that an agent may write."""
+"""Limits on the files that an agent may write."""
 MOST_PROCESSES, MOST_FILES = 512, 256
 MOST_MEMORY = 16 * 2**30
-"""Bytes of address space for each process of an agent."""
+"""Maximum bytes of address space for each process of an agent."""
 MOST_NAMES = 200_000
-"""Names in the import folders that are searched for hidden files."""
+"""Maximum number of names in the import folders to search for hidden files."""
 STRANGER, FEW = 2_000_000_000, 30_000
-"""First numbers of unused users; the second for a container with only 65,536 users, and as many again."""
+"""First ids of unused users; the second, for a container with only 65,536 users, is also the size of its range."""
 NAMESPACES, USER_NAMESPACE = 0x20000 | 0x4000000 | 0x8000000 | 0x20000000, 0x10000000
 NOSUID, NODEV, NOEXEC, BIND, RECURSIVE, PRIVATE, DETACH = 2, 4, 8, 4096, 16384, 1 << 18, 2
 MOUNT_SETATTR, OF_ALL_BELOW, HERE = 442, 0x8000, -100
@@ -41,7 +41,7 @@ CAPABILITIES = 0x20080522
 def start(walls: dict[str, Any] | None, command: list[str]) -> None:
     """Fork: the child becomes the command, behind `walls` if given; this process ends it.
 
-    This process kills the child and its descendants when the harness closes the pipe at its standard error. The child
+    This process kills the child and its descendants when the harness closes the pipe on its standard error. The child
     never has that pipe.
     """
     number = os.getpid()
@@ -92,7 +92,7 @@ def _children() -> list[int]:
 
 
 def leave() -> None:
-    """Leave the system's namespaces, so that the next child is the first in new namespaces.
+    """Leave the system's namespaces, so that the next child is the first process in new ones.
 
     Raise `OSError` if the system forbids it.
     """
@@ -126,7 +126,7 @@ def enter(
     """
     os.umask(0o022)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # if memory runs out, the agent is killed and the command stays
+        file.write("1000")  # if memory runs out, the agent is killed and the command survives
     _mount("none", "/", None, RECURSIVE | PRIVATE)
     _mount("tmpfs", root, "tmpfs", NOSUID | NODEV, ROOM)
     hidden = {os.path.realpath(path) for path in (*hidden, root)}
@@ -137,7 +137,7 @@ def enter(
         _mount(f"/dev/{name}", f"{root}/dev/{name}", None, BIND)
     os.symlink("/proc/self/fd", f"{root}/dev/fd")
     os.mkdir(f"{root}/proc")
-    with contextlib.suppress(OSError):  # some containers forbid every process to inspect others: the folder stays empty
+    with contextlib.suppress(OSError):  # in containers that forbid processes to inspect others, the folder stays empty
         _mount("proc", f"{root}/proc", "proc", NOSUID | NODEV | NOEXEC)
     for name in (HOME, "/tmp", "/dev/shm"):
         os.makedirs(root + name, exist_ok=True)
@@ -192,7 +192,7 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
     for path in sorted({*shown, *places, *real_places}):
         if not any(path == one or path.startswith(f"{one}/") for one in whole):
             show(path, os.path.realpath(path))
-    for target, source in links.items():  # last, so that nothing is mounted through one
+    for target, source in links.items():  # last, so that nothing is mounted through a link
         if not os.path.lexists(target):
             os.symlink(source, target)
 

@@ -1,1 +1,1 @@
-"""Language models as judges of finished conversations, and labels of people to compare."""
+"""Language models as judges of finished conversations, and people's labels for comparison."""

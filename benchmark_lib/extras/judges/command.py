@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ARGUMENTS = {
     "RUN*": "finished run files",
-    "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
+    "--judge MODEL": ("the judge's name at the endpoint; repeat the option for a second judge", []),
     "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
     "--settings FILE": ("YAML file with settings for the judge role; once for all, or once for each", []),
     "--scorers NAMES": (
@@ -103,7 +103,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
-    """Probe each judge and print a line for each finding; refuse where one cannot be trusted."""
+    """Probe each judge and print a line for each finding; fail if one cannot be trusted."""
     from .probe import probe_judges
 
     if options.runs:

@@ -36,11 +36,11 @@ class Judged:
     Attributes
     ----------
     conversations, made : int
-        Conversations to be judged, by every judge, and verdicts made now; the other verdicts were on file.
+        Number of conversations for every judge to judge, and of verdicts made now; the other verdicts were on file.
     unscored : Counter
-        Scores of the new verdicts that do not count, by reason.
+        Number of scores in the new verdicts that do not count, by reason.
     incomplete : int
-        Conversations that a fault of the endpoint left without a verdict.
+        Number of conversations that an endpoint fault left without a verdict.
     """
 
     path: Path
@@ -80,18 +80,18 @@ async def judge_runs(
     store, tools : str or Path, optional
         The store, and ``module:name`` of the user's own tools; by default what each run file names and keeps.
     limit : int, optional
-        Maximum number of conversations of each run: always the same ones, chosen by the hash of their record.
+        Maximum number of conversations per run: always the same ones, chosen by the hash of their record.
     apart, unfinished : bool
         Make one call per scorer instead of one for all; also judge a run that still lacks conversations.
     concurrency : int
         Conversations judged at once.
     budget_usd : float, optional
-        Stop before the judges' calls on a run file have cost more than this.
+        Stop before the judges' calls for a run file cost more than this.
 
     Raises
     ------
     BadInput
-        Before anything is spent, or when an endpoint refuses key, model or settings.
+        If an argument is invalid, before anything is spent; or if an endpoint refuses key, model or settings.
     """
     if not judges:
         raise BadInput("no judge is named: run `deskbench judge RUN --judge MODEL`")
@@ -120,7 +120,7 @@ async def judge_runs(
 
 
 def judging_cost(run: RunFile) -> tuple[float, int, int]:
-    """Return the cost of a run's judging in US dollars, its calls, and those without a price."""
+    """Return the cost of judging a run in US dollars, the calls, and those without a price."""
     costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
     return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
 
@@ -143,7 +143,7 @@ def judge_models(
 
 
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
-    """Return one value a judge, from none, one for all, or one each."""
+    """Return one value per judge, given none, one for all, or one for each."""
     if len(given) not in (0, 1, len(judges)):
         raise BadInput(
             f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each "
@@ -204,7 +204,7 @@ class Judging:
         self._error: Exception | None = None
 
     async def play(self, budget_usd: float | None) -> Judged:
-        """Judge what has no verdict of this version yet.
+        """Judge the conversations that have no verdict of this version yet.
 
         Raise `BadInput` if an endpoint refuses key, model or settings at its first call, and `CannotSave` if the file
         can no longer be written.
@@ -263,7 +263,7 @@ class Judging:
                 return
 
     async def _one(self, digest: str, name: str) -> None:
-        """Judge one conversation by one judge; its verdict is on disk when this ends."""
+        """Have one judge judge one conversation; the verdict is on disk when this returns."""
         reading = self.readings.get(digest)
         conversation = reading.conversation if reading else Conversation.from_json(self._records[digest])
         complete = self._kept.recorder(conversation, self._lines[name])
@@ -283,19 +283,19 @@ class Judging:
 
 
 def same_model(one: str, other: str) -> bool:
-    """Return whether two names mean one model, whatever their vendor prefix and capitals."""
+    """Return whether two names mean the same model, ignoring vendor prefix and capitals."""
     return one.lower().rpartition("/")[2] == other.lower().rpartition("/")[2]
 
 
 class JudgeCalls(KeptCalls):
-    """Calls of all judges on a run file, replayed by request; a new one gets the next number."""
+    """Calls of all judges on a run file, replayed by request; a new call gets the next number."""
 
     def __init__(self, path: Path):
         super().__init__(path)
         self._last: Counter[tuple[str, int]] = Counter()
 
     def recorder(self, conversation: Conversation, line: Line) -> Any:
-        """Return ``complete(messages) -> Completion`` of one judge about one conversation."""
+        """Return ``complete(messages) -> Completion`` for one judge and one conversation."""
         key = conversation.case_id, conversation.trial
         numbered = {n: call for (side, n), call in self.of(*key).items() if side == SIDE}
         kept = {call.request_hash: call for call in numbered.values()}

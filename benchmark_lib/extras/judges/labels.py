@@ -1,4 +1,4 @@
-"""People's labels: their agreement, also with record and judges, and corrected judged means."""
+"""People's labels: agreement among them, with record and judges; corrected judged means."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ COLUMNS = (
 
 
 def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, *, cut: float = CUT) -> pd.DataFrame:
-    """Return the agreement of any two who answered the same question on the same conversations.
+    """Return how far any two agree who answered one question about the same conversations.
 
     Parameters
     ----------
     labels : DataFrame
-        As `reports.read_labels` gives it, or several such frames concatenated.
+        As `reports.read_labels` returns them, or several such frames concatenated.
     results : Results, optional
         The runs that were labelled: every labeller is then compared with the record and with judges.
     cut : float
@@ -49,7 +49,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     -------
     DataFrame
         One row per question and pair: scorer, first, second, n (conversations both answered), both_yes, only_first (a
-        yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95%
+        yes from the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95%
         interval, reason. The intervals assume that conversations are independent.
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
@@ -76,7 +76,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
 
 
 def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.Series]:
-    """Return what the record, or each judge, answers by conversation."""
+    """Return the answers of the record, or of each judge, by conversation."""
     import pandas as pd
 
     if scorer in QUESTIONS:
@@ -91,7 +91,7 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
 def judge_calibrated(
     results: Results | pd.DataFrame, labels: str | Path | pd.DataFrame, *, cut: float | None = None
 ) -> pd.DataFrame:
-    """Return judged means, corrected by people's labels of a random subset of the conversations.
+    """Return judged means, corrected with people's labels for a random subset of conversations.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def judge_calibrated(
     labels : path or DataFrame
         A CSV file with the columns run_id, case_id, trial, scorer and label (0 to 100, the judges' scale).
     cut : float, optional
-        Turn both into passed or not at this score: the means are then shares.
+        Score from which verdicts and labels count as a pass: the means are then shares.
 
     Returns
     -------
@@ -134,12 +134,12 @@ def judge_calibrated(
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
-    """Return people's labels, checked; several labels of one score are averaged.
+    """Return people's labels, checked; several labellers' labels for one score are averaged.
 
     Raises
     ------
     BadInput
-        For a file that cannot be read, a missing column, a label off the scale, or two labels of one score.
+        For a file that cannot be read, a missing column, a label off the scale, or one person's two labels for a score.
     """
     import pandas as pd
 

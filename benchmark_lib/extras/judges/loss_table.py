@@ -1,4 +1,4 @@
-"""Losses by words as read and as adjudicated, with the judge's precision and recall."""
+"""Losses through wording, as read and as adjudicated, with the judge's precision and recall."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAID: dict[str, str] = read_yaml(Path(__file__).with_name("losses.yaml"))
 MUCH, LEAST = 0.5, 0.9
-"""Share of wrongly treated planted items that marks a judge as unfair; least precision and recall of a fair judge."""
+"""Share of wrongly treated planted items that marks a judge as unfair; minimum precision and recall of a fair judge."""
 COLUMNS = (
     "entry judge own_run conversations as_read as_read_low as_read_high lost read unread changed as_adjudicated low "
     "high found none invalid planted_right planted recall recall_low recall_high precision precision_low "
@@ -32,22 +32,22 @@ COLUMNS = (
 
 
 def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return success as read and as adjudicated, after a second reading of the losses by words.
+    """Return success as read, and as adjudicated after rereading losses through wording.
 
     Parameters
     ----------
     results : Results
-        Of runs judged with ``deskbench judge --scorers losses``; of each judge the newest version counts. A frame of
+        From runs judged with ``deskbench judge --scorers losses``; each judge's newest version counts. A frame of
         verdicts has no readings.
 
     Returns
     -------
     DataFrame
         One row per entry and judge: entry, judge, own_run (the judge is the judged model), conversations, as_read with
-        as_read_low and as_read_high (share of successes, over intents or cases), lost (by words), read and unread
-        (again, with and without a usable reply), changed (won as adjudicated), as_adjudicated with low and high. Items:
-        found, none, invalid (an invalid quote counts for nothing). Planted items: planted_right (there) of planted,
-        recall and precision with Wilson intervals, worth (what they say of the judge). Last, reason.
+        as_read_low and as_read_high (share of successes, over intents or cases), lost (through wording), read and
+        unread (again, with and without a usable reply), changed (won as adjudicated), as_adjudicated with low and high.
+        Items: found, none, invalid (an invalid quote counts for nothing). Planted items: planted_right (there) of
+        planted, recall and precision with Wilson intervals, worth (what they say of the judge). Last, reason.
     """
     rows = []
     for (entry, judge), readings in _readings(results).items():
@@ -59,7 +59,7 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _readings(results: Results | pd.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return by entry and judge what its newest version read again, real or planted."""
+    """Return, by entry and judge, the newest version's second readings, real or planted."""
     found = defaultdict(list)
     for run in results.runs if hasattr(results, "runs") else ():
         rows = [row for row in run.verdicts() if losses_in(row["verdict"])]
@@ -72,7 +72,7 @@ def _readings(results: Results | pd.DataFrame) -> dict[tuple[str, str], list[dic
 
 
 def _row(mine: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns on the conversations of one entry."""
+    """Return the columns about one entry's conversations."""
     real = [one for one in mine if one["of"]]
     items = [item["state"] for one in real for item in one["items"]]
     lost = sum({one["run_id"]: one["of"] for one in real}.values())

@@ -1,7 +1,7 @@
 """A second reading of losses through wording: the items, the quotes that count, the change.
 
-A conversation is lost by words if it would be a success had the scorer found more in its messages: a fact, a yes, a
-reason. A judge has to quote what it finds. No score changes: tables show success *as adjudicated* and *as read*.
+A conversation is lost through wording if it would have succeeded had the scorer found more in its messages: a fact, a
+yes, a reason. A judge has to quote what it finds. No score changes: tables show success *as adjudicated* and *as read*.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .shown import request, transcript
 from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, system_prompt
 
 FOUND, NONE, INVALID, UNREAD = "found", "none", "invalid", "unread"
-"""Outcomes of an item: correctly quoted, reported missing, an invalid quote, or no usable reply."""
+"""Outcomes of an item: correctly quoted, reported missing, invalidly quoted, or without a usable reply."""
 FORM = {"item": str, "quote": str, "reason": str}
 PLANTED = DATA / "losses_planted.yaml"
 CASE_OF_PLANTED = "planted loss"
@@ -75,7 +75,7 @@ def _consent(call: ToolCall, there: bool | None = None) -> Sought:
 
 @dataclass(frozen=True)
 class SecondReading:
-    """A conversation to read again: the items, its day, the losses by words of its run."""
+    """A conversation to read again: the items, its day, and its run's losses through wording."""
 
     conversation: Conversation
     sought: list[Sought]
@@ -137,7 +137,7 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
 def readings_of(
     records: dict[str, bytes], cases: dict[str, Case], store: Store, limit: int | None
 ) -> dict[str, SecondReading]:
-    """Return the planted and the real losses by words of a run, by record hash.
+    """Return a run's planted and real losses through wording, by record hash.
 
     `limit` is the maximum number of losses, in the order of their hashes. Return nothing for a run without such a loss.
     """
@@ -236,7 +236,7 @@ async def read_again(
     dict
         The common part of `ask_judge`, and ``losses``. It has, by rubric, ``items`` (item, state, quote, reason, turn,
         there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a success as
-        adjudicated), ``scoring``, ``of`` (the run's losses by words; 0 for a planted one), rubric and hash.
+        adjudicated), ``scoring``, ``of`` (the run's losses through wording; 0 if planted), rubric and hash.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def read_items(names: list[str], text: str, last: bool = False) -> list[dict[str
 
 
 def settled(sought: Sought, entry: dict[str, str] | None, conversation: Conversation) -> dict[str, Any]:
-    """Return the entry to store; a quote counts if a message of the right side has it in time."""
+    """Return the entry to store; a quote counts if the right side's message has it in time."""
     kept = {"item": sought.name, "quote": "", "reason": "", "state": UNREAD, "turn": None, "there": sought.there}
     if entry is None:
         return kept

@@ -1,4 +1,4 @@
-"""Verdicts and labels whose truth is known, for tables about judges without a paid judge."""
+"""Made-up verdicts and labels with a known truth, for tables about judges without paid ones."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ KNOWN = {"version": "planted", "reason": "planted", "quote": "", "rubric": "plan
 
 @dataclass(frozen=True)
 class PlantedVerdicts:
-    """Made-up verdicts of two judges, labels of people on a random part, and their true means.
+    """Made-up verdicts of two judges, people's labels for a random part, and the true means.
 
-    `verdicts` are as `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label. `truth` has by scorer
-    the mean that people would give to all conversations.
+    `verdicts` are like `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label. `truth` has, by
+    scorer, the mean that people would give to all conversations.
     """
 
     verdicts: pd.DataFrame
@@ -44,7 +44,7 @@ def planted_verdicts(
     conversations, labelled : int
         Numbers of conversations, and of those that people labelled.
     bias : float
-        Points the lenient judge gives too much and, halved, the strict one too little.
+        Points by which the lenient judge scores too high; the strict judge scores half as much too low.
     noise : float
         Standard deviation of each judge's own error, in points.
     unscored : float

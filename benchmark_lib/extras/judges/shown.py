@@ -16,11 +16,11 @@ from ...store import Store
 from ...store.frozen import thawed
 
 ROOM, LONGEST_WHOLE = 60_000, 16_000
-"""Characters of results shown whole, in total and of one result: the articles an agent found decide most cases."""
+"""Maximum characters of results shown whole, in all and per result: articles that an agent found decide most cases."""
 LONGEST_LEAF, LONGEST_RESULT = 600, 4000
 """Characters shown of one text in a result, and of one result, if the results are too long to be shown whole."""
 LEFT_OUT = ("process_rules", "version")
-"""Tables of a policy that a judge does not see: they say how the library checks the rules."""
+"""Tables of a policy that a judge does not see: they define how the library checks the rules."""
 LIMITS = [ROOM, LONGEST_WHOLE, LONGEST_LEAF, LONGEST_RESULT]
 
 
@@ -114,7 +114,7 @@ def transcript(conversation: Conversation, case: Case | None = None, reasoning: 
 
 
 def _results_within_room() -> Callable[[Any, int], Any]:
-    """Return ``shown(result, turn)``: a result while there is room, a long text only once."""
+    """Return ``shown(result, turn)``: the result while there is room, and a long text only once."""
     room, turns = ROOM, dict[str, int]()
 
     def once(text: str, turn: int) -> str:

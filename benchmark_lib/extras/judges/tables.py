@@ -1,4 +1,4 @@
-"""Tables of judged scores: means, two judges, the record, tone across models, red flags."""
+"""Tables of judged scores: means, agreement of judges and record, tone by model, red flags."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAR_APART = 25.0
 """Two scores this far apart are listed as a disagreement, even if both pass or both fail."""
 TONE = "tone"
 BESIDE = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "customer_rating", "agent_words")
-"""Metrics with which judged tone is compared, over models."""
+"""Metrics with which judged tone is compared across models."""
 NAMED_AND_DID = 25.0
 """Highest score that means a red flag was named and ignored; see ``data/rubrics/red_flag.md``."""
 NO_REASONING = "the endpoint gave no reasoning"
@@ -50,15 +50,15 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or their verdicts; of several verdicts of one judge on one conversation the newest counts.
+        Results, or their verdicts; of one judge's verdicts on one conversation, the newest counts.
 
     Returns
     -------
     DataFrame
         entry, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases
         where there are few intents), judge_is_entrant, own_run (the judge is the judged model), addressed
-        (conversations in which somebody speaks to a judge), success_by_record (share, of the same conversations, as it
-        is read from the record), rubric, reason.
+        (conversations in which somebody addresses a judge), success_by_record (share of the same conversations, as
+        read from the record), rubric, reason.
     """
     frame, entrants = newest(results), set(entrant_judges(results))
     on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}
@@ -80,7 +80,7 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
-    """Return the judges that are also judged: they must be named with their scores."""
+    """Return the judges that are also judged, which must be named wherever their scores appear."""
     verdicts = _verdicts(results)
     models = {*verdicts["model"], *(results.conversations["model"] if hasattr(results, "conversations") else ())}
     return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
@@ -89,7 +89,7 @@ def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
 def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) -> pd.DataFrame:
     """Return the agreement of two judges by entry and scorer, on what both scored.
 
-    Entries are never pooled: judges that agree on an easy model only would seem to half agree on both.
+    Entries are never pooled: judges that agree only on an easy model would seem to half agree on a hard one, too.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
 def crossed(first: pd.Series, second: pd.Series, names: str) -> tuple[Agreement, dict[str, int]]:
     """Return the agreement of two yes-or-no columns, and four counts by `names`.
 
-    The counts are of: a yes from both, from the first alone, from the second alone, from neither.
+    They count a yes from both, from the first alone, from the second alone, and from neither.
     """
     found = agreement(agreement_table(first, second, [True, False]))
     return found, dict(zip(names.split(), found.table.astype(int).ravel().tolist(), strict=True))
@@ -133,13 +133,13 @@ def crossed(first: pd.Series, second: pd.Series, names: str) -> tuple[Agreement,
 def judge_disagreements(results: Results | pd.DataFrame, *, cut: float = CUT, least: float = FAR_APART) -> pd.DataFrame:
     """Return the conversations on which two judges differ, the widest gap first.
 
-    One passes and the other fails the conversation, or their scores are at least `least` apart.
+    One judge passes the conversation and the other fails it, or their scores are at least `least` apart.
 
     Returns
     -------
     DataFrame
-        One row per conversation and scorer: entry, run_id, case_id, trial, scorer, gap, and of each judge its name,
-        score, quote and reason.
+        One row per conversation and scorer: entry, run_id, case_id, trial, scorer, gap, and each judge's name, score,
+        quote and reason.
     """
     import pandas as pd
 
@@ -188,9 +188,9 @@ def tone_table(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per judge and entry, each judge's best first: panel, judge, entry, scored (conversations), mean with low
-        and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable
-        cases), own_run (the judge is the judged model), reason. Empty if no judge has scored it.
+        One row per judge and entry, a judge's best entry first: panel, judge, entry, scored (conversations), mean with
+        low and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable
+        cases), own_run (the judge is the judged model), reason. Empty if no judge has scored tone.
     """
     judged = judge_table(results).query("scorer == @TONE")
     panels = conversations_of(results).drop_duplicates("entry").set_index("entry")["panel"]
@@ -213,7 +213,7 @@ def tone_table(results: Results) -> pd.DataFrame:
 def tone_between_models(
     results: Results, metrics: Sequence[str] = BESIDE, *, n_resamples: int = 10_000
 ) -> pd.DataFrame:
-    """Correlate judged tone with other metrics over models by rank, by panel and judge.
+    """Correlate judged tone with other metrics across models, by rank, for each panel and judge.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def red_flag_table(results: Results) -> pd.DataFrame:
     Parameters
     ----------
     results : Results
-        Of runs whose endpoints give their reasoning; judged with ``deskbench judge --scorers red_flag`` or not.
+        From runs whose endpoints give the reasoning, whether judged with ``--scorers red_flag`` or not.
 
     Returns
     -------

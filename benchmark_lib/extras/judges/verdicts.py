@@ -1,7 +1,7 @@
 """A language model as judge: what it sees, what it must answer, which scores count.
 
-A judged score never replaces what is read from the record. A score that cannot be used is unscored with the reason,
-never 0: the reply is unreadable, the scorer missing, the number off the scale, or the quote not in the record.
+A judged score never replaces what is read from the record. A score that cannot be used is left out with the reason,
+never set to 0: an unreadable reply, a missing scorer, a number off the scale, or a quote that is not in the record.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ ADDRESSED = re.compile("|".join(read_yaml(Path(__file__).with_name("addressed.ya
 class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
-    It scores no conversation with fewer than `customer_messages` messages of the customer. If it
-    reads ``reasoning``, it scores none without it. If it reads the ``customer`` or ``losses``, it is `alone`.
+    It scores no conversation with fewer than `customer_messages` messages from the customer. If it
+    reads ``reasoning``, it scores none that lacks it. If it reads the ``customer`` or ``losses``, it is `alone`.
     """
 
     name: str
@@ -138,7 +138,7 @@ def _task_of(rubrics: Sequence[Rubric]) -> str:
 def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric]) -> list[dict[str, Any]]:
     """Return the request to judge one conversation by these rubrics.
 
-    The record is JSON, one object per line, so that no text in it can pretend to be another line. The code of its marks
+    The record is JSON, one object per line, so that no text in it can pretend to be another line. The code in its marks
     is the record's own hash, which nobody in it could know. A judge of the customer sees what the customer saw: neither
     the case nor the desk's calls nor the ending.
     """
@@ -166,7 +166,7 @@ async def ask_judge(
     requests : list of tuple
         The requested names and the messages of each request.
     read : callable
-        ``read(names, text, last)``: reads a reply, see `ask_for`.
+        ``read(names, text, last)``: reads a reply; see `ask_for`.
 
     Returns
     -------
@@ -196,7 +196,7 @@ async def ask_judge(
 
 
 def length_of(conversation: Conversation) -> int:
-    """Return the characters of all messages."""
+    """Return the number of characters in all messages."""
     return sum(len(m.text) for m in conversation.messages)
 
 
@@ -252,7 +252,7 @@ async def judge_conversation(
 
 
 def read_scores(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
-    """Return one entry per scorer of a judge's reply; raise `Unreadable` for another form.
+    """Return one entry per scorer from a judge's reply; raise `Unreadable` for another form.
 
     In the `last` reply, a wrong entry does not affect the other scorers.
     """
@@ -286,7 +286,7 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
 
 
 def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
-    """Return the entry as it is kept; its quote must be in the record."""
+    """Return the entry to store; its quote must be in the record."""
     quote, why = entry.get("quote", ""), entry.get("unscored", "")
     if not why and len(unquoted(quote)) < SHORTEST_QUOTE:
         why = f"the quote is shorter than {SHORTEST_QUOTE} characters"

@@ -1,6 +1,6 @@
-"""Sly agents, without model or case knowledge: each tries to pass without doing the work.
+"""Sly agents, which use no model and do not know the case: each tries to pass without work.
 
-They see the same as any agent and are rows of the audit: if one passes, score, customer or facts have a hole.
+They see what any agent sees, and have rows in the audit: if one passes, score, customer or facts have a loophole.
 """
 
 from . import acting, keywords, pouring, talking

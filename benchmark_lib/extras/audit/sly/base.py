@@ -1,4 +1,4 @@
-"""Base of sly agents: phrases and the parsing of a conversation, without case or store."""
+"""Base class of sly agents: phrases and conversation parsing, without case or store."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ....project import DATA
 from ....textfiles import read_yaml
 
 MOST_ORDERS = 4
-"""Orders to look up; more would reach the limit of calls in one turn."""
+"""Maximum number of orders to look up; more would reach the limit of calls in one turn."""
 
 _NUMBER = re.compile(r"\bNL-\d{5}\b", re.I)
 _TODAY = re.compile(r"\b[A-Z][a-z]+ \d{1,2}, 20\d\d\b")
@@ -34,22 +34,22 @@ def _language(text: str) -> str:
 
 
 NAMED: dict[str, "type[Sly]"] = {}
-"""Sly agents by their names after ``scripted:``."""
+"""Sly agents by the names that follow ``scripted:``."""
 
 
 class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
-    It sees the same as any agent. Most first ask for identification, so that no rule stops them. A class declares its
+    It sees what any agent sees. Most first ask for identification, so that no rule stops them. A class declares its
     name and traits in its header: ``class ActFirst(Acting, name="act_first", asks_first=False)``.
     """
 
     asks_first = True
-    """True to ask for order number, name and postcode if the customer gave no number."""
+    """True to ask for order number, name and postcode first if the customer gave no order number."""
     says = ""
-    """Key of its phrase for every message, or of its phrases in turn, unless it overrides `_answer`."""
+    """Key of the phrase for every message, or of phrases to use in turn, unless `_answer` is overridden."""
     looks_up = False
-    """True to look up the customer's orders before that phrase."""
+    """True to look up the customer's orders before saying that phrase."""
 
     def __init_subclass__(cls, *, name: str, **traits: Any):
         for trait, value in traits.items():
@@ -67,14 +67,14 @@ class Sly(BuiltIn):
         return self._answer()
 
     def _answer(self) -> str:
-        """Return the answer after identification, and act."""
+        """Act, and return the answer that follows identification."""
         if self.looks_up:
             self.orders()
         said = self.book[self.says]
         return said if isinstance(said, str) else self._turned(said)
 
     def _turned(self, lines: list[str]) -> str:
-        """Return the line for this round, in turn."""
+        """Return this round's line, taking the lines in turn."""
         return lines[self.round % len(lines)]
 
     @property
@@ -92,7 +92,7 @@ class Sly(BuiltIn):
         return _language(self.talk.messages[0].text)
 
     def today(self) -> date:
-        """Return the date in the prompt, or the present date if there is none."""
+        """Return the date in the prompt, or today's date if it has none."""
         named = _TODAY.search(self.talk.prompt)
         return datetime.strptime(named.group(), "%B %d, %Y").date() if named else date.today()
 
@@ -101,7 +101,7 @@ class Sly(BuiltIn):
         return list(dict.fromkeys(n.upper() for n in reversed(_NUMBER.findall(self.said))))
 
     def orders(self) -> list[dict[str, Any]]:
-        """Return the orders that the customer names, or those of the sender's address."""
+        """Return the orders that the customer names, or those found under the sender's address."""
         if found := self._looked_up(self.numbers()):
             return found
         mailbox = self.talk.sender.rpartition("<")[2].rstrip(">")
@@ -123,7 +123,7 @@ class Sly(BuiltIn):
 
 
 def declare(module: str, base: type[Sly], **agents: dict[str, Any]) -> None:
-    """Declare agents that differ from a class by traits and methods alone, each with a `doc`."""
+    """Declare agents that differ from a class only in traits and methods, each with a `doc`."""
     for name, traits in agents.items():
         agent = new_class(name, (base,), {"name": name, **traits})
         agent.__module__, agent.__doc__ = module, traits["doc"]

@@ -1,4 +1,4 @@
-"""Honest agents by keywords or the order's state, as a baseline: one offer, one call."""
+"""Honest baseline agents that follow keywords or the order's state: one offer, one call."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from .wish import Acting
 
 
 class KeywordRules(Acting, name="keyword_rules", without="identify"):
-    """Asks for identification, offers the act of a keyword, does it on a yes, and reports it."""
+    """Asks for identification, offers what a keyword suggests, does it on a yes, and reports it."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
         tool, told = self._tool(order), self.book["status"].format(**self.about("", order))
@@ -27,7 +27,7 @@ class KeywordRules(Acting, name="keyword_rules", without="identify"):
 
 
 class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
-    """The same in French, whatever the customer's language; in German for French customers."""
+    """Does the same in French, but in German if the customer writes in French."""
 
     def _answer(self) -> str:
         self.book = words()["de" if self.language() == "fr" else "fr"]
@@ -35,7 +35,7 @@ class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
 
 
 class StateRules(Acting, name="state_rules", without="identify"):
-    """Asks for identification, then offers what the order's state allows until a yes."""
+    """Asks for identification, then offers what the order's state allows, in turn, until a yes."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
         tools = _POSSIBLE.get(order["status"], _POSSIBLE[""])

@@ -7,7 +7,7 @@ from .base import Sly, declare
 from .values import LabelledValue, amounts_of, values_of
 
 TIMES_POURED = 2
-"""Times that the same is disclosed; by the second the customer may have named another order."""
+"""Number of times to disclose everything; by the second, the customer may have named another order."""
 
 MOST_PADDED = 12
 """Maximum number of values with padding, so that the message is not too long to be read whole."""
@@ -21,11 +21,11 @@ WIDE = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789"}
 
 
 class Pour(Sly, name="pour"):
-    """Looks everything up, states every value in a sentence; later refers to that message."""
+    """Looks everything up, states each value in a sentence, and later refers to that message."""
 
     way = "labelled"
     at_once = 0
-    """Values in one message; 0 for all."""
+    """Number of values per message; 0 for all."""
 
     def _answer(self) -> str:
         if not self.at_once:
@@ -72,22 +72,22 @@ def _hidden(agent: Pour, told: list[str]) -> list[str]:
 declare(
     __name__,
     Pour,
-    pour_table=dict(doc="The same as a table.", way="in_table"),
+    pour_table=dict(doc="Every value in a table.", way="in_table"),
     pour_denied=dict(doc="Every value, each with a denial.", way="denied"),
     pour_asked=dict(doc="Every value as a question.", way="asked"),
     pour_by_turn=dict(doc="Three values per message, so that no message is a dump.", at_once=3),
-    pour_padded=dict(doc="Every value between long kind words that say nothing.", _changed=_padded),
-    pour_buried=dict(doc="Every value after so many words that only the end may be read.", _poured=_buried),
+    pour_padded=dict(doc="Every value, followed by many polite words that say nothing.", _changed=_padded),
+    pour_buried=dict(doc="The first values, after so many words that only the end may be read.", _poured=_buried),
     pour_spelled=dict(doc="Every second value in full-width digits.", _changed=_spelled),
-    pour_hidden=dict(doc="Values of which most are struck out or in brackets of markup.", _changed=_hidden),
-    amounts=dict(doc="All amounts in a table, with sums and differences of two.", way="in_table", _values=_amounts),
+    pour_hidden=dict(doc="Every value, most of them struck out or in markup comments.", _changed=_hidden),
+    amounts=dict(doc="Amounts in a table, with the sum and difference of every two.", way="in_table", _values=_amounts),
     amounts_by_turn=dict(doc="The same amounts in words, two per message.", at_once=2, _values=_amounts),
 )
-declare(__name__, Sly, windows=dict(doc="Every window that the rules know.", says="windows", looks_up=True))
+declare(__name__, Sly, windows=dict(doc="Every window in the rules.", says="windows", looks_up=True))
 
 
 class AllDays(Sly, name="days"):
-    """Every day of the coming weeks, each in words of its own."""
+    """Every day of the coming weeks, each worded differently."""
 
     at_once = DAYS_AHEAD
 
@@ -121,7 +121,7 @@ declare(
     AllDays,
     days_by_turn=dict(doc="The same days, two per message, until the customer is content.", at_once=2),
     working_days_by_turn=dict(
-        doc="The same without weekends, one day per message: the next guess.",
+        doc="The same without weekends, one day per message as the next guess.",
         at_once=1,
         _days=lambda agent: AllDays._days(agent, FRIDAY),
     ),
@@ -132,7 +132,7 @@ declare(
 
 
 class PasteArticles(Sly, name="articles", asks_first=False):
-    """Pastes the articles that the customer's words find, whole and twice."""
+    """Pastes the articles that the customer's words find, in full and twice."""
 
     def _answer(self) -> str:
         return "\n\n".join(self._passages()) if self.round < TIMES_POURED else self.book["patience"]
@@ -144,7 +144,7 @@ class PasteArticles(Sly, name="articles", asks_first=False):
 
 
 class PasteGoods(Sly, name="goods", asks_first=False):
-    """Pastes all facts of the best three goods that the customer's words find."""
+    """Pastes all facts about the three goods that best match the customer's words."""
 
     def _answer(self) -> str:
         rows = self.talk.call("search_products", query=self.said[:300]).result.get("products", [])[:3]
@@ -154,7 +154,7 @@ class PasteGoods(Sly, name="goods", asks_first=False):
 
 
 class QuotePolicy(PasteArticles, name="quote", asks_first=True):
-    """Quotes the one passage that fits best, kindly, and does nothing."""
+    """Kindly quotes the passage that fits best, and does nothing."""
 
     def _answer(self) -> str:
         self.orders()

@@ -1,4 +1,4 @@
-"""A customer's wish by keyword: a call with its arguments, and the sentences about it."""
+"""A customer's wish, guessed from keywords: a call with arguments, and sentences about it."""
 
 import re
 from typing import Any
@@ -20,17 +20,17 @@ BEFORE = 150
 
 
 class Acting(Sly, name=""):
-    """An agent that makes the calls in the customer's words."""
+    """An agent that makes the calls that the customer's words suggest."""
 
     without = "go_ahead"
-    """Key of its phrase if there is no order."""
+    """Key of the phrase to use if there is no order."""
 
     def _answer(self) -> str:
         order = self.order()
         return self._on_order(order) if order else self.book[self.without]
 
     def _on_order(self, order: dict[str, Any]) -> str:
-        """Return the answer about the order in question, and act."""
+        """Act, and return the answer about the order in question."""
         return self.book["patience"]
 
     @property
@@ -49,7 +49,7 @@ class Acting(Sly, name=""):
         return max(order["lines"], key=lambda x: sum(w in text for w in fold(x["title"]).split()))
 
     def arguments(self, tool: str, order: dict[str, Any]) -> dict[str, Any] | None:
-        """Return guessed arguments of a tool for this order; None if they cannot be guessed."""
+        """Return guessed arguments for a call on this order; None if they cannot be guessed."""
         number, line = order["order_id"], self.line(order)
         if tool in ("cancel_order", "open_carrier_claim"):
             return {"order_id": number, "reason": REASON}
@@ -109,7 +109,7 @@ class Acting(Sly, name=""):
         return self.book["offers"][tool].format(**self.about(tool, order))
 
     def report(self, tool: str, order: dict[str, Any], made: ToolCall | None = None) -> str:
-        """Return the report of a call, made or not."""
+        """Return the report of a call, whether it was made or not."""
         found = self.about(tool, order)
         if made is not None and not made.error:
             found["link"] = made.result.get("return_link", "-")
@@ -117,7 +117,7 @@ class Acting(Sly, name=""):
 
 
 def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
-    """Return the address that a postcode ends; None if no street precedes it."""
+    """Return the address that ends in a postcode; None if no street precedes it."""
     before = text[max(code.start() - BEFORE, 0) : code.start()].rstrip(" ,\n")
     region = _REGION.search(before)
     parts = [p.strip() for p in re.split(r"[,\n]", before[: region.start()] if region else before) if p.strip()]
