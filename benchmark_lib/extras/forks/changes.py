@@ -24,14 +24,14 @@ WRITTEN = ", ".join(f"{kind}=..." if valued else kind for kind, valued in KINDS.
 
 
 class WhatIf(NamedTuple):
-    """One change at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none if the name is empty."""
+    """One change at the fork, as in ``--what-if NAME`` or ``NAME=VALUE``; none if empty."""
 
     name: str = ""
     value: str = ""
 
     @classmethod
     def of(cls, text: str | None) -> WhatIf:
-        """Return the change that a text names; raise `BadInput` if there is none."""
+        """Return the change that a text names; raise `BadInput` for an unknown one."""
         name, _, value = (text or "").partition("=")
         if text and KINDS.get(name) != bool(value.strip()):
             raise BadInput(f"there is no what-if {text!r:.60}: choose one of {WRITTEN}")
