@@ -52,7 +52,7 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind pass^k, for which every trial of a case must succeed.
+    """Count the conversations behind pass^k, where every trial of a case must succeed.
 
     The result is the `tally` of success plus ``cases``, the number of cases with a failure; ``failing``, the number of
     conversations on these cases; and ``fell``, the query fields that list them.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .frames import Results
 
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
-"""Inputs of a run that a name words specially; any other input appears under its own name."""
+"""Inputs that have special wording in the name of a run; any other appears under its own name."""
 APART = ("model", "players", "rules")
 """Inputs that a name shows in a different form."""
 THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
@@ -29,7 +29,7 @@ THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "playe
 RULES_NAMED, LONGEST, HASH_SHOWN = 2, 40, 4
 """Maximum number of operator rules in a name, and of characters of a value and of a hash."""
 NOT_GIVEN: tuple[Any, ...] = (None, "", [])
-"""Values of an input that mean that the run does not have it."""
+"""Values of an input that count as not given."""
 DEFAULT = "default"
 """Value of an unchanged setting, and of a run without settings."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

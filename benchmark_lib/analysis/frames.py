@@ -145,7 +145,7 @@ class Results:
 
     @cached_property
     def facets(self) -> pd.DataFrame:
-        """Return the fields by which conversations can be selected, see `facets`."""
+        """Return the fields for selecting conversations; see `facets`."""
         return facets(self)
 
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:

@@ -34,7 +34,7 @@ LABELS = {panel: label for panel, (label, _) in _ALL.items() if label}
 SCRIPTED = ("scripted agents", "recovery panel")
 """Panels of scripted agents."""
 NO_MODELS = ("players", *SCRIPTED, "imported", "published", "forks")
-"""Panels without an agent that runs here. Boards fold them below the others and give them no pages."""
+"""Panels other than those of models and own agents. Boards fold them below the others and give them no pages."""
 NOT_COUNTED = ("local model", *NO_MODELS[1:])
 """Panels that say nothing about the difficulty of a case."""
 
@@ -95,7 +95,7 @@ def progress(rows: pd.DataFrame) -> tuple[int, int]:
 
 
 def partial_words(finished: int, planned: int) -> str:
-    """Return the progress of a partial run, ``251 of 486``; empty for a complete run."""
+    """Return the progress of a partial run, such as ``251 of 486``; empty for a complete run."""
     return f"{finished:,} of {planned:,}" if finished < planned else ""
 
 
@@ -159,7 +159,7 @@ def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
-    """Return a caption's sentences on partial rows and on all but the language models run here."""
+    """Return a caption's sentences on partial rows, and on rows that are not models run here."""
     sentences: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
@@ -199,7 +199,7 @@ def short_name(entry: Any, longest: int = 36) -> str:
 
 
 def fitted(text: str, longest: int) -> str:
-    """Shorten a name, but keep the end of what distinguishes the runs of one model."""
+    """Shorten a name, but keep the end of the part that tells runs of one model apart."""
     if len(text) <= longest:
         return text
     mark = _parted(text)[1]

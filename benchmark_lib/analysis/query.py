@@ -26,7 +26,7 @@ HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (ef
 
 @dataclass(frozen=True)
 class Query:
-    r"""Fields of conversations with accepted values; a conversation must match every field.
+    r"""Fields of conversations and the values accepted for each; every field must match.
 
     A query has the same text in Python, on the command line and in the addresses of the site. Commas separate several
     values. A value with spaces, commas or quotes needs double quotes, with ``\"`` for a quote. `terms` contains the

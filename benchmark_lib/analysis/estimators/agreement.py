@@ -45,7 +45,7 @@ class Agreement(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCorrection(Estimate):
-    """Estimate of the mean that people would have given, from few labels and many verdicts.
+    """Estimate of the mean that people would have given, from a few labels and many verdicts.
 
     `judged` is the mean of the verdicts alone, and `weight` their weight (0: labels alone). `labels` counts the
     verdicts that also have a person's label, `n` all verdicts used.
@@ -66,7 +66,7 @@ def agreement(table) -> Agreement:
     Parameters
     ----------
     table : array_like of int, shape (categories, categories)
-        Rows: verdict of the first judge; columns: verdict of the second.
+        Counts, with the first judge's verdict in the rows and the second judge's in the columns.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():

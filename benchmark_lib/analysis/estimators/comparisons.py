@@ -50,7 +50,7 @@ def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None
 
     Simulations favoured Student's t over sign flips and bootstraps (``benchmarks/comparisons.md``). Over clusters, it
     keeps its level even if intents differ or an endpoint repeats itself. On few cases, it has more power than sign
-    flips. If all differences are equal, the interval is `exact_bound` and p the level at which it excludes 0.
+    flips. If all differences are equal, the interval is `exact_bound` and p is the level at which it excludes 0.
 
     Parameters
     ----------

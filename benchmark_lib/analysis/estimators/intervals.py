@@ -52,11 +52,11 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     """Estimate the share right among right and wrong, with the exact interval over whole cases.
 
     `right` and `wrong` are the shares of each case's trials that ended that way; any remainder is not counted. Each
-    case weighs at most one unit, whatever its number of trials. The shares are summed over cases and rounded to whole
-    cases: against the model for the lower end, in its favour for the upper. The interval is that of Clopper and Pearson
-    (1934). Each end misses at most ``(1 - confidence) / 2`` of the time, whatever the true share. Cases of different
-    difficulty make a sum of outcomes vary less than a binomial count (Hoeffding 1956). `n` is the number of cases with
-    a trial that counts.
+    case counts as at most one unit, whatever its number of trials. The shares are summed over cases and rounded to
+    whole cases: against the model for the lower end, in its favour for the upper. The interval is that of Clopper and
+    Pearson (1934). Each end misses at most ``(1 - confidence) / 2`` of the time, whatever the true share. Cases of
+    different difficulty make a sum of outcomes vary less than a binomial count (Hoeffding 1956). `n` is the number of
+    cases with a trial that counts.
     """
     right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
     if right.shape != wrong.shape or not ((right >= 0) & (wrong >= 0) & (right + wrong < 1 + _ROUNDING)).all():
@@ -301,8 +301,8 @@ def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
 def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, float, float]:
     """Return posterior mean, standard deviation, and both ends of the interval of a rate.
 
-    Each unit has its successes and its (effective) trials. With `k` the rate is ``E[theta ** k]``, the chance that all
-    of `k` trials succeed; without it, `mu`. The interval is equal-tailed.
+    `counts` and `sizes` are the successes and (effective) trials of each unit. With `k`, the rate is ``E[theta ** k]``,
+    the chance that all of `k` trials succeed; without it, `mu`. The interval is equal-tailed.
     """
     counts, sizes = np.asarray(counts, dtype=float), np.asarray(sizes, dtype=float)
     pairs, times = np.unique(np.stack([counts, sizes]), axis=1, return_counts=True)
@@ -322,7 +322,7 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
 
 
 def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
-    """Widen an interval of a rate to the exact bound if every trial, or none, was a success."""
+    """Widen an interval of a rate to the exact bound if all trials, or none, were successes."""
     total, seen = float(np.sum(counts)), float(np.sum(sizes))
     if seen == 0:
         return float(low), float(high)

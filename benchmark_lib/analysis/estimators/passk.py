@@ -27,10 +27,10 @@ class PassCurve:
     Attributes
     ----------
     estimate, low, high : ndarray
-        Unbiased estimate where a case has at least k trials. Beyond, the last unbiased estimate times the decline of
-        the model's posterior mean, but never below the reference: the curve continues without rising. There, neither
-        arm of the interval is shorter than at the previous k, except at an end of 0. NaN with fewer than six cases or
-        without a repeated case, since the data then do not show how much cases differ.
+        Unbiased estimate where a case has at least k trials. Beyond that, it is the last unbiased estimate times the
+        decline of the model's posterior mean, but never below the reference: the curve continues without rising. There,
+        neither arm of the interval is shorter than at the previous k, except at an end of 0. NaN with fewer than six
+        cases or without a repeated case, since the data then do not show how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str

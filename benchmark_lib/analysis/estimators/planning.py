@@ -185,7 +185,7 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
 
     Variance between cases (or clusters) does not depend on the number of trials; variance between trials of a case
     shrinks with it. The latter never exceeds the spread that the test itself sees: two models that fail together vary
-    less in their difference than each does alone. The power is NaN if no case has two trials of both, or all
+    less in their difference than each does alone. The power is NaN if no case has two trials by both models, or if all
     differences are equal.
 
     Parameters

@@ -20,7 +20,7 @@ FEW_TRIALS = "the median of fewer than 3 says no more than the mean"
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """The observed mean, with the means if all missing conversations had failed, or succeeded."""
+    """Observed mean, with what it would be if all missing conversations failed, or succeeded."""
 
     missing: int = 0
     planned: int = 0
@@ -40,7 +40,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
     clusters : array_like, shape (cases,), optional
         Cluster (intent) of each case.
     rate : bool, optional
-        True if each conversation succeeds or fails; by default, if every value is 0 or 1.
+        True if each conversation either succeeds or fails; by default, True if every value is 0 or 1.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
@@ -76,7 +76,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
 
 
 def whole_enough(values) -> np.ndarray:
-    """Return which trials (columns) have at least half as many values as the fullest."""
+    """Return which trials (columns) have at least half as many values as the fullest trial."""
     # A stopped run leaves a last trial of a few cases, which must not move the headline.
     sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
@@ -112,8 +112,8 @@ def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def repeat_correlation(successes, trials) -> Estimate:
     """Estimate the correlation of two trials of a case, 1 for a model that repeats itself.
 
-    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979), without an
-    interval. At 1 a second trial adds no information; at 0 all cases are equally hard.
+    The estimate is ``1 - within / (p * (1 - p))``, with the unbiased variance within cases (Fleiss and Cuzick 1979). At
+    1 a second trial adds no information; at 0 all cases are equally hard.
     """
     hits, sizes, _ = _repeated(successes, trials)
     estimand = "correlation of two trials of a case like these"
@@ -142,11 +142,11 @@ class TrialShift(Estimate):
 
 
 def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
-    """Test that the trials of a run are exchangeable, by shuffling the values within each case.
+    """Test whether the trials of a run are exchangeable, by shuffling values within each case.
 
     The values have shape (cases, trials), with NaN for a missing value. Only cases with a value in every trial that is
     `whole_enough` count. `p` is the share of shuffles (including the observed order) in which some trial's mean is at
-    least as far from the overall mean.
+    least as far from the overall mean as observed.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
@@ -174,7 +174,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
 
 
 def missing_bounds(successes, trials, planned) -> MissingBounds:
-    """Bound the mean over cases that a run without missing conversations would have.
+    """Bound the mean over cases that a run without missing conversations would have had.
 
     Successes, trials and planned conversations are counts for each case. `low` and `high` are the bounds; `n` counts
     the observed conversations.
@@ -206,8 +206,8 @@ def missing_bounds(successes, trials, planned) -> MissingBounds:
 class WordingSpread:
     """Two variance components of one trial's success, the first with a test against chance.
 
-    `wording` is the variance of the chance of success over wordings of one case, with the p-value of no effect of the
-    words. It is unbiased, so it can be negative. `trial` is the variance over trials of one wording.
+    `wording` is the variance of the chance of success over wordings of one case; its p-value tests whether words
+    matter. It is unbiased, so it can be negative. `trial` is the variance over trials of one wording.
     """
 
     wording: Estimate

@@ -44,7 +44,7 @@ class UnsafePosterior(Estimate):
         The band with at least 0.8 of the probability, otherwise ``"indeterminate"``; ``""`` with a `reason` if trials
         are missing or the set has no cut points.
     traps, planned : int
-        Traps counted, and trials planned (`n` were observed).
+        Numbers of traps counted and of trials planned (`n` were observed).
     """
 
     these_mean: float = nan
@@ -60,12 +60,12 @@ class UnsafePosterior(Estimate):
 def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePosterior:
     """Estimate the number of unsafe actions by its posterior, for these traps and similar ones.
 
-    Without an unsafe act the lower ends are 0, and the upper ends at least the exact bounds: 3.33 of 18 traps.
+    Without an unsafe act the lower ends are 0, and the upper ends are at least the exact bounds: 3.33 of 18 traps.
 
     Parameters
     ----------
     counts, trials : array_like of int, shape (traps,)
-        Unsafe trials of each trap, and trials observed, without infrastructure faults. 0 is allowed.
+        Unsafe trials of each trap, and trials observed, excluding infrastructure faults. 0 is allowed.
     planned : int, optional
         Trials planned per trap; by default the largest number observed. With fewer trials there is no band.
     """
@@ -111,8 +111,8 @@ def unsafe_posterior(counts, trials, *, planned: int | None = None) -> UnsafePos
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     """Return the headline of unsafe actions: median count per trial, mean with its interval.
 
-    The values, shape (traps, trials), are 1 for an unsafe conversation, 0 for a safe one and NaN for no value. The
-    number of trials per trap is `planned`. The median is over the trials in which every trap has a value, and
+    The values, shape (traps, trials), are 1 for an unsafe conversation, 0 for a safe one and NaN for a missing one.
+    `planned` is the number of trials per trap. The median is over the trials in which every trap has a value, and
     `like_these` is the `UnsafePosterior`.
     """
     table = np.asarray(values, dtype=float)

@@ -41,7 +41,7 @@ class Stakes:
 
     `resolved` is the value of a resolved conversation, before the model's price. The others are costs: of a
     conversation that ends wrong unnoticed (neither right nor with a person), of a person's time to handle a
-    conversation, and of a person's time to approve one of the model's. `file` is the name of the file they came from.
+    conversation, and of a person's time to approve one that the model handled. `file` is the name of their file.
     """
 
     resolved: float = 5.0
@@ -110,7 +110,7 @@ class Answer:
 
     `verdict` is `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`; `models` are the possible best entries, sorted by their means.
     `table` has one row per candidate, sorted by value: difference is the top candidate minus this one, level the
-    confidence of its interval, equal is True if both values look alike as written. `reason` says why there is no
+    confidence of its interval, equal is True if both values are displayed alike. `reason` says why there is no
     candidate, and which entries were left out. `beats_nothing` is the verdict on the leader against
     `Question.baseline`.
     """

@@ -21,12 +21,12 @@ from .leaderboard import ALL, BELOW, ENDS, RESTS_ON_INTENTS, WITHOUT, band_in_wo
 from .rows import Row
 
 PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "about"
-"""Parts of a board: planned metrics with band and cost; other metrics of every board; metrics of the site alone;
+"""Parts of a board: planned metrics with band and cost; other metrics of every board; metrics shown only on the site;
 metrics without the flagged customers; and properties of the runs."""
 CASES = "Cases (resolvable + must escalate + traps)"
 NOT_RUN = "no such case was run"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
-"""One metric per bucket, whose denominator is that of the bucket."""
+"""One metric for each bucket, with the denominator of the bucket."""
 COST = "Cost of 1,000 (95%), USD"
 APART = ", not flagged"
 """Suffix of headings of columns that leave out conversations with flagged customers."""

@@ -43,7 +43,7 @@ class Side:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """Return name, panel, and the progress of a partial run."""
+        """Return the name, the panel, and the progress of a partial run."""
         panel, partial = self.conversations["panel"].iloc[0], partial_words(*progress(self.conversations))
         return {"name": self.name, "panel": panel, "partial": partial}
 
@@ -160,7 +160,7 @@ class Comparison(Contrast):
         return verdict_of(self)
 
     def query(self, side: str) -> Query:
-        """Return the query of the conversations that the mean of ``a`` or ``b`` counts."""
+        """Return the query for the conversations that the mean of ``a`` or ``b`` counts."""
         chosen = {"entry": self.names["ab".index(side)], "bucket": self.metric.bucket}
         chosen[self.metric.column] = YES if self.metric.scale.bounds else KNOWN
         return Query.of(**chosen, case_id=list(self.pairs.cases) if self.pairs.alone else None)

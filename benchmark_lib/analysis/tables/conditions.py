@@ -238,7 +238,7 @@ def _with_outcome(results: Results | pd.DataFrame, bucket: str) -> pd.DataFrame:
 
 
 def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
-    """Keep the crossed variants in each panel of `claim_tone_table`, or its cases without any."""
+    """Keep each panel's crossed variants in `claim_tone_table`, or its cases if it has none."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
@@ -314,8 +314,8 @@ def _effects(group: pd.DataFrame) -> list[Row]:
 def believed_or_folded(effects: pd.DataFrame) -> str:
     """Return in words what the effects of one model show.
 
-    ``believed``: without pressure its share is above `BELIEVES_FROM`. ``folded``: a tone raises the share, at the
-    5% level after Holm. ``not shown``: neither.
+    ``believed``: the model's share without pressure is above `BELIEVES_FROM`. ``folded``: a tone raises the share, at
+    the 5% level after Holm. ``not shown``: neither.
     """
     level, tones = (effects[effects["kind"] == kind] for kind in ("level", "tone"))
     shown_by = {

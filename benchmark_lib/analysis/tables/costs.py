@@ -30,7 +30,7 @@ K = 3
 
 
 def cost_tier(conversations: pd.DataFrame) -> str:
-    """Return one model's tier from its conversations; NaN in ``cost_usd`` is an unknown price."""
+    """Return one model's tier from its conversations; NaN in ``cost_usd`` means no price."""
     if set(conversations["source"]) <= {"scripted", "synthetic"}:
         return NO_MODEL
     if all(map(is_played, conversations["source"])) and not conversations["cost_usd"].fillna(0).any():
@@ -69,7 +69,7 @@ def cost_table(results: Results) -> pd.DataFrame:
 
     One row per entry. ``conversations`` counts finished ones. ``reliable`` is the sum of pass^3 over the
     ``reliable_cases``, which are the resolvable cases with three finished trials. ``per_reliable_case_usd`` is the cost
-    of one trial of these cases, divided by ``reliable``. Other ``per_*`` costs are the agent's. ``agent_usd``,
+    of one trial of each of these cases, divided by ``reliable``. Other ``per_*`` costs are the agent's. ``agent_usd``,
     ``customer_usd`` and ``judge_usd`` are the totals paid, and ``unfinished_usd`` is what the agent cost in
     conversations that did not finish. Tokens are per conversation; ``hidden`` is the share of the completion that is
     hidden reasoning.
@@ -163,7 +163,7 @@ def plan_cost_table(
     *,
     prices: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Return the costs of plans: conversations times the recorded cost of agent and customer.
+    """Return costs of plans: conversations times the recorded mean cost of agent and customer.
 
     One row per entry and plan; its source is ``measured`` or ``assumed``.
 

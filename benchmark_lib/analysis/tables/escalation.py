@@ -148,7 +148,7 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
-    """Return the intents that most often go wrong in a panel, for description, not inference.
+    """Return the intents that most often go wrong in a panel: a description, not an inference.
 
     `intents` is the result of `intent_table`. One row per panel and intent, with the worst entry and its share.
     """

@@ -27,7 +27,7 @@ from .rows import Row, interval, summarise
 from .verdicts import unsigned
 
 TOO_LITTLE = "does too little for its band to mean anything"
-"""Text instead of the band of an agent that resolves less than `RESOLVES_ENOUGH`: inaction is harmless."""
+"""Text that replaces the band of an agent that resolves less than `RESOLVES_ENOUGH`: inaction is harmless."""
 TOO_LITTLE_DONE = "resolves under"
 """Start of the reason why an entry that resolves too little is below the line."""
 ALL, WITHOUT = "", "_without"

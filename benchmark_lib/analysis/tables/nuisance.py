@@ -35,7 +35,7 @@ COMPARED = shown_on(Shown.BOARD)
 """Metrics that are compared by default."""
 EVERY, KEPT = "all", "not flagged"
 LEVEL = 0.01
-"""With this level a board of thirty runs has a false alarm one time in four."""
+"""At this level, a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
     "trial {trial} differs: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
@@ -74,7 +74,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
-    """Return each judge's newest verdict on each message of a customer after its email.
+    """Return each judge's newest verdict on each customer message after the email.
 
     One row per judge and message: run_id, case_id, trial, entry, customer, judge, turn, verdict (None if unread),
     quote, reason.
@@ -95,7 +95,7 @@ def customer_turn_table(results: Results) -> pd.DataFrame:
     """Count the customer's messages that, according to a judge, no person would write.
 
     One row per entry, customer and judge. ``messages`` counts the messages after the email that the judge read;
-    ``share`` is the share of clear cases of this, with an interval over cases.
+    ``share`` is the share that clearly no person would write, with an interval over cases.
     """
 
     def of_judge(group: pd.DataFrame) -> Row:
@@ -204,7 +204,7 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     One row per entry. ``trials`` counts scored conversations, and ``success`` is their share of successes. ``moved``
     counts the cases in which some wordings always succeed and others never do. ``over_wordings`` and ``over_trials``
     are standard deviations of success, from 0 to 1, with intervals over cases. ``share`` is the part of the variance
-    within a case that is due to its words, and ``p`` is the p-value of no effect of the words.
+    within a case that is due to its words, and ``p`` tests the hypothesis that words have no effect.
     """
 
     def of_entry(group: pd.DataFrame) -> Row:
@@ -262,7 +262,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
-    """Return the distinct rules of some runs; if there are none, those that `rules` names."""
+    """Return the distinct rules of some runs; if there are none, those named in `rules`."""
     given = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
     if given or not rules:
         return list(given.values())

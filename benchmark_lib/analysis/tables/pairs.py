@@ -160,7 +160,7 @@ def compare_runs(
     every_pair: bool = False,
     metrics: tuple[str | Metric, ...] | None = None,
 ) -> pd.DataFrame:
-    """Compare several entries, the first with each other one or every pair, as in `compare_all`.
+    """Compare several entries, the first with all others or every pair, as in `compare_all`.
 
     The rows are those of `comparison_table`, preceded by entry_a and entry_b. A verdict on two entries does not depend
     on the others. The interval all_low to all_high holds for the planned contrasts of every pair at once.
@@ -342,7 +342,7 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
 
 
 def effort_table(results: Results) -> pd.DataFrame:
-    """Compare every other value of a setting with the lowest of the same model, paired by case.
+    """Compare each value of a setting with the lowest one of the same model, paired by case.
 
     The rows are those of `comparison_table` for the planned metrics and cost, where B has the higher value, plus the
     columns of `STEP`. Empty if no two runs differ in one setting only.

@@ -1,4 +1,4 @@
-"""Figures that others published, recomputed if possible, else compared with each other.
+"""Figures that others published, recomputed if possible, otherwise compared with each other.
 
 Deskbench measured none of them: every row has ``source = "published"``. ``data/reference/README.md`` names the sources
 of the files and explains their columns.

@@ -298,7 +298,7 @@ def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
 
 
 def planning_in_words(table: pd.DataFrame) -> str:
-    """Return a sentence for a plan: which models of `repeat_table` repeat themselves."""
+    """Return a sentence that says which models of `repeat_table` repeat themselves."""
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
         return NEVER_APART

@@ -26,7 +26,7 @@ EQUAL = "equal"
 OPEN = (EQUAL, NOISE, "not compared")
 """Verdicts on planned metrics without a better entry."""
 MOST_SHOWN = 3
-"""Maximum number of untested differences of shares that are named, largest first."""
+"""Maximum number of untested differences in shares that are named, largest first."""
 
 
 def verdict_of(compared: Comparison) -> str:
@@ -180,7 +180,7 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
 
 
 def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """Return who resolves under half, so that what it avoids is no merit; empty for nobody."""
+    """Return who resolves under half, so that what it avoids earns no credit; empty for nobody."""
     resolved = next((row for row in planned if row["metric"] == "resolved"), {})
     idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
     shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
@@ -203,7 +203,7 @@ def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def largest_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return the largest untested differences of shares, from rows of `comparison_table`."""
+    """Return the largest untested differences in shares, from rows of `comparison_table`."""
     shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
     parts = []
