@@ -1,21 +1,22 @@
-# make run     runs the scripted agents; needs no key, and no network after install; MODEL=name adds a model, MODEL=local a small real one,
+# make run     runs the scripted agents; needs no key and, once installed, no network; MODEL=name adds a model, MODEL=local a small real one,
 #              SET=hard plays only the hard set; TRIALS= CASES= BUDGET= (USD) BASE_URL= are passed to deskbench; DRY=1 prints the forecast
-#              and exits, YES=1 begins without asking
-# make fork    RUN=file: continues each trap's decision in a run ten more times; MODEL= BASE_URL= let another model continue
-# make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
-# make lint    style, types and dependencies
-# make notebooks  executes every notebook into reports/ and saves its figures and tables (make figures does the same)
-# make audit   checks the case set      make bench   speed, as ratios      make site    a static site in reports/site
-# make detectors   data/claims/*.csv: repeats the measurement of the detectors' recall and precision
-# make dictionary  docs/data-dictionary.md from the declarations of the columns
-# make calibration  data/calibration.yaml and docs/limits.md: repeats the simulation of the intervals, and writes what the numbers cannot tell you
+#              and exits, YES=1 starts without asking
+# make fork    RUN=file: plays each trap of a run ten more times from its decision; MODEL= BASE_URL= let another model continue
+# make test    runs lint and the test suite       make lab     opens JupyterLab at the project's start page
+# make lint    checks style, types and dependencies
+# make notebooks  executes every notebook into reports/ and saves their figures and tables (make figures does the same)
+# make audit   checks the case set      make bench   measures speed, as ratios      make site    builds a static site in reports/site
+# make detectors   measures the detectors' recall and precision again and writes data/claims/*.csv
+# make dictionary  writes docs/data-dictionary.md from the declarations of the columns
+# make calibration  simulates the intervals again; writes data/calibration.yaml, and docs/limits.md (what the numbers cannot tell you)
 # make reader  retrains a store's readers on its labelled sentences, STORE=name or folder (needs the extra `train`)
-# make extras  installs optional parts: the local model, tau2, Inspect logs, Dask, names in chats, training, the tests; `make test` does this, too
-# make lock    requirements.lock and requirements-extras.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
-# make system  the only step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
+# make extras  installs optional parts: the local model, tau2, Inspect logs, Dask, names in chats, training, the tests; `make test` does this too
+# make lock    writes requirements.lock and requirements-extras.lock from pyproject.toml
+# make clean   removes the virtual environment     make help    prints this list
+# make system  the only step that needs the system's package manager (root): installs libgomp1 for the small local model, Chromium for browser tests,
 #              LaTeX for the tests of tables and figures in a paper, sqlite3 for repairing a damaged run file
 
-# The newest of these that is installed and runs: a name on the path may be a shim for a version that is not installed.
+# The newest of these versions that runs: a name on the path may be a shim for a version that is not installed.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 	$$name -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" 2>/dev/null && echo $$name && break; done)
 BIN := .venv/bin
@@ -25,12 +26,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: run fork test test-slow extras lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
-# A misspelled name is refused: make itself would silently accept BASEURL=...
+# Refuse a misspelled variable: make itself would silently accept BASEURL=...
 KNOWN := RUN MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP EXTRAS
 UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 $(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP EXTRAS,$(KNOWN))))
 
-# So is one that the target does not read.
+# Also refuse a variable that the target does not read.
 GIVEN := $(filter-out PYTHON BIN STAMP EXTRAS,$(foreach name,$(KNOWN),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 READ_run := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES
 READ_reader := STORE
@@ -95,7 +96,7 @@ system:
 	apt-get update
 	apt-get install -y --no-install-recommends libgomp1 sqlite3 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
 
-# Needs uv; leaves no index address behind.
+# Needs uv. The lock files contain no index address.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --quiet
 lock:
 	$(LOCK) $(foreach name,chats local inspect tau test train dask,--extra $(name)) -o .all.lock

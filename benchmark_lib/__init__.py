@@ -1,4 +1,4 @@
-"""Deskbench: a benchmark of language models as customer-support agents, with its suite.
+"""Deskbench: a benchmark of language models as customer-support agents.
 
 from benchmark_lib import Experiment, load_results, estimators, tables, figures, monitoring, reports
 """
@@ -21,7 +21,7 @@ _FACE = {
     "figures": ("benchmark_lib.figures", None),
     "reports": ("benchmark_lib.reports", None),
 }
-"""Names for notebooks with their modules, which are loaded on first use."""
+"""Names for notebooks, with the modules that provide them and are loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:

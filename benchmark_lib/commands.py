@@ -13,18 +13,18 @@ PROGRAM = "deskbench"
 
 
 def command(*words: object) -> str:
-    """Return a command quoted for a shell (sh, bash, zsh), named as this process was called."""
+    """Return a command for a shell (sh, bash, zsh) that calls this program as it was started."""
     return shlex.join([_name(), *map(str, words)])
 
 
 def command_on_a_page(*words: object) -> str:
-    """Return a command for a page that other people read, without a path of this machine."""
+    """Return a command for a page that other people read, without any path on this machine."""
     return shlex.join([PROGRAM, *map(str, words)])
 
 
 @cache
 def _name() -> str:
-    """Return the name on the path or, if that is missing or another program, this one's path."""
+    """Return the program's name, or its file if a shell would not find it by that name."""
     started = Path(sys.argv[0])
     on_path = shutil.which(PROGRAM)
     if started.name != PROGRAM or (on_path and os.path.samefile(on_path, started)):

@@ -1,5 +1,5 @@
-"""Define the one error that people see: a sentence with problem, place and remedy."""
+"""Define the one error that users see: a sentence that names problem, place and remedy."""
 
 
 class BadInput(ValueError):
-    """Input refused before any cost; the command line prints its text and exits with code 2."""
+    """Input refused before any cost arises; the command line prints this error and exits with 2."""

@@ -1,8 +1,8 @@
 """Find the extras' offers by group and name, from the ``offers.toml`` of each folder.
 
 A group is an extension point: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An offer is written
-``module:name``, relative to the folder of the extra, and imported on first use. Without the folder ``extras/`` there
-are no offers, and the core works without them.
+``module:name``, relative to the extra's folder, and imported on first use. Without the folder ``extras/`` there are no
+offers, and the core works without them.
 """
 
 import tomllib
@@ -29,7 +29,7 @@ def groups() -> set[str]:
 
 
 def offered(group: str) -> dict[str, tuple[str, Any]]:
-    """Return a group's offers, (extra, words) by name, in the order of their files."""
+    """Return a group's offers by name, each as (extra, words), in the order of their files."""
     return {
         name: (extra, words) for extra, groups in _tables().items() for name, words in groups.get(group, {}).items()
     }
@@ -39,7 +39,7 @@ def offer(group: str, name: str) -> Any:
     """Return one offer, imported; raise `BadInput` if the folder of its extra is missing."""
     if name not in offered(group):
         raise BadInput(
-            f"{name} ({group}) comes with a folder of benchmark_lib/extras that is missing: install the whole package"
+            f"{name} ({group}) needs a folder of benchmark_lib/extras that is missing: install the whole package"
         )
     return load(*offered(group)[name])
 
@@ -50,7 +50,7 @@ def offers(group: str) -> Iterator[Any]:
 
 
 def load(extra: str, words: str) -> Any:
-    """Return the object of ``module:name`` within an extra; without a name, the module."""
+    """Return the object that ``module:name`` means in an extra; without a name, the module."""
     module, _, name = words.partition(":")
     inner = f".{module}" if module else ""
     found = import_module(f"{__package__}.extras.{extra}{inner}")
@@ -58,13 +58,13 @@ def load(extra: str, words: str) -> Any:
 
 
 def public(group: str, names: dict[str, Any]) -> list[str]:
-    """Return what a module shows: its own public names but modules, and the offers of a group."""
+    """Return a module's own public names, except modules, and the names of a group's offers."""
     own = {name for name, thing in names.items() if not (name.startswith("_") or ismodule(thing))}
     return sorted([*own - {"face", "public"}, *offered(group)])
 
 
 def face(group: str, module: str) -> Any:
-    """Return the ``__getattr__`` of a module that has the offers of a group among its names."""
+    """Return a ``__getattr__`` with which a module also exposes the offers of a group."""
 
     def get(name: str) -> Any:
         entry = offered(group).get(name)

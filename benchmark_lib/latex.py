@@ -1,14 +1,14 @@
-"""Write text for LaTeX, so that no part of a model's name or a caption is a command."""
+"""Escape text for LaTeX, so that no part of a model's name or a caption acts as a command."""
 
 from __future__ import annotations
 
 import re
 
 LAST_LETTER = 0x17F
-"""Last of the Latin letters that LaTeX sets without further packages."""
+"""Last Latin letter that LaTeX sets without further packages."""
 
 WHOLE, PIECE = 14, 10
-"""Maximum number of letters of an unbroken word, and letters of the pieces of a longer one."""
+"""Maximum number of letters in an unbroken word, and number of letters in each piece of a longer word."""
 _PART = re.compile(r"\d+\.\d+[-/_.:,]?|[^-/_.:,]+[-/_.:,]?|[-/_.:,]")
 
 _MATHS = {
@@ -39,7 +39,7 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Return text on one line for LaTeX; a character that it cannot set becomes ``U+4E2D``."""
+    """Return text for LaTeX on one line; a character that it cannot set becomes ``U+4E2D``."""
     return "".join(_SPECIAL.get(c) or _letter(c) for c in " ".join(text.split()))
 
 

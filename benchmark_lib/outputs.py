@@ -16,7 +16,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet read a cell as a formula."""
 _NUMBER = re.compile(r"[+-]?[\d.,]+( ?%)?|-")
 BESIDE = ("", "-journal", "-wal", "-shm")
-"""Endings of the names of files that SQLite may add."""
+"""Suffixes of a database file's own name and of the files that SQLite may add."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
 
 @contextmanager
 def folder_made(folder: Path) -> Iterator[None]:
-    """Make a folder and its parents; if the block fails, remove new ones that are empty."""
+    """Create a folder and its parents; if the block fails, remove the new, empty folders."""
     made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def folder_made(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def built_beside(out: Path) -> Iterator[Path]:
-    """Yield a path whose file replaces `out` once complete; a failure leaves nothing behind."""
+    """Yield a path for a new file, which replaces `out` on success and is removed on failure."""
     building = out.with_name(f".new-{secrets.token_hex(8)}")
     with folder_made(out.parent):
         try:
@@ -70,20 +70,20 @@ def built_beside(out: Path) -> Iterator[Path]:
 def as_cell(text: str) -> str:
     """Return a text as a cell of a CSV file.
 
-    An apostrophe precedes a text that a spreadsheet would read as a formula; a number stays a number.
+    A text that a spreadsheet would read as a formula gets an apostrophe in front; a number stays a number.
     """
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def write_csv(frame: Any, path: str | Path) -> None:
-    """Write a frame as CSV without its index, with each text `as_cell`."""
+    """Write a frame as CSV without its index, with `as_cell` applied to each text."""
     texts = [c for c in frame.columns if frame[c].dtype.kind not in "biufM" and str(frame[c].dtype) != "boolean"]
     cells = {c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts}
     frame.assign(**cells).to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
 
 
 def require_absent(out: Path) -> None:
-    """Refuse a path that exists or an impossible name."""
+    """Refuse a path that already exists or has an impossible name."""
     with writing(out):
         if os.path.lexists(out):
             raise BadInput(f"{out} exists: choose a new name for --out")

@@ -1,4 +1,4 @@
-"""Record conversations: everything after the conversation is a function of the record."""
+"""Define the record of a conversation; everything computed later depends on it alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import BadInput
 
 BUCKETS = ("resolvable", "must_escalate", "adversarial")
 BUCKET_NOUNS = dict(zip(BUCKETS, ("resolvable case", "must-escalate case", "trap"), strict=True))
-"""Buckets of cases by the right action: resolve it, hand it over, or do not give in; and the noun for each."""
+"""Buckets of cases by the right action (resolve the case, hand it over, refuse to give in), and the noun for each."""
 
 ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
@@ -38,7 +38,7 @@ ENDINGS = {
 """Endings of a conversation with their meanings."""
 
 OWN = "own agent"
-"""Source of conversations with an agent of the user's own: no language model, even if it calls one."""
+"""Source of conversations with the user's own agent, which does not count as a language model even if it calls one."""
 FORK = "fork"
 """Source of conversations that continue a recorded one; they are never counted with whole conversations."""
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published", FORK)
@@ -48,7 +48,7 @@ ADDED_SINCE = frozenset({"staged", "reasoning", "rating", "taken_over"})
 """Fields that the first records did not have; empty ones are left out, so that a record keeps its hash."""
 
 TRIED_AGAIN = frozenset({"infrastructure_fault"})
-"""Endings of trials that the same command repeats."""
+"""Endings of trials that are repeated when the same command runs again."""
 LASTING = "lasting_fault"
 NOT_SCORED = TRIED_AGAIN | {LASTING}
 """Endings of trials that never enter a rate."""
@@ -62,24 +62,24 @@ TAMPERED = "tampered"
 """Fault kind of an agent whose desk has changes that its recorded calls do not explain. Such a trial is never a
 success."""
 SCORE_FAULT = "score_fault"
-"""Key of a stored score with the reason why scoring failed; such a trial enters no rate."""
+"""Key in a stored score for the reason why scoring failed; such a trial enters no rate."""
 LOCAL_MODEL = "smollm2-135m-instruct"
-"""Name of the small model of an extra; its runs have a panel of their own."""
+"""Name of the small local model, which an extra provides; its runs have a panel of their own."""
 UNPROTECTED = "unprotected"
-"""Mark of a run whose isolated agent this system could not keep from the run file and the cases."""
+"""Mark of a run whose isolated agent could have reached the run file and the cases on this system."""
 NO_SCORE = "no score on file: run `deskbench score`"
 """Reason why a conversation that was never scored enters no rate."""
 
 
 def is_played(source: str) -> bool:
-    """Return whether a person, or a program in its place, took part in these conversations."""
+    """Return whether this source names a person, or a program in a person's place."""
     return source not in SOURCES
 
 
 def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
     """Return the source of a run, or of one of its records, for display.
 
-    Older files have no source for own agents; in that case the manifest says so.
+    Older files have no source for the user's own agents; their manifest names the agent among its inputs.
     """
     source = manifest["source"] if source is None else source
     own = (manifest["inputs"].get("agent") or {}).get("value") is not None
@@ -88,23 +88,22 @@ def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Act:
-    """One act of the customer, in addition to its words.
+    """One act of the customer, recorded in addition to the words.
 
     Attributes
     ----------
     kind : str
-        ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (a question of its own, such as one before a yes),
-        ``asked_back`` (what an offer means, since it was unsure), ``attached``, ``followed_up``, ``pushed``, ``waited``
-        (asked for an open answer) or ``left``;
-        ``moved``: a row of the store had changed before the message came.
+        ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (its own question, for example before agreeing),
+        ``asked_back`` (asked what an unclear offer means), ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked
+        for an answer still due) or ``left``; ``moved`` means that a row of the store changed before the message.
     what : str
-        The fact, call, line number or attachment it is about.
+        The fact, call, line number or attachment that the act is about.
     detail : str, optional
         The value given, or why the customer left.
     arguments : dict of str to Any
         For an ``agreed`` or ``refused`` act, the arguments of the call that were named.
     inferred : bool
-        True if the act was inferred from the text of a model customer, not recorded by it.
+        True if the act was inferred from a model customer's text instead of being recorded as it happened.
     """
 
     kind: str
@@ -118,8 +117,8 @@ class Act:
 class Message:
     """One message.
 
-    `turn` is the number of the customer message that it is or answers (the first email is 1). `shows` gives the known
-    content of each of the `attachments` in one line.
+    `turn` is the number of this customer message, or of the one that this reply answers (the first email is 1). `shows`
+    describes in one line what each of the `attachments` is known to show.
     """
 
     turn: int
@@ -137,16 +136,16 @@ class ToolCall:
     Attributes
     ----------
     turn, index : int
-        The customer message being answered, and the place of the call among all calls of the conversation.
+        Number of the customer message being answered, and position of the call among all calls of the conversation.
     name : str
-        The tool's name as it was called.
+        The tool's name as the caller wrote it.
     arguments : dict or str
         The arguments; the raw text if they were not a JSON object.
     result : dict
         The tool's result; ``{"error": sentence}`` for a malformed call.
     error : str or None
         ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over``, ``too_many_calls`` (beyond the
-        limit of the turn), ``tool_fault`` (a tool of the user's own failed), or for trouble that a hard case staged
+        limit of the turn), ``tool_fault`` (one of the user's own tools failed), or, for trouble staged by a hard case,
         ``timeout``, ``rate_limit`` or ``not_carried_out``; None for a call that was carried out.
     write : bool
         True for a tool that changes the desk; None if an imported file does not say.
@@ -187,7 +186,7 @@ class Usage:
 
 
 LONGEST_REASONING, ROOM_FOR_REASONING = 20_000, 400_000
-"""Maximum characters of reasoning in the record, of one piece and of a conversation. The model call keeps all of it."""
+"""Maximum characters of reasoning in a record, per piece and per conversation. The model call on file keeps all."""
 
 
 @dataclass(slots=True)
@@ -228,12 +227,12 @@ class Fault:
 
 @dataclass(slots=True)
 class Conversation:
-    """The record of one case, one trial.
+    """The record of one trial of a case.
 
     Attributes
     ----------
     case_id, trial : str, int
-        The case and the number of the trial, from 1.
+        The case and the number of the trial, counted from 1.
     model : str
         Name of the agent's model, or ``scripted:<name>``.
     source : str
@@ -241,9 +240,9 @@ class Conversation:
     customer : str
         ``scripted`` or the name of the customer's model.
     messages, tool_calls : list
-        In order of time.
+        Messages and tool calls, in chronological order.
     changes : list of dict
-        Field-by-field changes that the conversation left on the desk: table, id, field, old, new.
+        Net changes that the conversation made to the desk, one per field: table, id, field, old, new.
     ended_by : str
         A key of `ENDINGS`.
     usage : dict of str to Usage
@@ -251,14 +250,14 @@ class Conversation:
     faults : list of Fault
         Faults during the conversation, including corrected ones.
     staged : dict of str to str
-        What a hard case staged for a tool call, by its index: ``planted`` text in its result, or the kind of trouble.
-        The call's `result` is then the agent's view, and its `error` the truth.
+        What a hard case staged, by the index of the tool call: ``planted`` text in its result, or the kind of trouble.
+        The call's `result` then holds what the agent saw, and its `error` what really happened.
     reasoning : list of Reasoning
         Reasoning of the agent's model, in order; empty if its endpoint returns none.
     rating : int or None
-        A model customer's satisfaction in its last message, from 1 to 5.
+        Satisfaction that a model customer stated in its last message, from 1 to 5.
     taken_over : int
-        The turn from which this agent answers, where it took over a recorded chat; 0 if it answers from the start.
+        The turn at which this agent took over a recorded chat; 0 if it answers from the start.
     """
 
     case_id: str
@@ -340,7 +339,7 @@ def as_dict(record: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any, sort_keys: bool = False) -> str:
-    """Return arguments or results as JSON; values that JSON cannot represent as their words."""
+    """Return arguments or results as JSON, or as plain words if JSON cannot represent them."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
     except TypeError:
@@ -352,7 +351,7 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
 
 
 def words_in(value: Any) -> list[Any]:
-    """Return the keys and leaves of a value, at any depth without recursion."""
+    """Return all keys and leaves of a nested value, found without recursion."""
     words, waiting = [], [value]
     while waiting:
         value = waiting.pop()
@@ -366,7 +365,7 @@ def words_in(value: Any) -> list[Any]:
 
 
 def word(value: Any) -> str:
-    """Return a key or leaf as text, empty for a number with more digits than Python writes."""
+    """Return a key or leaf as text; empty for a number with more digits than Python can write."""
     try:
         return value if isinstance(value, str) else json.dumps(value, default=str)
     except ValueError:

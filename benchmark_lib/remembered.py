@@ -11,7 +11,7 @@ Made = TypeVar("Made")
 
 
 def remembered(*parts: str) -> Callable[[Callable[[Any], Made]], Callable[[Any], Made]]:
-    """Declare a function of one store whose result is cached with that store.
+    """Return a decorator that caches the result of a function of one store with that store.
 
     A store with a case's own world (see `benchmark_lib.store.laid`) shares the results that depend on unchanged parts.
     A thousand such stores therefore cost only what they change.

@@ -1,4 +1,4 @@
-"""Fill in templates with a safe part of Jinja, which always ends soon."""
+"""Fill in templates with a safe subset of Jinja that always finishes quickly."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,9 +12,9 @@ from jinja2.filters import FILTERS
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 LARGEST, MOST_WRITTEN, MOST_JOINED = 200_000, 5_000_000, 50
-"""Limits: characters or entries of a value, characters of a filled text, and parts of one joined by ``~``."""
+"""Limits: characters or entries of a value, characters of a filled-in text, and texts joined by ``~``."""
 LARGEST_OPERAND, MOST_BITS = 1000, 4096
-"""Largest number on either side of ``**``, and most bits of a product."""
+"""Largest number on either side of ``**``, and maximum number of bits in a product."""
 KNOWN = (
     "capitalize default first float format int last length list lower map max min reject rejectattr replace "
     "round select selectattr sort sum title trim unique upper"
@@ -25,13 +25,13 @@ METHODS = frozenset(
 PARTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.Expr, nodes.Pair, nodes.Keyword, nodes.Operand)
 GROWING: Any = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Concat)
 PLACE = re.compile(r"(\{\{ [^{}\r]* \}\})")
-"""Placeholder without a statement, a comment or a bound on blanks, whose value depends on nothing before it."""
+"""Placeholder whose value depends on nothing before it: no statement, no comment, no whitespace control."""
 WIDE = re.compile(r"%[^%a-zA-Z]*([0-9]{3}|\*)")
-"""Place in a format with a width of a hundred or more characters."""
+"""Part of a format that asks for a width of 100 or more characters."""
 
 
 class Environment(ImmutableSandboxedEnvironment):
-    """A Jinja environment that refuses calls and sums that run on or fill the memory."""
+    """A Jinja environment that refuses calls and operations that take too much time or memory."""
 
     intercepted_binops = frozenset(("*", "**", "+", "%"))
 
@@ -46,7 +46,7 @@ class Environment(ImmutableSandboxedEnvironment):
         return _small(super().call_binop(context, operator, left, right))
 
     def call(self, context: Any, called: Any, /, *given: Any, **named: Any) -> Any:
-        """Call a function that the text was given, or one of the `METHODS` of a value."""
+        """Call a function passed to the template, or one of the `METHODS` of a value."""
         name = getattr(called, "__name__", type(called).__name__)
         if not any(called is one for one in context.parent.values()):
             if name not in METHODS and not isinstance(called, Undefined):
@@ -82,7 +82,7 @@ def _template(text: str) -> Any:
 
 
 def written(text: str, names: dict[str, Any]) -> str:
-    """Fill in a text; raise a Jinja error, ValueError or OverflowError if it is too large."""
+    """Fill in a text; raise a Jinja error, ValueError or OverflowError if wrong or too large."""
     parts = PLACE.split(text)
     if any("{" in plain or "\r" in plain for plain in parts[::2]):
         return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
@@ -118,7 +118,7 @@ def _guarded(name: str) -> Any:
     @wraps(FILTERS[name])
     def guarded(*given: Any, **named: Any) -> Any:
         _check_given(name, (*given, *named.values()))
-        if name == "round" and len(given) == 1 and not named:  # half a cent up, as the articles say; Python: to even
+        if name == "round" and len(given) == 1 and not named:  # rounds half a cent up, as the articles say
             return float(floor(given[0] + 0.5))
         return _small(FILTERS[name](*given, **named))
 
@@ -126,7 +126,7 @@ def _guarded(name: str) -> Any:
 
 
 def _check_given(name: str, given: tuple[Any, ...]) -> None:
-    """Refuse arguments with which a filter or method would make too large a value."""
+    """Refuse arguments from which a filter or method would make too large a value."""
     texts = [str(one) for one in given if isinstance(one, str)]
     large = (name == "format" and any(map(WIDE.search, texts))) or (
         name == "sum" and isinstance(given[-1], list | tuple)

@@ -18,9 +18,9 @@ LARGEST_FILE = 50_000_000
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """Byte-order marks with their encodings; the first match counts."""
 DEEPEST, MOST_VALUES = 100, 2_000_000
-"""Maximum numbers of levels and of values of a YAML file, with aliases expanded."""
+"""Maximum depth of a YAML file and number of its values, with aliases expanded."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
-"""Errors of loading a broken YAML text, whose dates, numbers and tags have their own constructors."""
+"""Errors that loading broken YAML raises; the constructors of dates, numbers and tags add their own."""
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
@@ -33,13 +33,11 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         if os.path.exists(path) and not os.path.isfile(path):
             raise BadInput(f"{path} cannot be read (it is not a file): name a text file")
         if path.stat().st_size > largest:
-            raise BadInput(
-                f"{path} has {path.stat().st_size:,} bytes, more than the {largest:,} that are read: shorten it"
-            )
+            raise BadInput(f"{path} has {path.stat().st_size:,} bytes, more than the limit of {largest:,}: shorten it")
         raw = path.read_bytes()
         return raw.decode(next((encoding for mark, encoding in MARKS.items() if raw.startswith(mark)), "utf-8-sig"))
     except FileNotFoundError:
-        raise BadInput(f"{path} cannot be read (it is missing): restore it from the repository or write it") from None
+        raise BadInput(f"{path} cannot be read (it is missing): restore it from the repository or create it") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} cannot be read (byte {error.start:,} is not UTF-8): save it in UTF-8") from None
     except (OSError, ValueError) as error:
@@ -48,7 +46,7 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
 
 
 def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
-    """Read one YAML file safely; refuse a broken file with its place."""
+    """Read one YAML file safely; refuse a broken file and say where the error is."""
     text = read_text(path, largest)
     try:
         return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
@@ -60,7 +58,7 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
 
 
 def yes_or_no(word: object) -> bool | None:
-    """Parse a yes or a no in any language as people write it; return None for anything else."""
+    """Parse a yes or no as people write it in any language; return None for anything else."""
     yes, no = _yes_and_no()
     answer = str(word).strip().casefold()
     return True if answer in yes else False if answer in no else None
@@ -98,9 +96,9 @@ def load_yaml(text: str, trusted: bool = False) -> Any:
 
 
 def _check_size(events: Iterable[Any]) -> None:
-    """Refuse YAML that nests too deep, or whose aliases expand to too many values.
+    """Refuse YAML that nests too deeply, or whose aliases expand to too many values.
 
-    The C loader recurses, which would end the process, and a few aliases of aliases would fill the memory.
+    Deep nesting would crash the recursive C loader, and a few aliases of aliases would fill the memory.
     """
     sizes: dict[str, int] = {}
     open_nodes: list[list[Any]] = [["", 0]]
@@ -124,7 +122,7 @@ def _check_size(events: Iterable[Any]) -> None:
 
 
 def render(text: str, where: str, /, **names: Any) -> str:
-    """Fill the ``{{ placeholders }}`` of a text; refuse an unknown name with its place."""
+    """Fill in the ``{{ placeholders }}`` of a text; refuse an unknown name and say where it is."""
     if "{{" not in text and "{%" not in text:
         return text
     try:

@@ -1,4 +1,4 @@
-"""Work outside the event loop, which meanwhile serves calls in flight and signals."""
+"""Do work outside the event loop, which meanwhile handles signals and calls in flight."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that reads `size` characters: directly if few, in a thread if many.
 
-    Long texts are read one after another, so that the event loop competes with one thread for the interpreter.
+    Long texts are read one after another, so that the event loop competes with only one thread for the interpreter.
     """
     thread = kept_thread("reading") if size > LONG_TEXT else None
     return await thread.call(function, *arguments) if thread else function(*arguments)
@@ -49,7 +49,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class OneThread:
-    """One thread for all calls, carried out in order, for code that is not thread-safe."""
+    """A thread that carries out all calls in order, for code that is not thread-safe."""
 
     def __init__(self) -> None:
         self.abandoned = False

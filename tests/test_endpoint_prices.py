@@ -240,7 +240,7 @@ class TestSettings:
             ("agent: !!python/object:os.system {}", "not valid YAML"),
             ("agent: {attempts: " + "9" * 5000 + "}", "in quotes"),
             ("\x00\x01", "not valid YAML"),
-            ("x" * 1_000_001, "more than the 1,000,000"),
+            ("x" * 1_000_001, "more than the limit of 1,000,000"),
             ("agent: {" + "k" * 500 + ": 1}", "is not a setting"),
         ],
     )

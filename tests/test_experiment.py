@@ -110,7 +110,7 @@ def test_replay_tells_what_does_not_come_out_the_same(server, options):
     ]
     add_rows(made.path, calls=[tuple({**call, **other}.values()) for call, other in zip(calls, said, strict=True)])
     change_rows(made.path, "DELETE FROM calls WHERE n = 3 AND trial = 2")
-    with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*another record.*written by code"):
+    with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*a different record.*written by code"):
         run(MODEL, replay=True, **options)
 
 
@@ -155,7 +155,7 @@ def test_each_input_that_may_not_change_is_refused_by_name_and_what_may_change_i
         "tools": {"tools": own_tools(tmp_path)},
     }
     for name, change in changes.items():
-        with pytest.raises(BadInput, match=f"begun with other inputs: {name} .*another --out"):
+        with pytest.raises(BadInput, match=f"begun with different inputs: {name} .*another --out"):
             run("scripted:no_op", **options | change)
     with pytest.raises(
         BadInput, match="model is scripted:no_op there and scripted:echo here; seed is 0 there and 1 here"
@@ -187,7 +187,7 @@ def test_a_changed_store_case_or_prompt_of_the_same_name_is_refused(options, tmp
     prompt.write_text(prompt.read_text() + "\nBe kind.\n")
     (store / "products.jsonl").write_text((store / "products.jsonl").read_text().replace("Carry-On", "Cabin Case"))
     with pytest.raises(
-        BadInput, match="prompt .* has another content .*; store .* has another content .*the text of case"
+        BadInput, match="prompt .* has different content .*; store .* has different content .*the text of case"
     ):
         run("scripted:no_op", **options | {"store": store})
 

@@ -154,7 +154,7 @@ def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(p
     create(plan.path, {**plan.manifest, "sessions": [plan.session]})
     at = [] if model == "local" else ["--base-url", url]
     assert main(["demo", "--model", model, *at, "--cases", "slice", "--trials", "1"]) == 2
-    assert "was begun with other inputs: prompt" in capsys.readouterr().err
+    assert "was begun with different inputs: prompt" in capsys.readouterr().err
     assert list(runs.glob("*.deskbench")) == [plan.path]
 
 

@@ -196,7 +196,7 @@ def test_the_budget_is_one_for_all_workers(tmp_path, cluster, shop):
         half = experiment(cluster, tmp_path / "half.deskbench", "gpt-5.5", budget_usd=whole / 2, **played)
         run = asyncio.run(half.run())
         assert whole / 4 < run.cost()[0] <= whole / 2
-        assert "stopped before the budget" in half.stopped.sentence
+        assert "stopped before exceeding the budget" in half.stopped.sentence
         bought = server.count
         more = experiment(cluster, half.out, "gpt-5.5", budget_usd=whole * 1.2, **played)
         assert asyncio.run(more.run()).counts()["finished"] == COUNT * TRIALS and more.stopped is None

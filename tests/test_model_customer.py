@@ -529,7 +529,7 @@ def test_another_customer_prompt_is_another_run(case, options, monkeypatch, tmp_
         run(options, customer_base_url=server.base_url, store=store)
         prompt = store / "prompts" / "customer.md"
         prompt.write_text(prompt.read_text() + "\nBe brief.\n")
-        with pytest.raises(BadInput, match="customer gpt-5.5 has another content"):
+        with pytest.raises(BadInput, match="customer gpt-5.5 has different content"):
             run(options, customer_base_url=server.base_url, store=store)
         prompt.unlink()
         with pytest.raises(BadInput, match="customer.md cannot be read"):

@@ -355,7 +355,7 @@ def test_a_run_with_rules_is_another_setting_and_carries_them_in_its_name(played
         "progress": False,
     }
     for rules in (None, "no_emojis"):
-        with pytest.raises(BadInput, match="begun with other inputs: rules is"):
+        with pytest.raises(BadInput, match="begun with different inputs: rules is"):
             asyncio.run(Experiment("scripted:rule_keeper", rules=rules, **again).run())
     assert main(["export", str(run.path), "--format", "openai-chat", "--out", str(tmp_path)]) == 0
     chat = orjson.loads(next(tmp_path.glob("*.jsonl")).read_bytes().splitlines()[0])

@@ -88,7 +88,7 @@ def test_what_was_answered_is_never_asked_again(tmp_path):
 
 def test_another_player_is_another_run(tmp_path):
     asyncio.run(played(*sitting(tmp_path, "tracking_1")))
-    with pytest.raises(BadInput, match="was begun with other inputs: players"):
+    with pytest.raises(BadInput, match="was begun with different inputs: players"):
         asyncio.run(played(*sitting(tmp_path, "tracking_1", source="human:ben")))
 
 

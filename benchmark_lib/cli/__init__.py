@@ -6,9 +6,9 @@ from .codes import INTERRUPTED
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; an interrupt is quiet from the start."""
+    """Run the command line and return its exit code; even an early interrupt ends it quietly."""
     before = gc.get_threshold()
-    gc.set_threshold(20_000, 20, 20)  # a tenth of the start went into scans of what stays loaded anyway
+    gc.set_threshold(20_000, 20, 20)  # a tenth of the start went into scanning what stays loaded anyway
     try:
         from .parser import main as run
 

@@ -8,7 +8,7 @@ from .options import STORE, TOOLS
 ARGUMENTS = {
     "PATTERN?": (
         (
-            "list the cases that it selects, one by one; hard lists the names in the hard set (default: the names in "
+            "list each case that it selects; hard lists the names in the hard set (default: list the names in "
             "the core set)"
         ),
         "all",
@@ -19,7 +19,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the names that --cases accepts with their numbers of cases, or one name's cases."""
+    """Print the names that --cases accepts, with case counts, or the cases of one name."""
     from ..analysis.estimators.estimate import counted
     from ..cases.load import HARD, case_set, load_cases, names_with_counts
     from ..reports.terminal import columns, screen_width

@@ -25,7 +25,7 @@ ARGUMENTS = {
     "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
     "--every-pair": "compare every pair, not only the first run with each of the others",
     "--all": "also test the metrics that were not planned, each on its own (exploratory)",
-    "--hard": "compare these names' runs on the hard set",
+    "--hard": "compare the runs of these names on the hard set",
     "--partial": "also compare unfinished runs",
     "--out FILE": "also write the table, as .csv or .md",
 }

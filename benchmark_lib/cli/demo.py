@@ -1,4 +1,4 @@
-"""``deskbench demo``, the main job that ``make run`` does."""
+"""``deskbench demo``, which does the main job of ``make run``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARGUMENTS = {
     "--model MODEL": "also run this model; 'local' is a small real model that needs no key",
     "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
     **TRIALS,
-    "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
+    "--cases PATTERN": ("cases to play; `deskbench cases` lists the names (default: all)", "all"),
     "--budget-usd X": ("stop before the model's run costs more than this", float),
     **BEFORE,
 }

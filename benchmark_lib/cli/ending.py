@@ -22,7 +22,7 @@ from ..runfile import SUFFIX, RunFile, is_hidden
 from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
-"""Rows of the board in the terminal: the run that ended, models and people, then scripted agents; newest first."""
+"""Maximum rows of the board in the terminal: first the run that ended, then models and people, then scripted agents."""
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
 SITE_PAGE = ("reports/site/index.html", "site")
 """Pages over all runs, each with the command that makes it."""
@@ -65,16 +65,15 @@ def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: b
 def next_steps(run: RunFile, others: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
     """Return at most three commands to continue with after a run; each names its file.
 
-    The first is a report, on the operator's rules if the prompt had some; after a scripted agent, a run of a model. The
-    comparison is with the first of the `others` on its board, the newest first, that is a model and finished the same
-    cases. Older pages in ``reports`` come with the command that makes them again, unless the leaderboard's
-    `page_follows`.
+    The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model.
+    The comparison is with the newest of the `others` on its board that is a model and finished the same cases. A page
+    in ``reports`` that is older comes with the command that updates it, except the leaderboard's if its `page_follows`.
     """
     runs = _runs_parameter(run)
     if rules_played(run.manifest):
-        first = f"  how it keeps its rules: {_notebook('22_operator_rules', runs)}"
+        first = f"  how well it keeps its rules: {_notebook('22_operator_rules', runs)}"
     elif source_of(run.manifest) == "scripted":
-        first = f"  what a model of your own would take: {command('run', 'gpt-5.5', '--dry-run')}"
+        first = f"  what a run of a model would take: {command('run', 'gpt-5.5', '--dry-run')}"
     else:  # a panel excludes runs of the hard set
         given = [f"entry={_as_yaml(run.path.stem)}", *runs, *["panel=null"] * is_hard(run.manifest)]
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
@@ -133,7 +132,7 @@ def _comparable(run: RunFile, other: RunFile) -> bool:
 
 
 def _as_yaml(text: str) -> str:
-    # in quotes if YAML would read anything but text
+    # in quotes if YAML would not read it as text
     with contextlib.suppress(*BROKEN_YAML):
         if load_yaml(text) == text:
             return text

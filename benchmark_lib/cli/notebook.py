@@ -10,15 +10,15 @@ from .options import executor
 ARGUMENTS = {
     "NOTEBOOK": "path to a notebook, or its name in notebooks/",
     "-p,--parameter NAME=VALUE": {
-        "help": "a value for its parameters cell, as YAML",
+        "help": "a value for the notebook's parameters cell, as YAML",
         "action": "append",
         "default": [],
     },
     "--out NAME": (
         "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it covers)"
     ),
-    "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; players in the "
-    "chair and scripted agents only if there is no model (-p entry=NAME makes a page for any of them)",
+    "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; for players in a "
+    "chair and scripted agents, only if there is no model (-p entry=NAME makes a page for any of them)",
     **executor("with --each-model, make the pages"),
 }
 
@@ -61,7 +61,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         why = getattr(error, "problem", None) or type(error).__name__
         mend = f"put it in quotes, such as -p '{name}=\"text\"'"
         raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None
-    # names are texts, also "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops text after #
+    # names are texts, even "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops text after #
     quoted = value[:1] in tuple("{[\"'|>&!?") or "\n" in value or read is None
     as_text = name in SUBJECTS or isinstance(read, str) or (isinstance(read, int | float) and ":" in value)
     return name, value.strip() if as_text and not quoted else read

@@ -5,8 +5,8 @@ from typing import Any
 
 Options = dict[str, Any]
 """``"--name VALUE": help``, or a flag without VALUE. ``(help, given)`` adds a type or a default; an option with a list
-as its default may be repeated. A name without dashes is positional, with ``?``, ``*`` or ``+`` for how many. A dict
-in place of the help goes to argparse.
+as its default may be repeated. A name without dashes is positional, with ``?``, ``*`` or ``+`` for how many. A dict in
+place of the help is passed to argparse.
 """
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}

@@ -41,7 +41,7 @@ ORDER = (
 )
 """The order of commands in help; other commands of extras follow."""
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-"""Characters that move the cursor, colour, erase or turn the direction of a text."""
+"""Characters that move the cursor, or that colour, erase or reverse text."""
 
 
 def commands() -> dict[str, str]:
@@ -51,10 +51,10 @@ def commands() -> dict[str, str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that complains in one sentence with the nearest correct word."""
+    """An argument parser that reports an error in one sentence, with the nearest correct word."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line with `BadInput`, always."""
+        """Refuse the command line by raising `BadInput`."""
         wrong = [word.split("=")[0] for word in message.partition("unrecognized arguments:")[2].split()]
         subs = [s for a in self._actions if isinstance(a, argparse._SubParsersAction) for s in a.choices.values()]
         options = sorted({option for one in (self, *subs) for option in one._option_string_actions})
@@ -164,7 +164,7 @@ class PlainStream:
 
 
 def _reader_gone(stream: Any) -> bool:
-    # then also redirect it, so that Python ends quietly
+    # if so, also redirect it, so that Python ends quietly
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
-"""Ask above this likely cost unless the user sets another; above this number of calls if a price is unknown."""
+"""Ask above this likely cost unless the user sets another, or above this number of calls if a price is unknown."""
 BEFORE = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
@@ -35,7 +35,7 @@ BEFORE = {
     ),
     "--yes": "begin without asking",
 }
-"""Options between the forecast and the first call."""
+"""Options for what happens between the forecast and the first call."""
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
 """Seconds to wait for calls in flight, which are paid for. SIGKILL often follows SIGTERM after ten seconds."""
 AT_ONCE_S = 0.5
@@ -72,7 +72,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
 
 
 def _ask_above(given: float | None) -> tuple[float, bool]:
-    # the sum, and whether the user chose it
+    # the limit, and whether the user chose it
     name, text = "--ask-above", str(given)
     if given is None:
         name, text = ASK_VARIABLE, os.environ.get(ASK_VARIABLE, "").strip()
@@ -109,8 +109,8 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
 def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool = True) -> int:
     """Play experiments until a signal ends one; return the highest exit code.
 
-    A `brief` report has one line per scripted agent and counts earlier finished runs in one line. The page of the
-    leaderboard follows. Without `board`, the caller shows the results.
+    A `brief` report has one line per scripted agent and counts earlier finished runs in one line. The caller then adds
+    the leaderboard's page. Without `board`, the caller shows the results.
     """
     from .ending import say_what_next
 
@@ -183,7 +183,7 @@ def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
 
 @contextlib.contextmanager
 def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping[str, float]) -> Iterator[None]:
-    """End an experiment in order at Ctrl-C or SIGTERM; after the second one, within `AT_ONCE_S`.
+    """End an experiment in good order on Ctrl-C or SIGTERM; on a second one, within `AT_ONCE_S`.
 
     Calls in flight get `grace_s` seconds, by signal. The handlers are Python's, not the event loop's, so that an agent
     that blocks the loop cannot stop them. Acknowledged rows are on disk, so ending the process costs at most the calls

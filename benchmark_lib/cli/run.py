@@ -45,7 +45,7 @@ ARGUMENTS = {
     **BEFORE,
     "--budget-usd X": ("stop before the run costs more than this", float),
     **RUN_FILE,
-    "--retry-faults": "also play again the conversations that the endpoint refused or failed permanently",
+    "--retry-faults": "also retry the conversations that the endpoint refused or that failed permanently",
     "--replay": "replay a finished run from its own calls, without an endpoint, and compare every record",
 }
 

@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
         _show(run_list.describe_run(paths[0]))
     elif action == "merge":
         run = run_list.merge(paths[0], paths[1], Path(options.out))
-        print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two it was made of)")
+        print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two originals)")
         for side, urls in addresses(run.manifest).items():
             if len(urls) > 1:
                 print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")

@@ -73,7 +73,7 @@ def _price(file: str, every: bool) -> None:
     if repriced.unreported:
         print(f"  {counted(repriced.unreported, 'call')} reported no tokens, so their cost remains unknown")
     for model in repriced.unpriced:
-        print(f"  no price for {model}, or not the same at each endpoint of the run: {how_to_add(model)}")
+        print(f"  no price for {model}, or different prices at the endpoints of the run: {how_to_add(model)}")
     print(f"  {summary(RunFile(file))[-1]}")
 
 
@@ -83,4 +83,4 @@ def _show_faults(file: str, faults: list[ScoreFault]) -> None:
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
     mend = "report it with the traceback above, and rerun the same command after an update"
-    note(f"{len(faults)} of the conversations of {file} cannot be scored, which is a fault of Deskbench: {mend}")
+    note(f"{len(faults)} of the conversations in {file} cannot be scored, which is a fault of Deskbench: {mend}")

@@ -22,7 +22,7 @@ ARGUMENTS: Options = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Build the site, one for each desk of the user's own, and print where it is."""
+    """Build the site, or one for each of the user's own desks, and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..cases.played import own_store, store_name

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..reports.watching import Look
 
 NEWEST = 12
-"""Conversations listed in the terminal."""
+"""Maximum number of conversations listed in the terminal."""
 CLEAR = "\x1b[H\x1b[2J"
 SHORTEST_S = 0.2
 ARGUMENTS = {
@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the state of a run again and again until nobody writes it."""
+    """Print the state of a run repeatedly until no process is writing it."""
     from ..experiment.run_list import find_run, list_runs, runs_folder
     from ..experiment.writer import RunLock
     from ..project import project_folder, slug

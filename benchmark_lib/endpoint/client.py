@@ -1,7 +1,7 @@
 """One chat-completion call done well: `Endpoint`.
 
 Requests have the headers of the ``openai`` package and a body encoded here. Authentication and JSON on the wire are the
-same, but the cost does not grow with the conversation (its ``create`` walks every message).
+same as with the package's ``create``, which walks every message. Here the cost does not grow with the conversation.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .settings import RoleSettings, role_settings
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
-"""Four times the longest answer of today's models; memory and the run file keep the whole answer."""
+"""Four times the longest answer of today's models. The whole answer is kept in memory and in the run file."""
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """The request that checks key and model, and the seconds to wait for its answer."""
 DEAD_AFTER = 10
-"""This many calls in a row that fail after all attempts mean a dead endpoint."""
+"""Number of calls that must fail in a row, after all attempts, before an endpoint counts as dead."""
 Messages = Sequence[dict[str, Any]]
 Tools = list[dict[str, Any]] | None
 
@@ -46,17 +46,17 @@ class Endpoint:
     Parameters
     ----------
     model, base_url : str
-        The model's name at the endpoint, and its address (else that of settings, ``OPENAI_BASE_URL`` or OpenAI).
+        The model's name at the endpoint, and the endpoint's address (default: settings, ``OPENAI_BASE_URL``, OpenAI).
     api_key : str, optional
-        The key; else from the environment variable that the settings name (``OPENAI_API_KEY``). A server on this
-        machine needs none.
+        The key. By default it comes from the environment variable that the settings name, or else ``OPENAI_API_KEY``. A
+        server on this machine needs no key.
     settings : RoleSettings or dict, optional
         Model settings of the role, see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
-        Seconds of one attempt from sending to the last byte, default 120.
+        Time limit of one attempt in seconds, from sending to the last byte; default 120.
     attempts, concurrency : int, optional
-        The most attempts of one call, default 6, and the most requests in flight, default 50; the latter halves while
-        the endpoint answers 429.
+        Maximum number of attempts per call (default 6) and of requests in flight (default 50). The second limit is
+        halved when the endpoint answers 429.
     wait_scale : float
         Factor on the waits between attempts, for tests.
     """
@@ -80,7 +80,7 @@ class Endpoint:
         self._key_from = "" if api_key else self.settings.api_key_env
         self.keyless = not api_key and key == LOOPBACK_KEY
         headers, query = self.settings.all_headers(), urlencode(self.settings.all_query())
-        proxy_of(self.base_url)  # refuses one that cannot work, before anything is sent
+        proxy_of(self.base_url)  # refuses a proxy that cannot work, before anything is sent
         if os.environ.get("SSL_CERT_FILE") and self.base_url.startswith("https:"):
             check_certificates()
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
@@ -121,9 +121,9 @@ class Endpoint:
         reach(self.base_url, self.where)
 
     async def greet(self) -> None:
-        """Make a call of one token, so that an unknown key or model is refused at once.
+        """Make a one-token call, so that an unknown key or model is refused at once.
 
-        `EndpointError` of a kind that stops a run; later calls meet any other fault.
+        Raise `EndpointError` only for a kind that stops a run; later calls meet any other fault.
         """
         try:
             async with asyncio.timeout(HELLO_S):
@@ -138,19 +138,19 @@ class Endpoint:
 
     @property
     def in_flight_limit(self) -> int:
-        """Requests that may be in flight now, in the running event loop."""
+        """Number of requests that may be in flight now in the running event loop."""
         return int(self._client().limiter.limit)
 
     async def complete(self, messages: Messages, tools: Tools = None, **body: Any) -> Completion:
-        """Return one completion of a conversation in the chat-completions form.
+        """Return one completion of a conversation in the chat-completions format.
 
-        `body` adds fields to the request, over those of the settings; None removes one.
+        `body` adds fields to the request and overrides those of the settings; None removes a field.
 
         Returns
         -------
         Completion
-            With the failed attempts before it. A refusal by the provider's filter is a completion whose `finish_reason`
-            is ``content_filter``, in whichever form it came.
+            The completion, with the failed attempts before it. A refusal by the provider's filter, in whatever form,
+            becomes a completion whose `finish_reason` is ``content_filter``.
 
         Raises
         ------
@@ -188,9 +188,9 @@ class Endpoint:
     async def _attempts(
         self, messages: Messages, tools: Tools, body: dict[str, Any], failed: list[dict[str, Any]]
     ) -> Completion:
-        """Try until an attempt succeeds, none can help or none is left; fill `failed`.
+        """Try until an attempt succeeds, no other can help or none is left; fill `failed`.
 
-        A refusal that shows in which form the endpoint wants the conversation changes that form.
+        If a refusal shows the form in which the endpoint wants the conversation, use that form from then on.
         """
         client, manner = self._client(), self._manner
         known, content = manner, self.request_body(messages, tools, body, manner)
@@ -221,7 +221,7 @@ class Endpoint:
             await asyncio.sleep(wait_s)
 
     async def _refuses_all(self, error: EndpointError, tools: Tools, body: dict[str, Any]) -> bool:
-        # An endpoint that refused its first request may refuse a greeting, too.
+        # An endpoint that refused its first request may refuse every request, even a greeting.
         if error.kind != "bad_request" or self._answered:
             return False
         try:
@@ -232,7 +232,7 @@ class Endpoint:
         return False
 
     async def _post(self, content: bytes) -> bytes:
-        """Send a body and return the answer's; every exception becomes an `EndpointError`."""
+        """Send a body and return the answer's body; turn every exception into an `EndpointError`."""
         try:
             async with asyncio.timeout(self.timeout):
                 answer = await self._client().answer(content)
@@ -240,7 +240,7 @@ class Endpoint:
             known = from_exception(error, self.where)
         else:
             return self._hidden(answer).encode("utf-8", "surrogateescape")
-        # out here it has no context, and without its frames no locals: both contain the request with its key
+        # raised here, it has no context and, without frames, no locals: both would contain the request with its key
         raise known.with_traceback(None)
 
     def _final(self, error: EndpointError) -> EndpointError:

@@ -1,4 +1,4 @@
-"""Sort the faults of a call by kind: whether to try again, and what a person should do."""
+"""Sort faults by kind, which says whether to try again and what a person should do."""
 
 import asyncio
 import json
@@ -17,11 +17,11 @@ STOPS_THE_RUN = frozenset({"auth", "quota", "not_found", "proxy", "certificate",
 WRAPPED = re.compile(
     r"(?:[\w.]+(?: \w+Error)?(?:: | - ))*(?:Error code: (?=\d+ - )|\{\s*\"error\":\s*\{\s*\"code\": *)([45]\d\d)\b"
 )
-"""The beginning of a message in which a gateway wraps its provider's error. Quotes of the conversation come later."""
+"""Beginning of a message in which a gateway wraps its provider's error; quotes from the conversation come later."""
 INNER = re.compile(
     r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:00|13|22|29))\b", re.IGNORECASE
 )
-"""Other places of the provider's status; it may also be a quote of the conversation."""
+"""Other places where the provider's status may be; a match may also be quoted from the conversation."""
 DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
 CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 """Faults of a secure connection that another attempt may not meet."""
@@ -30,10 +30,11 @@ CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 class EndpointError(Exception):
     """Raised for a call that returned no completion.
 
-    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer. `words` has more of
-    the endpoint's text than `detail`. `fatal`: no other call of this run can fare better. `retry`: another attempt is
-    worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones:
-    ``kind``, ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
+    `kind` is listed in ``data/endpoints.yaml``; `status` is the last answer's HTTP status. `words` has more of the
+    endpoint's text than `detail`. `fatal` means that no other call of this run can fare better. `retry` means that
+    another attempt is worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` lists the
+    failed ones with ``kind``, ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the
+    next.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class EndpointError(Exception):
 def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
     """Return a text on one line, without keys and control characters, cut to `most`."""
     whole = str(text)
-    # No key is cut in two and then not known.
+    # Cut at a blank: half a key would not be recognized.
     start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
     line = scrub("".join(character for character in " ".join(start.split()) if character.isprintable()))
     return line if len(line) <= most else line[: most - 3] + "..."
@@ -67,7 +68,7 @@ def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
 def fault(
     kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
 ) -> EndpointError:
-    """Build the error of a kind; `where` is model and host, `detail` the endpoint's text."""
+    """Build an error of a kind; `where` names model and host, `detail` is the endpoint's text."""
     text = one_line(detail) or f"status {status}"
     sentence, fatal = book()["advice"][kind].format(where=where, detail=text), kind in STOPS_THE_RUN
     return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
@@ -82,7 +83,7 @@ def _kind_of_status(status: int | None, text: str) -> str:
 
 
 def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
-    # The kind of a provider's error within a gateway's; only its code or first words stop a run.
+    # The kind of a provider's error inside a gateway's error; only its code or first words can stop a run.
     head = WRAPPED.match(message)
     sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
     if sure:
@@ -93,7 +94,7 @@ def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
 
 
 def _without_request(content: Any, levels: int = MOST_LEVELS) -> Any:
-    # An error may quote the request, and be nested without end.
+    # An error may quote the request, and may be nested to any depth.
     if isinstance(content, dict):
         kept = {n: value for n, value in content.items() if n not in book()["fields"]["repeat"] and value is not None}
         return {name: _without_request(value, levels - 1) for name, value in kept.items() if levels}
@@ -115,9 +116,9 @@ def error_in(data: Any) -> Any:
 def from_error_body(
     error: Any, where: str, status: int | None = None, retry_after_s: float | None = None, otherwise: str = ""
 ) -> EndpointError:
-    """Build the error for an endpoint's error text, also for one within status 200.
+    """Build the error for an endpoint's error text, even if it came with status 200.
 
-    `otherwise` is the kind if no number or word in it decides.
+    `otherwise` is the kind to use if no number or word in the text decides it.
     """
     fields = book()["fields"]
     content = _without_request(error if isinstance(error, dict) else {"message": error})
@@ -164,7 +165,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
-    """Translate any exception of the client; an unknown one comes from the answer."""
+    """Translate any exception of the client; an unknown one is blamed on the answer."""
     import aiohttp
 
     if isinstance(error, EndpointError):

@@ -1,8 +1,8 @@
 """Turn a conversation into messages that an endpoint accepts, and learn from its refusals.
 
-Broken parts of a reply would otherwise be refused with every later request: arguments that are no JSON object, an
-invalid tool name, an empty reply. A provider's own fields go back with messages that ask for tools, so that the model
-keeps its thoughts. Most providers refuse them in a reply without calls.
+A broken part of one reply would make an endpoint refuse every later request. Examples are arguments that are not a JSON
+object, an invalid tool name and an empty reply. A provider's own fields go back with messages that ask for tools, so
+that the model keeps its thoughts. Most providers refuse such fields in a reply without calls.
 """
 
 import re
@@ -31,9 +31,9 @@ WANTED = re.compile(
 class Manner:
     """The form in which an endpoint wants its own messages back.
 
-    Thoughts go back with messages that ask for tools (``calls``) or with all messages (``all``). `refused` fields are
-    left out; `wanted` fields are in each message, even if empty. `in_words` turns calls of unknown tools into text.
-    `no_null` gives a message without words an empty text.
+    `thoughts` go back with messages that ask for tools (``calls``) or with all messages (``all``). `refused` fields are
+    left out; `wanted` fields are in every message, even if empty. `in_words` turns calls to unknown tools into text.
+    `no_null` gives a message without words an empty text instead of null.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
@@ -104,11 +104,11 @@ def _clean_call(given: dict[str, Any], refused: frozenset[str]) -> dict[str, Any
 
 
 def _in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
-    # Calls of unknown tools, and their results, become text.
+    # Calls to unknown tools, and their results, become text.
     rewritten: list[dict[str, Any]] = []
     unknown: dict[str, str] = {}
     results: list[str] = []
-    for message in [*messages, {}]:  # the last one only ends the results before it
+    for message in [*messages, {}]:  # the empty message only ends the results before it
         if message.get("role") == "tool" and message.get("tool_call_id") in unknown:
             results.append(f"[{unknown[message['tool_call_id']]}: {message['content']}]")
             continue

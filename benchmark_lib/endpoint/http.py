@@ -29,17 +29,17 @@ USER_INFO = re.compile(r"^(https?:/*)?.*@", re.DOTALL)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 CONNECT_TIMEOUT_S, KEEP_ALIVE_S = 15.0, 60.0
 REDIRECTS = frozenset({301, 302, 307, 308})
-"""Statuses that repeat the request with its method and body; no other makes sense for a completion."""
+"""Statuses after which the request is repeated with its method and body; no others make sense for a completion."""
 MOST_REDIRECTS = 5
 MOST_ERROR_BYTES = 100_000
-"""Bytes read of an error's body; a person sees one line of it."""
+"""Maximum number of bytes read from an error's body; a person sees one line of it."""
 
 
 def check_base_url(base_url: str | None = None, where: str = "the base URL") -> str:
     """Return the base URL to use: the given one, else OPENAI_BASE_URL, else OpenAI's.
 
-    Run files, notebooks and pages repeat a base URL. Therefore `BadInput` refuses a user, password, query or key in it,
-    naming only `where`.
+    Run files, notebooks and pages repeat a base URL. A user, password, query or key in it is therefore refused with a
+    `BadInput` that does not repeat it.
     """
     if not base_url and os.environ.get(URL_VARIABLE):
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
@@ -91,13 +91,13 @@ def is_loopback(base_url: str) -> bool:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of an address; a key may go only where all three are equal."""
+    """Return scheme, host and port of an address; a key goes only where all three are the same."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme)
 
 
 def proxy_of(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None; refuse a wrong one."""
+    """Return the environment's proxy for an address, or None; refuse an invalid one."""
     proxies, (scheme, host, port) = getproxies(), origin(base_url)
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     excepted = any(_covers(name, host) for name in re.split(r"[,\s]+", proxies.get("no", "")))
@@ -123,7 +123,7 @@ def _covers(name: str, host: str) -> bool:
 
 
 def check_certificates() -> None:
-    """Refuse an SSL_CERT_FILE that contains no certificates with `BadInput`."""
+    """Raise `BadInput` if SSL_CERT_FILE names a file that contains no certificates."""
     named = os.environ.get("SSL_CERT_FILE")
     try:
         ssl.create_default_context(cafile=named or None)
@@ -137,7 +137,7 @@ def check_certificates() -> None:
 def reach(base_url: str, where: str) -> None:
     """Open and close one connection to an endpoint, or to the proxy on the way.
 
-    `EndpointError` of kind ``connection``, on `where`, if nothing accepts it in `REACH_S`.
+    Raise `EndpointError` of kind ``connection``, naming `where`, if nothing accepts it within `REACH_S`.
     """
     proxy = proxy_of(base_url)
     _, host, port = origin(proxy or base_url)
@@ -162,13 +162,13 @@ def reach(base_url: str, where: str) -> None:
 
 
 class Client:
-    """Send the requests of one endpoint in one event loop, through an aiohttp session.
+    """Send the requests to one endpoint in one event loop, through an aiohttp session.
 
-    `openai.AsyncOpenAI.post` takes four times the CPU (0.8 ms a call, measured), sends a redirected POST as GET and the
-    caller's own headers to any host. Only its headers are used: they come with a `key` and the caller's `headers`.
+    `openai.AsyncOpenAI.post` takes four times the CPU time (0.8 ms per call, measured). It also turns a redirected POST
+    into a GET and sends the caller's headers to any host. Only its headers, from `key` and `headers`, are used.
 
-    `address` is where requests go, with the query, and `where` its name for people. `most_bytes` limits an answer after
-    decompression. The caller keeps to `limiter`.
+    `address` is where requests go, including the query, and `where` is its name for people. `most_bytes` limits an
+    answer after decompression. The caller must respect `limiter`.
     """
 
     def __init__(
@@ -185,12 +185,12 @@ class Client:
         import httpx2
         from openai import AsyncOpenAI
 
-        unused = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())  # the package's own would load certificates
+        unused = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())  # the default client would load certificates
         package = AsyncOpenAI(api_key=key, base_url=address, default_headers=headers, http_client=unused)
         sent = {name.lower(): value for name, value in {**package.auth_headers, **package.default_headers}.items()}
-        sent |= {"content-type": "application/json", "accept-encoding": "gzip, deflate"}  # aiohttp alone decodes these
+        sent |= {"content-type": "application/json", "accept-encoding": "gzip, deflate"}  # which aiohttp decodes itself
         sent |= {"x-stainless-retry-count": "0", "x-stainless-read-timeout": str(timeout_s)}
-        # a value that is no text marks a header to leave out
+        # a value that is not a string marks a header to leave out
         self._headers = {name: value for name, value in sent.items() if isinstance(value, str)}
         self.limiter, self._where = limiter, where
         self._address, self._most_bytes = str(httpx2.URL(address)), most_bytes
@@ -205,10 +205,10 @@ class Client:
         )
 
     async def answer(self, content: bytes) -> bytes:
-        """Send a body and return the answer's; follow a redirect if the key may go there.
+        """Send a body and return the answer's body; follow a redirect if the key may go there.
 
-        Raise `EndpointError` for an error status, a body over the limit, or a redirect that leads nowhere, elsewhere or
-        in a circle. A broken connection raises aiohttp's own exceptions.
+        Raise `EndpointError` for an error status, a body over the limit, or a redirect that leads nowhere, to another
+        host or in a circle. A broken connection raises aiohttp's own exceptions.
         """
         address = self._address
         for _ in range(MOST_REDIRECTS + 1):
@@ -228,7 +228,7 @@ class Client:
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int, where: str) -> bytes:
-    """Return a body, decompressed up to `most_bytes` or `EndpointError`; an error's beginning."""
+    """Return a body, or an error's beginning; raise `EndpointError` above `most_bytes`."""
     pieces, length = [], 0
     async for piece in answer.content.iter_any():
         pieces.append(piece)
@@ -242,9 +242,9 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int, where: str)
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool, where: str) -> str:
-    """Return the target of a redirect within the same origin, or (`to_https`) the host's TLS.
+    """Return a redirect's target in the same origin or, with `to_https`, the same host over TLS.
 
-    `EndpointError` if the target is not an address, or one that must not get the key.
+    Raise `EndpointError` if the target is not an address, or must not get the key.
     """
     place, target = answer.headers.get("Location", ""), ""
     with suppress(ValueError):

@@ -19,7 +19,7 @@ _seen: set[str] = set()  # keys handed over by a caller or read for a header: an
 
 
 def remember(secret: str) -> None:
-    """Have `scrub` remove this secret from now on; ignore one too short to be a key."""
+    """Make `scrub` remove this secret from now on; ignore a secret too short to be a key."""
     if len(secret) >= SHORTEST_SECRET:
         _seen.add(secret)
 
@@ -51,7 +51,7 @@ def _written(secret: str) -> re.Pattern[str]:
 def _forms(secret: str) -> Iterator[str]:
     raw = secret.encode("utf-8", "surrogateescape")
     yield from (secret, raw.hex(), raw.hex().upper())
-    for before in range(3):  # base64 writes three bytes at a time, and other bytes may come before the secret
+    for before in range(3):  # base64 encodes three bytes at a time, and other bytes may come before the secret
         coded = b64encode(bytes(before) + raw).decode()[(0, 2, 3)[before] : (before + len(raw)) * 8 // 6]
         yield from {coded, coded.replace("+", "-").replace("/", "_")}
 
@@ -67,7 +67,7 @@ def _escaped(character: str) -> str:
 
 
 def find_key(variable: str, host: str, needed: bool) -> str:
-    """Return the key for a host from the environment; `BadInput` if it is needed and missing."""
+    """Return a host's key from the environment; raise `BadInput` if it is needed and missing."""
     key = os.environ.get(variable, "").strip()
     if not key and not needed:
         return LOOPBACK_KEY

@@ -1,4 +1,4 @@
-"""Read small YAML files that a user edits as typed data, and name the place of an error."""
+"""Read small, user-edited YAML files as typed data, and say where an error is."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -20,14 +20,14 @@ SAID = {
     "invalid-json-value": "JSON cannot represent this value; put it in quotes",
     "missing": "field required; add it",
 }
-"""Our reasons, by pydantic's name of the error."""
+"""Our explanations, by pydantic's name for the error."""
 T = TypeVar("T")
 Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, (date, int, float)) else value)]
 """A text that YAML may have read as a date or a number."""
 
 
 def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping in a YAML file; `BadInput` if it cannot be read or is no mapping."""
+    """Return the mapping in a YAML file; raise `BadInput` if there is none to read."""
     content = read_yaml(path, LARGEST_FILE)
     if not isinstance(content, dict | None):
         raise BadInput(f"{path} must contain a mapping; begin it with a line like 'agent:'")
@@ -37,7 +37,7 @@ def read_mapping(path: Path) -> dict[Any, Any]:
 def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; remove it") -> T:
     """Return plain data, or the bytes of a JSON text, as a typed value.
 
-    `BadInput` names the first part that does not fit; `unknown` is its reason for an unknown field.
+    Raise a `BadInput` that names the first part that does not fit; `unknown` is the reason given for an unknown field.
     """
     reader, in_json = _adapter(kind), isinstance(content, bytes)
     try:
@@ -59,7 +59,7 @@ def _reason(error: Any) -> str:
 
 
 def _place(error: Any, content: Any) -> str:
-    # Without pydantic's own names for a place.
+    # The place of an error in the file, without the names that only pydantic uses.
     parts = []
     for part in error["loc"]:
         if isinstance(content, list) and isinstance(part, int):
@@ -82,7 +82,7 @@ def filled(entries: Any) -> Any:
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:
-    """Yield the entries whose `model` (a name or pattern) fits, with or without the vendor."""
+    """Yield the entries whose `model` (a name or pattern) matches, with or without the vendor."""
     entries = list(entries)
     for name in dict.fromkeys((model.lower(), model.lower().rpartition("/")[2])):
         yield from (entry for entry in entries if fnmatchcase(name, entry.model.lower()))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Price tokens by a dated file that a user may edit; an unknown price stays unknown."""
+"""Price tokens from a dated file that users may edit; an unknown price stays unknown."""
 
 import math
 from datetime import date
@@ -18,16 +18,16 @@ from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 PRICES = DATA / "prices.yaml"
 HIGHEST_USD = 1_000_000
-"""For a million tokens; anything above is a typing error."""
+"""Highest price of a million tokens; anything above is a typing error."""
 Dollars = Annotated[float, Field(strict=True, ge=0, lt=HIGHEST_USD, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Price:
-    """The price of one model in US dollars for a million tokens.
+    """The price of one model in US dollars per million tokens.
 
     `model` is a name or pattern, `at` the pattern of the host (``*`` for any). `as_of` and `source` say when and where
-    the price was read. `cached_input` prices prompt tokens from the provider's cache; `output` includes hidden
+    the price was read. `cached_input` is for prompt tokens from the provider's cache; `output` includes hidden
     reasoning.
     """
 
@@ -40,9 +40,9 @@ class Price:
     at: Noted = "*"
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return the cost of `usage` in US dollars; None if tokens that cost were not reported.
+        """Return the cost of `usage` in US dollars; None if billed tokens were not reported.
 
-        `prompt_tokens` include cached tokens and `completion_tokens` include reasoning, as `read_usage` makes them.
+        `prompt_tokens` must include cached tokens and `completion_tokens` reasoning, as `read_usage` returns them.
         """
         if usage.missing and (self.input or self.output):
             return None
@@ -66,7 +66,7 @@ def _rising(tiers: list[Tier]) -> list[Tier]:
 
 
 class PriceFile(BaseModel):
-    """The content of a price file; tiers rise."""
+    """The content of a price file; the bounds of its tiers rise."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -108,13 +108,13 @@ def how_to_add(model: str) -> str:
     """Describe how to add an unknown price to the price file."""
     name = orjson.dumps(model).decode()
     return (
-        "add under models in data/prices.yaml, with its prices per million tokens in USD for IN and OUT: "
+        "add under models in data/prices.yaml, with IN and OUT replaced by its prices in USD per million tokens: "
         f"- {{model: {name}, input: IN, output: OUT}}"
     )
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, by default the project's; `BadInput` for a wrong file or entry."""
+    """Read a price file, by default the project's; raise `BadInput` for a wrong file or entry."""
     path = Path(path or PRICES)
     return _load(path, path.stat().st_mtime_ns if path.exists() else 0)
 

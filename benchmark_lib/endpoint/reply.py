@@ -24,30 +24,30 @@ STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking", "thoughts")
 """Fields with thoughts; the first one that is not empty counts."""
 BROKEN = "not a call: "
-"""The beginning of the arguments of a call that nobody could read."""
+"""Beginning of the arguments of a call that could not be read."""
 NAMED = re.compile(
     r"""(?:"name"\s*:\s*"|<function=|<invoke name="|\b(?:for|call) tool ['"`]?)([A-Za-z_][\w.-]{0,63})"""
 )
 
 DEEPEST, ROOM = 200, 10
 MOST_BRACKETS = 300_000
-"""Each list or object takes a hundred times the memory of its two bytes, and time to build."""
+"""Maximum number of lists and objects in one answer; each takes a hundred times the memory of its two bytes."""
 LONGEST_FINISH, LONGEST_ID, LONGEST_BROKEN = 60, 256, 2000
 MOST_CALLS = 128
-"""OpenAI takes back no more calls in one message. An answer with more is a loop."""
+"""OpenAI accepts no more calls than this in one message. An answer with more is a loop."""
 MOST_TOKENS = 20_000_000
-"""No context window is larger. A count above it is a mistake and would end a budget."""
+"""No context window is larger. A higher count is a mistake and would use up a budget."""
 STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index", "custom", "name", "arguments", "input"})
-"""Fields of a call and its function that are written here; all others are a provider's own and go back."""
+"""Fields of a call and its function that this module writes; all others are a provider's own and go back."""
 
 
 @dataclass(slots=True)
 class RequestedCall:
     """A tool call that the model requests.
 
-    `id` is the endpoint's, or a new one if it had none or repeated one. `arguments` are the raw text if they are no
-    JSON object, so that the model can correct them. `extra` and `within` are the provider's own fields of the call and
-    of its function, which must go back.
+    `id` is the endpoint's id, or a new one if that was missing or repeated. `arguments` are the raw text if they are
+    not a JSON object, so that the model can correct them. `extra` and `within` are the provider's own fields of the
+    call and of its function, which must go back.
     """
 
     id: str
@@ -66,11 +66,11 @@ class RequestedCall:
 class Completion:
     """One answer of a model.
 
-    `text` is for the reader, without visible thinking, which is `reasoning`. `finish_reason` is the endpoint's word for
-    a complete answer, such as ``stop``, or ``length``, ``content_filter`` or ``malformed_call``, translated from the
-    endpoint's word. `usage` counts the tokens of this call, hidden reasoning among its `completion_tokens`. `raw` is
-    the body as it came; `parse_reply` makes the same completion from it. `latency_s` are the seconds of the successful
-    attempt; `attempts` are the failed ones before it: ``kind``, ``status``, ``detail``, ``wait_s``.
+    `text` is for the reader; visible thinking is moved to `reasoning`. `finish_reason` is the endpoint's own word for a
+    complete answer, such as ``stop``. Other endings are translated to ``length``, ``content_filter`` or
+    ``malformed_call``. `usage` counts the tokens of this call, with hidden reasoning in `completion_tokens`. `raw` is
+    the body as received; `parse_reply` makes the same completion from it. `latency_s` is the successful attempt's time
+    in seconds. `attempts` lists the failed ones before it: ``kind``, ``status``, ``detail``, ``wait_s``.
     """
 
     text: str
@@ -85,16 +85,16 @@ class Completion:
     def message(self) -> dict[str, Any]:
         """Return the assistant message to append, with everything that the provider added.
 
-        `history.cleaned` decides what of that an endpoint gets back.
+        `history.cleaned` decides which of these parts an endpoint gets back.
         """
         sent = _message_in(_choice_in(self.raw) or {}) or {}
-        # A call on file makes the same message, even if today's reading finds other thoughts in it.
+        # A call on file gives the same message, even if today's code would find other thoughts in it.
         aside = _joined(sent.get("content"))[1] or self.reasoning != split_text(sent | {"content": None})[1]
         whole = sent.get("content") if aside and self.finish_reason != "malformed_call" else self.text
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
-        # Some gateways put the thoughts here, by the provider's own name.
+        # Some gateways put the thoughts here, under the provider's own name.
         more = sent.get("provider_specific_fields")
         sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
@@ -113,7 +113,7 @@ def _message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
 def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
     """Return the JSON object in a body; invalid Unicode becomes replacement marks.
 
-    `EndpointError` of kind ``bad_body`` for an empty, cut, too deeply nested, HTML or otherwise wrong body.
+    Raise `EndpointError` of kind ``bad_body`` for an empty, cut-off, too deeply nested, HTML or otherwise wrong body.
     """
     body = body.removeprefix(BOM_UTF8)
     brackets = body.count(b"{") + body.count(b"[")
@@ -126,7 +126,7 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             loose = json.loads(body.decode("utf-8", "replace"))
             data = orjson.loads(json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace"))
-    if isinstance(data, list) and len(data) == 1:  # so Google wraps its errors
+    if isinstance(data, list) and len(data) == 1:  # the form in which Google wraps its errors
         data = data[0]
     if isinstance(data, dict) and can_be_kept(data, brackets):
         return data
@@ -138,7 +138,7 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
 
 
 def can_be_kept(data: Any, brackets: int) -> bool:
-    """Return whether decoded JSON, within a row or a request, is at most 254 levels deep."""
+    """Return whether decoded JSON, placed in a row or a request, is at most 254 levels deep."""
     if brackets < DEEPEST:
         return True
     for _ in range(ROOM):
@@ -153,7 +153,7 @@ def can_be_kept(data: Any, brackets: int) -> bool:
 def parse_reply(
     raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), where: str = "the endpoint"
 ) -> Completion:
-    """Build a completion from a decoded body; `EndpointError` for an error or no choice.
+    """Build a completion from a decoded body; raise `EndpointError` for an error or no choice.
 
     It corrects silently:
 
@@ -162,7 +162,7 @@ def parse_reply(
     - missing or repeated ids, too many calls, and a missing message next to a finish reason;
     - reasoning tokens counted outside the completion tokens, and impossible counts, which become unknown.
 
-    New ids follow from `messages`, so the same conversation gets the same ids.
+    New ids are derived from `messages`, so the same conversation gets the same ids.
     """
     choice, error = _choice_in(raw), error_in(raw)
     if error is not None and (raw.get("error") or choice is None):
@@ -203,7 +203,7 @@ def _end_of(word: Any, where: str) -> str | None:
         raise fault("server", where, f"the answer ended with {word[:LONGEST_FINISH]!r}")
     if kind is None:
         shown = one_line(word, LONGEST_FINISH)
-        why = f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole"
+        why = f"{where} ended an answer with {shown!r}, which is not known to mean a whole answer"
         error = EndpointError("bad_body", f"{why}; name another model or server", detail=f"finish_reason {shown}")
         error.retry = False
         raise error
@@ -263,7 +263,7 @@ def own_fields(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_arguments(given: Any) -> dict[str, Any] | str:
-    # A dict, or the raw text if they are no JSON object.
+    # The arguments as a dict, or as raw text if they are not a JSON object.
     if given is None or given == "":
         return {}
     if isinstance(given, dict):
@@ -299,7 +299,7 @@ def read_usage(usage: Any) -> Usage:
     """Return the tokens of one call; `missing` is 1 if prompt or completion tokens are unknown.
 
     Hidden reasoning is billed as output. If the total shows that an endpoint counts it outside ``completion_tokens``
-    (xAI, Gemini), it is added. Missing completion tokens follow from the total.
+    (xAI, Gemini), it is added. Missing completion tokens are computed from the total.
     """
     counts = usage if isinstance(usage, dict) else {}
     prompt, output, total = (_count(counts, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))

@@ -1,4 +1,4 @@
-"""One retry layer and one limit on requests in flight, for all calls of an endpoint."""
+"""One retry layer and one limit on requests in flight, for all calls to an endpoint."""
 
 import asyncio
 import random
@@ -10,7 +10,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 1.0, 30.0, 1.0
 
 
 def wait_before(attempt: int, asked_s: float | None) -> float:
-    """Return the seconds before attempt `attempt` (from 2): as requested, else doubled from one."""
+    """Return the seconds to wait before an attempt (from 2): as requested, or doubled each time."""
     doubled = min(FIRST_WAIT_S * 2.0 ** (attempt - 2) + random.uniform(0.0, JITTER_S), LONGEST_WAIT_S)
     return asked_s or doubled
 
@@ -19,7 +19,7 @@ class Limiter:
     """Limit on requests in flight: halved by a rate refusal, raised again by successes.
 
     Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989). `limit` successes
-    raise the limit by one, to `most` at most. A refusal halves it, unless the request was already under way at the last
+    raise the limit by one, to at most `most`. A refusal halves it, unless the request was already under way at the last
     halving. Use ``async with limiter:`` around one attempt; requests are served in order of arrival.
     """
 
@@ -38,7 +38,7 @@ class Limiter:
             try:
                 await place
             except asyncio.CancelledError:
-                if place.done() and not place.cancelled():  # the place had just been given: hand it on
+                if place.done() and not place.cancelled():  # the place had just been given: pass it on
                     self._release()
                 raise
         else:
@@ -55,7 +55,7 @@ class Limiter:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
 
     def refused(self, sent_at: float) -> None:
-        """Note that a request sent at `sent_at` was refused for its rate."""
+        """Note that a request sent at `sent_at` was refused by the rate limit."""
         if sent_at > self._halved_at:
             self.limit = max(1.0, self.limit / 2)
             self._halved_at = time.monotonic()
@@ -73,6 +73,6 @@ def start_delay_s(index: int, concurrency: int, latency_s: float) -> float:
     """Return the seconds that conversation `index` (from 0) waits before its first call.
 
     The first `concurrency` starts are spread evenly over the time of one call, so that calls do not come in waves.
-    Later conversations start when an earlier one ends and wait for nothing.
+    Later conversations start when an earlier one ends, without a wait.
     """
     return latency_s * index / concurrency if index < concurrency else 0.0

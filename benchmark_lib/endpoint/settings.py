@@ -11,9 +11,9 @@
       headers_env: {X-Project-Token: PROJECT_TOKEN}
       query: {api-version: "2024-10-21"}
 
-The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file has
-no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Query parameters belong here
-because run files and notebooks repeat a base URL, but never the settings file.
+The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file
+contains no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Query parameters belong
+here because run files and notebooks repeat a base URL, but never the settings file.
 """
 
 import os
@@ -76,12 +76,12 @@ class Sampling(BaseModel):
 
 
 class RoleSettings(BaseModel):
-    """Settings of one role; `body` has fields of the request, known here or not.
+    """Settings of one role; `body` has fields of the request, whether known here or not.
 
-    Headers and query parameters are literal, or (``..._env``) names of environment variables. `thoughts` names the
-    messages with which a model gets its thoughts back: ``calls`` (those with tool calls) or ``all``. `max_answer_mb`
-    limits an answer, in millions of bytes after decompression, default 4. An agent under ``--isolate`` also gets the
-    variables in `env`. The rest is as for `Endpoint`.
+    Headers and query parameters are written literally or, under ``..._env``, as names of environment variables.
+    `thoughts` says with which messages a model gets its thoughts back: ``calls`` (messages with tool calls) or ``all``.
+    `max_answer_mb` limits an answer after decompression, in millions of bytes (default 4). An agent under ``--isolate``
+    also gets the variables in `env`. The other fields are as for `Endpoint`.
     """
 
     model_config = STRICT | ConfigDict(extra="forbid")
@@ -106,11 +106,11 @@ class RoleSettings(BaseModel):
         return self.body if self.thoughts == "calls" else self.body | {"thoughts": self.thoughts}
 
     def all_headers(self) -> dict[str, str]:
-        """Return the extra headers with values from the environment; `BadInput` for a wrong value."""
+        """Return the extra headers, with values from the environment; refuse a wrong value."""
         return read_as(Headers, self.headers | _from_environment(self.headers_env, "header"), "headers")
 
     def all_query(self) -> dict[str, str]:
-        """Return the query parameters with values from the environment; `BadInput` if one is unset."""
+        """Return the query parameters, with values from the environment; refuse an unset variable."""
         return self.query | _from_environment(self.query_env, "query parameter")
 
     def secrets(self) -> set[str]:
@@ -120,7 +120,7 @@ class RoleSettings(BaseModel):
 
 
 def _from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
-    # Values by the names that they are sent under; `scrub` hides them from now on.
+    # Values by the names under which they are sent; `scrub` hides them from now on.
     values = {}
     for name, variable in variables.items():
         values[name] = os.environ.get(variable, "").strip()
@@ -132,12 +132,12 @@ def _from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
 
 
 def _forms(secret: str) -> set[str]:
-    # A secret whole, without a word like ``Basic`` before it, and quoted.
+    # A secret in full, without a word like ``Basic`` before it, and quoted for an address.
     return {secret, secret.rpartition(" ")[2], quote_plus(secret)}
 
 
 def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "the model settings") -> RoleSettings:
-    """Return checked settings of one role; `BadInput` for unknown or wrong fields and for keys."""
+    """Return checked settings of one role; refuse unknown fields, wrong values and keys."""
     if isinstance(values, RoleSettings):
         return values
     if values is not None and not isinstance(values, dict):
@@ -145,7 +145,7 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
             f"{where} must be a mapping, not {type(values).__name__}; write it like {{body: {{temperature: 0}}}}"
         )
     known = ", ".join(RoleSettings.model_fields)
-    unknown = f"is not a setting; put fields of the request under 'body', the others are {known}"
+    unknown = f"is not a setting; put fields of the request under 'body'; the settings are {known}"
     settings = read_as(RoleSettings, values or {}, where, unknown)
     _check_body(settings.body, where)
     for field in ("headers", "query"):
@@ -177,7 +177,7 @@ def _check_body(body: dict[str, Any], where: str) -> None:
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
-    """Read settings by role from a file or a mapping, with defaults; `BadInput` for wrong ones."""
+    """Read settings by role from a file or a mapping, with defaults; refuse wrong settings."""
     content, where = {} if given is None else given, "settings"
     if isinstance(given, str | Path):
         content, where = read_mapping(Path(given)), str(given)

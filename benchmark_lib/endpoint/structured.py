@@ -1,4 +1,4 @@
-"""Read a reply that must be one JSON object, strictly, with one chance to correct it."""
+"""Read a reply that must be one JSON object, and give a model one chance to correct it."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 FENCE, MOST_OBJECTS = "```", 1000
 LONGEST_ECHO = 4000
-"""Characters of an unreadable reply that are sent back with the complaint."""
+"""Maximum number of characters of an unreadable reply that are sent back with the complaint."""
 
 MEND = "That cannot be used: {reason}. Answer once more with the JSON object alone, in the form that was asked for."
 
@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 def read_object(text: str, strict: bool = False) -> dict[str, Any]:
-    """Return the JSON object of a reply without its code fence; `Unreadable` otherwise.
+    """Return a reply's JSON object without the code fence; raise `Unreadable` if there is none.
 
     A `strict` reading also refuses a repeated key and an object nested too deeply to be kept.
     """

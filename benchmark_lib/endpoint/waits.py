@@ -1,4 +1,4 @@
-"""Read how long an endpoint asks to wait, from a header or from the words of an error."""
+"""Read from a header or the words of an error how long an endpoint asks clients to wait."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 LONGEST_MEANT_S = 7 * 86_400.0
 """A longer requested wait is a mistake and is ignored."""
 LONGEST_GUESS_S = 120.0
-"""A longer time until a reset is a wait only if the header next to it says that nothing remains."""
+"""A longer time until a reset counts as a wait only if the matching header says that nothing remains."""
 UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
 """Seconds per unit by the beginning of its name; the first match applies."""
 WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
@@ -35,7 +35,7 @@ TIME_OF_DAY = re.compile(rf"(?:at|until|on|resets?)[\W_]+{CLOCK}$", re.IGNORECAS
 """A time of day without date and zone is ignored."""
 CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
 LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
-"""The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0,
+"""The header ``RateLimit`` of the IETF's drafts when nothing remains, as ``"default";r=0;t=25``, ``remaining=0,
 reset=35``."""
 BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
 
@@ -71,7 +71,7 @@ def wait_in(text: str) -> float | None:
 def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | None = None) -> float | None:
     """Return the wait in seconds that the headers of an answer ask for, or None.
 
-    A gateway passes a provider's header on with its own prefix. Every answer has the times of the next reset. They
+    A gateway passes on a provider's header with its own prefix. The times of the next resets, which every answer has,
     count only with status 429 and only for a limit that is used up.
     """
     by_name = {name.lower(): (value or "").strip() for name, value in headers.items()}
@@ -94,8 +94,8 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
 
 
 def _until(value: str, now: datetime, in_ms: bool = False) -> float | None:
-    # The seconds until a duration, a date or a moment of Unix time in a text.
-    # A bare number counts milliseconds with `in_ms`, and if seconds would be implausibly long.
+    # The seconds to wait that a text gives as a duration, a date or a Unix time.
+    # A bare number is in milliseconds with `in_ms`, and also if it would be implausible in seconds.
     seconds, bare = _duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
     if seconds is not None and seconds > 1e9:
         return seconds / (1000.0 if seconds > 1e12 else 1.0) - now.timestamp()

@@ -1,4 +1,4 @@
-"""State whether a model's weights are open, from a dated file that a user may edit."""
+"""Say whether a model's weights are open, from a dated file that users may edit."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +27,7 @@ class StatedWeights:
 
 
 def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | None:
-    """Return what the file states about a model, or None; `BadInput` for a wrong file.
+    """Return what the file states about a model, or None; raise `BadInput` for a wrong file.
 
     A name with a vendor in front (``z-ai/glm-5.2``) is also looked up without it.
     """
@@ -37,7 +37,7 @@ def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | 
 
 @lru_cache(maxsize=4)
 def load_weights(path: Path, changed_ns: int = 0) -> list[StatedWeights]:
-    """Return the entries of a file; read it again only if its time of change differs."""
+    """Return the entries of a file; read it again only if its modification time has changed."""
     return read_as(list[StatedWeights], filled(read_mapping(path).get("models")), f"{path}: models")
 
 

@@ -1,4 +1,4 @@
-"""Read the wording of endpoints and models by the expressions in ``data/endpoints.yaml``."""
+"""Interpret the wording of endpoints and models, using ``data/endpoints.yaml``."""
 
 import re
 from collections.abc import Iterable
@@ -20,12 +20,12 @@ def book() -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def pattern(*words: str) -> re.Pattern[str]:
-    """Return one expression that matches any of the given ones."""
+    """Return one regular expression with the given expressions as alternatives."""
     return re.compile("|".join(words), re.IGNORECASE | re.MULTILINE)
 
 
 def kinds_in(text: str, status: int | None) -> Iterable[str]:
-    """Yield the kinds that the text of an error may mean, likeliest first; none for a web page."""
+    """Yield the kinds of error that a text may mean, likeliest first; none for a web page."""
     for entry in book()["refusals"] if not text.lstrip().startswith("<") else ():
         denied = "unless" in entry and pattern(entry["unless"]).search(text)
         if (status or 0) in entry["statuses"] and not denied and pattern(*entry["words"]).search(text):
@@ -33,7 +33,7 @@ def kinds_in(text: str, status: int | None) -> Iterable[str]:
 
 
 def end_meant(word: str) -> str | None:
-    """Return our name for a finish reason; `WHOLE` if it is complete, None if it is unknown."""
+    """Return our name for a finish reason: `WHOLE` for a complete answer, None if unknown."""
     ends = book()["ends"]
     if pattern(ends[WHOLE]).fullmatch(word):
         return WHOLE

@@ -24,11 +24,11 @@ from .scoring import scores_as_json
 from .writer import RunLock, saving
 
 SHOWN = 3
-"""Differing conversations that a replay names."""
+"""Maximum number of differing conversations that a replay names."""
 GROUP = 50
 """Records scored between two commits, so that a later failure does not lose earlier scores."""
 PRICED = "priced_afterwards"
-"""The part of a manifest that records which costs were computed after the run, when, and by which price file."""
+"""The part of a manifest that records which costs were computed after the run, when, and from which price file."""
 _VALUES = ",".join("?1" if name == "cost_usd" else name for name in COLUMNS["calls"])
 SET_COST = (
     f"UPDATE calls SET cost_usd=?1, seal=seal('calls',{_VALUES}) WHERE case_id=?2 AND trial=?3 AND side=?4 AND n=?5"
@@ -36,7 +36,7 @@ SET_COST = (
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
-    """Play every finished conversation on file again and compare; return the file and a count.
+    """Replay every finished conversation on file and compare it; return the file and the count.
 
     Write nothing. Raise `BadInput` if a record differs or the file was made with other inputs.
     """
@@ -66,7 +66,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
                 differing.append(str(missing))
             else:
                 same = content_hash(record.to_json()) == digest
-                differing += [] if same else [f"{case_id} trial {trial}: another record"]
+                differing += [] if same else [f"{case_id} trial {trial}: a different record"]
             progress.conversation()
             await asyncio.sleep(0)
     finally:
@@ -76,7 +76,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         made_by = next((session["code"]["hash"] for session in reversed(manifest["sessions"])), "unknown")
         raise BadInput(
             f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay "
-            f"({'; '.join(differing[:SHOWN])}); the file was written by code {made_by}, this is "
+            f"({'; '.join(differing[:SHOWN])}); the file was written by code {made_by}, this is code "
             f"{code_version()['hash']}: replay with that version"
         )
     return run, len(finished)
@@ -85,12 +85,12 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
 def rescore(
     path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
-    """Add the scores of this version for records that lack them or could not be scored.
+    """Score with this version the records that lack its scores or could not be scored.
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
-    default use the store and the user's own tools that the file names. With `again` also score records that have scores
-    of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run. Return the number
-    of conversations that got scores now, and of those on file.
+    default use the store and the user's own tools that the file names. With `again`, also score records that already
+    have scores of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run. Return
+    the number of conversations scored now, and the number on file.
     """
     from ..scoring import VERSION, score
 
@@ -116,11 +116,11 @@ def rescore(
 
 @dataclass(frozen=True)
 class Repriced:
-    """Result of pricing the calls on a run file by `prices`.
+    """Result of pricing the calls on a run file with `prices`.
 
-    Counts of calls: newly `priced`, without reported tokens (their cost stays unknown), and `kept` at the prices of
-    `days`. `before` and `after` are the known cost of all calls, in US dollars. Models are `unpriced` if they have no
-    price, or different ones at the endpoints of the run.
+    `priced` counts the calls that got a new cost, `unreported` those without reported tokens (their cost stays
+    unknown), and `kept` those left at the prices of `days`. `before` and `after` are the known cost of all calls, in US
+    dollars. Models are `unpriced` if they have no price, or different prices at the endpoints of the run.
     """
 
     priced: int
@@ -134,9 +134,9 @@ class Repriced:
 
 
 def price_again(path: str | Path, every: bool = False) -> Repriced:
-    """Compute the unknown costs of a run file, or `every` cost, from tokens and price file.
+    """Compute a run file's unknown costs, or `every` cost, from its tokens and the price file.
 
-    Keep costs that were estimated for a budget, and what the sessions record of budgets and prices. The manifest
+    Keep costs that were estimated for a budget, and what the sessions record about budgets and prices. The manifest
     records the time and the price file. Raise `BadInput` if the file is damaged or a run is writing it.
     """
     run, listed = RunFile(path), load_prices()

@@ -1,4 +1,4 @@
-"""Money: the highest cost of a call, and a limit for the whole run."""
+"""Limit money: estimate the highest cost of a call, and enforce the budget of a run."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from ..records import Usage
 from ..scoring import written
 
 BYTES_A_TOKEN = 3.0
-"""Bytes of a request per prompt token, before the endpoint has reported any; a cautious value."""
+"""Bytes of a request per prompt token, assumed until the endpoint reports tokens; a cautious value."""
 FIRST_COMPLETION = 1024
 """Completion tokens assumed before the first reply if the settings state no limit."""
 MARGIN = 1.5
@@ -68,10 +68,10 @@ class CallCost:
 
 
 class Budget:
-    """A limit in US dollars for everything on one run file, with reservations.
+    """A limit in US dollars for the cost of everything on one run file, with reservations.
 
-    With a token limit in the settings, the sum never exceeds the limit. Without it, a reply that is much larger than
-    all before may exceed it by the difference.
+    With a token limit in the settings, the sum never exceeds the limit. Without one, a reply that is much larger than
+    all earlier replies may exceed the budget by the difference.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float):
@@ -95,7 +95,7 @@ class Budget:
             why = f"more than the budget of {self.limit:g} USD: raise --budget-usd"
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
         return Stop(
-            f"stopped before the budget of {self.limit:g} USD is exceeded, {written.usd(self.spent)} are spent: "
+            f"stopped before exceeding the budget of {self.limit:g} USD, of which {written.usd(self.spent)} is spent: "
             "rerun the same command with a larger --budget-usd to continue"
         )
 

@@ -45,7 +45,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     ------
     BadInput
         For unknown cases, a wrong number of trials or a local model that cannot start. Raised before any conversation
-        is played and any file is moved.
+        is played or any file is moved.
     """
     runs = project_folder() / "data" / "runs"
     if model == LOCAL:  # refuse wrong inputs and missing parts before anything is played
@@ -62,7 +62,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
         for agent in AGENTS:
             out = runs / f"scripted-{agent}-{name}{SUFFIX}"
             if name != whole[pattern] and (runs / f"scripted-{agent}-{whole[pattern]}{SUFFIX}").exists():
-                continue  # it has played these cases among all others
+                continue  # this agent has played these cases among all others
             yield Experiment(f"scripted:{agent}", cases=pattern, trials=times, out=out)
     if model == LOCAL:
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
@@ -86,7 +86,7 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
 def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
     """Copy an example run into the folder and return the copy, for the board.
 
-    A strong language model played them blind, once per case, in a chair of `deskbench sit`.
+    A strong language model played the examples blind, once per case, in a chair of `deskbench sit`.
     """
     path = runs / f"{example.stem}-{set_name}{SUFFIX}"
     if not path.exists():
@@ -96,7 +96,7 @@ def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
 
 
 def _put_aside(runs: Path, set_names: set[str]) -> None:
-    # no board mixes files of other cases or versions
+    # so that no board mixes files with different cases or versions
     for shop in {re.escape(name.rsplit("-", 2)[0]) for name in set_names}:
         ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
         for path in runs.glob(f"*{SUFFIX}"):

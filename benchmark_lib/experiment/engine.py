@@ -36,7 +36,7 @@ _usual_allocations: list[tuple[int, int, int]] = []
 
 
 class Ended(NamedTuple):
-    """An ended conversation and its scores, as rows; a trial that comes again is not `finished`."""
+    """An ended conversation and its scores, as rows; a trial to be repeated is not `finished`."""
 
     row: Row
     finished: bool
@@ -46,8 +46,8 @@ class Ended(NamedTuple):
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Keep loaded objects out of garbage collections and collect less often, until the end."""
-    # a store has some hundred thousand objects; a collection that scans them takes longer than ten model calls
+    """Exclude loaded objects from garbage collection and collect less often, within a block."""
+    # a store has several hundred thousand objects; a collection that scans them takes longer than ten model calls
     _usual_allocations.append(gc.get_threshold())
     gc.freeze()
     gc.set_threshold(*ALLOCATIONS)
@@ -97,7 +97,8 @@ class Engine:
     async def play(self) -> Stop | None:
         """Play the missing conversations and return why the run ended early, or None.
 
-        Raise `CannotSave` if the file can no longer be written. Re-raise errors of the user's own agent and defects.
+        Raise `CannotSave` if the file can no longer be written. Re-raise errors of the user's own agent and of
+        Deskbench.
         """
         if self.done < self.total:
             out_of_reach = await self._prepare()
@@ -143,12 +144,12 @@ class Engine:
         return {(case_id, trial): digest for case_id, trial, digest in rows}
 
     def _compare_with_file(self) -> None:
-        # an own agent may have written to the file: refuse and hide one that differs from what this command wrote
+        # the user's agent may have written to the file: refuse and hide it if it differs from what this command wrote
         digests, manifest = self._on_file(), self.run.manifest
         changed = [key for key in {**self._digests, **digests} if digests.get(key) != self._digests.get(key)]
         latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}
         changed += [key for key, d in digests.items() if latest.get(d) != self._scored.get(d, latest.get(d))]
-        if not changed and self.plan.own_agent is not None:  # earlier conversations must have the scores of today
+        if not changed and self.plan.own_agent is not None:  # earlier conversations must score as on file
             cases, version = {c.id: c for c in self.plan.cases}, self.plan.scoring_version
             for key in (key for key, d in digests.items() if d not in self._scored and key[0] in cases):
                 scores, _ = scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])

@@ -42,21 +42,21 @@ class Experiment(Options):
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
     def plan(self, keyless: bool = False) -> Plan:
-        """Read and check everything the options name, see `prepare`."""
+        """Read and check everything that the options name; see `prepare`."""
         return prepare(self, keyless)
 
     def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
         """Forecast calls, tokens, cost and minutes of `run` from the cases and the runs on file.
 
-        With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a call of one
-        token checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
-        refuse. Raise `EndpointError` if an endpoint refuses the connection within five seconds, or refuses that call.
+        With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a one-token
+        call checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
+        refuse. Raise `EndpointError` if an endpoint accepts no connection within five seconds, or refuses that call.
         """
         plan = self.plan(keyless=dry)
         finished = plan.finished()
         if not dry:
             if plan.path.parent.is_dir():
-                with RunLock(plan.path):  # refuse another run's file before printing anything
+                with RunLock(plan.path):  # refuse a file in use before printing anything
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()

@@ -1,8 +1,8 @@
-"""Forecast of a run: calls, tokens, money and minutes, each as a range.
+"""Forecast a run: calls, tokens, money and minutes, each as a range.
 
 A case says how many tool calls it needs and how many messages its customer may write. Sizes of prompt, tools, messages
-and results turn calls into tokens, and the price list turns tokens into money. Finished conversations of the same model
-and inputs on file correct the guess.
+and results turn calls into tokens, and the price list turns tokens into money. Finished conversations on file with the
+same model and inputs correct the guess.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .plan import Model, Plan
 PATIENCE = 6
 """Messages after which a customer who is never helped gives up."""
 STEPS, STEPS_A_CHANGE, UNKNOWN_STEPS = 1, 1.5, 5
-"""Tool calls that a case needs, and further ones per change to the desk; those of a case that names no outcome."""
+"""Tool calls that every case needs, further calls per change to the desk, and calls of a case that names no outcome."""
 CALLS_A_REPLY, CALLS_A_STEP = 2, 3
 """Maximum number of calls assumed per reply and per tool call that a case needs."""
 CALL_BYTES = (400, 2_000)
@@ -66,7 +66,7 @@ class Range:
         return cls(low, sqrt(low * high), high)
 
     def corrected(self, ratio: float, cases: int) -> Range:
-        """Return the range after `cases` took `ratio` times what was likely; NaN changes nothing."""
+        """Return the range after `cases` took `ratio` times the likely value; NaN changes nothing."""
         if not (ratio > 0 and cases and self.low):
             return self
         left = GUESS_IN_CASES / (cases + GUESS_IN_CASES)
@@ -78,11 +78,11 @@ class Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
 
     def scaled(self, by: float) -> Range:
-        """Return `by` times the range."""
+        """Return the range multiplied by `by`."""
         return Range(by * self.low, by * self.likely, by * self.high)
 
     def times(self, other: Range) -> Range:
-        """Return the product of two independent quantities, rarely both at their ends."""
+        """Return the product of two independent quantities, which are rarely both at their ends."""
         likely = self.likely * other.likely
         if not self.low or not other.low:
             return Range(self.low * other.low, likely, self.high * other.high)
@@ -115,7 +115,7 @@ class Forecast:
     """Forecast of the conversations of a run that are not `on_file`, for all models together.
 
     `cost_usd` is None if models are `unpriced`. `spent_usd` is the cost of the calls on file, which counts towards
-    `budget_usd`. `learned_from` counts the finished conversations of the same model and inputs that corrected the
+    `budget_usd`. `learned_from` counts the finished conversations with the same model and inputs that corrected the
     ranges. The calls of an `own_agent` are not known.
     """
 
@@ -141,7 +141,7 @@ class Forecast:
             return [f"forecast for {name}: nothing to play, all {self.on_file:,} conversations are on file"]
         if not self.calls.high:
             own = ", but the agent's own calls are not known" * self.own_agent
-            return [f"{head} without a language model of Deskbench's: nothing to pay{own}"]
+            return [f"{head} in which Deskbench calls no language model: nothing to pay{own}"]
         lines = [head + (f", {self.on_file:,} more are on file" if self.on_file else "")]
         lines += [f"  at {url}" for url in self.base_urls]
         if self.learned_from:
@@ -164,7 +164,7 @@ class Forecast:
         if self.cost_usd.likely <= left:
             return []
         enough = int(self.conversations * left / self.cost_usd.likely)
-        spent = f", of which {self.spent_usd:.2f} are spent," if self.spent_usd else ""
+        spent = f", of which {self.spent_usd:.2f} is spent," if self.spent_usd else ""
         of = f"about {enough:,} of {self.conversations:,} conversations"
         return [f"  a budget of {self.budget_usd:g} USD{spent} is likely to stop this after {of}"]
 
@@ -240,7 +240,7 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> dict[str, Range]:
 
 
 def _cost(prompt: Range, completion: Range, model: Model) -> Range:
-    # only the low end assumes a cached prompt
+    # the low end assumes a cached prompt, the likely value half of that, the high end none
     ends = ((prompt.low, completion.low, CACHED), (prompt.likely, completion.likely, CACHED / 2))
     used = (
         Usage(int(sent), int(answered), cached_tokens=int(cached * sent), calls=1)
@@ -250,7 +250,7 @@ def _cost(prompt: Range, completion: Range, model: Model) -> Range:
 
 
 def _seconds(known: OnFile) -> Range:
-    # of one call; an endpoint drifts, also after many
+    # the seconds of one call; an endpoint's speed drifts, even after many conversations
     calls, waited = (sum(n for (_, name), n in known.took.items() if name == wanted) for wanted in ("calls", "seconds"))
     seconds = Range.of(*CALL_S)
     if not calls:
@@ -285,7 +285,7 @@ def _on_file(plan: Plan) -> OnFile:
 
 
 def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    # the run files that were played like the plan, each with its unchanged cases; a run counts once, alone or merged
+    # the run files with the inputs of the plan, each with its unchanged cases; a run counts once, alone or merged
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
     runs, merged = {}, set[str]()
     for path in sorted(plan.path.parent.glob(f"*{SUFFIX}")):
@@ -305,7 +305,7 @@ def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def check_budget(plan: Plan) -> None:
-    """Refuse a budget that the agent's first call may already pass."""
+    """Refuse a budget that the agent's first call may already exceed."""
     agent = plan.models.get("agent")
     if agent is None or plan.budget_usd is None or plan.path.exists():
         return
@@ -315,9 +315,9 @@ def check_budget(plan: Plan) -> None:
 
 
 def forecast_against_real(run: RunFile) -> list[str]:
-    """Compare the forecast of a run's last session with its actual values, in lines.
+    """Compare the forecast of a run's last session with the actual values, one per line.
 
-    Return an empty list without a forecast, without calls since, or if the run is not finished.
+    Return an empty list if the session has no forecast or no calls, or if the run is not finished.
     """
     session = run.manifest["sessions"][-1]
     foreseen = session.get("forecast")

@@ -30,7 +30,7 @@ RANGES = {"skill": (0.40, 0.97), "credulity": (0.02, 0.60), "caution": (0.02, 0.
 """Lowest and highest value of each setting of a panel's agents."""
 
 LINKS = {("skill", "credulity"): -0.6, ("credulity", "caution"): -0.4}
-"""Correlations between settings across agents (Gaussian copula); unnamed pairs have correlation 0."""
+"""Correlations between settings across agents (Gaussian copula); pairs not listed have correlation 0."""
 
 TRUTHS: dict[str, Callable[[Any], Any]] = {
     "over_escalation": lambda agent: agent["caution"],
@@ -48,7 +48,7 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
     Returns
     -------
     DataFrame
-        model (its spec), seed, the settings, and ``true_*`` for every metric of `TRUTHS`.
+        Columns: model (the agent's spec), seed, the settings, and ``true_*`` for every metric of `TRUTHS`.
     """
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
@@ -90,7 +90,7 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # Two notebooks may need it at the same time: the second waits and finds the first one's files.
+    # Two notebooks may need the panel at the same time: the second waits and then finds the first one's files.
     paths = [folder / f"panel-{number:02d}{SUFFIX}" for number in range(1, len(panel) + 1)]
     with FileLock(folder / LOCK):
         for path, agent in zip(paths, panel.to_dict("records"), strict=True):
@@ -104,7 +104,7 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
 
 
 def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
-    """Return the runs of the standard panel, played first if missing; empty for no folder."""
+    """Return the runs of the standard panel, playing any that are missing; empty for no folder."""
     return [] if folder is None else play_panel(known_panel(), folder)
 
 

@@ -51,12 +51,12 @@ def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def session(**recorded: Any) -> dict[str, Any]:
-    """Return the record of one session: it may change each time a run is started or resumed."""
+    """Return the record of one session: what may differ each time a run starts or resumes."""
     return {"started": now(), "code": code_version(), **recorded}
 
 
 def now() -> str:
-    """Return the present time as it is recorded."""
+    """Return the current time in the form in which it is recorded."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -64,7 +64,7 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     """Return the manifest of a new run.
 
     `inputs` are the parts (see `part`) that must stay the same, and `cases` the content hash of each case. ``planned``
-    has the trials by case, because cases may be added with other numbers of trials.
+    has the trials by case, because cases may be added with a different number of trials.
     """
     begun = {"run_id": f"{slug(model)}-{secrets.token_hex(4)}", "model": model, "source": source, "created": now()}
     planned = dict.fromkeys(cases, trials)
@@ -80,7 +80,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             continue
         if there["value"] == here["value"]:
             contents = f"{there['hash'][:8]} there, {here['hash'][:8]} here"
-            lines.append(f"{name} {_shown(here['value'])} has another content ({contents})")
+            lines.append(f"{name} {_shown(here['value'])} has different content ({contents})")
         else:
             lines.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
     changed = [case for case, digest in new["cases"].items() if old["cases"].get(case, digest) != digest]
@@ -95,8 +95,8 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     if lines := differences(old, new):
         more = len(lines) - SHOWN_DIFFERENCES
         listed = "; ".join(lines[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        mend = f"begin anew after `{command('runs', 'fresh', path.stem)}`, or with another --out"
-        raise BadInput(f"{path} was begun with other inputs: {listed}: {mend}")
+        mend = f"start over after `{command('runs', 'fresh', path.stem)}`, or choose another --out"
+        raise BadInput(f"{path} was begun with different inputs: {listed}: {mend}")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
     return {
         **old,
@@ -117,7 +117,7 @@ def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
 
 
 def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """Return by case, for `played_as`, where a merged file renumbers trials, and the offsets."""
+    """Return, by case, where a merged file renumbers trials, with the offsets, for `played_as`."""
     renumbered = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
     for case in second["planned"]:
         before, parts = first["planned"].get(case, 0), second.get("counted_on", {}).get(case, [])

@@ -15,7 +15,7 @@ from .players import Players, name_of
 
 SCRIPTED = "scripted:"
 WHOLE = {"trials": (1, 100_000), "messages": (1, 10_000), "concurrency": (1, 10_000), "seed": (0, 2**63 - 1)}
-"""Lowest and highest values of the options that are whole numbers."""
+"""Lowest and highest allowed values of the options that are whole numbers."""
 LONGEST_NAME = 240
 """Maximum number of bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
 
@@ -27,9 +27,9 @@ class Options:
     Parameters
     ----------
     model : str
-        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` any label.
+        A model's name at the endpoint, or a scripted agent such as ``scripted:oracle``; with `agent`, any label.
     base_url, customer_base_url : str, optional
-        An OpenAI-compatible endpoint of each side; OpenAI's own by default.
+        An OpenAI-compatible endpoint for each side; OpenAI's own by default.
     agent : str or object, optional
         Your own agent: ``module:object`` or the object, with a ``reply(talk)`` method. A class or a function without
         arguments is called once per conversation.
@@ -38,39 +38,40 @@ class Options:
     customer : str
         ``scripted``, or the name of a model.
     store, prompt : str or Path
-        A store by name or folder, and a prompt file in place of the store's own.
+        A store by name or folder, and a prompt file to use instead of the store's own prompt.
     rules : str or Path, optional
-        Rules of an operator to add to the prompt: names, or a YAML file, separated by commas; see
+        Operator rules to add to the prompt: names or a YAML file, separated by commas; see
         `benchmark_lib.cases.operator_rules`.
     tools : str or dict of str to Tool, optional
         ``module:name`` of tools to add to the store's own; they replace tools of the same name.
     cases : str
         ``all``, or ids, intents, buckets and failure kinds separated by commas, with wildcards.
     trials, messages, seed, concurrency : int
-        Trials per case, customer messages per conversation (at most), the seed of every random number, and concurrent
-        conversations (at most).
+        Trials per case, maximum customer messages per conversation, the seed of every random number, and maximum
+        concurrent conversations.
     settings : str, Path or dict, optional
-        Model settings by role (agent, customer), see `benchmark_lib.endpoint.settings`.
+        Model settings by role (agent, customer); see `benchmark_lib.endpoint.settings`.
     timeout, tool_timeout : float, optional
-        `timeout` limits one attempt of a model call (120 s unless the settings differ) and one reply of your own agent
-        (600 s). `tool_timeout` limits one call of your own tool (30 s).
+        `timeout` limits one attempt of a model call (default 120 s or as in the settings) and one reply of your own
+        agent (default 600 s). `tool_timeout` limits one call of your own tools (default 30 s).
     budget_usd : float, optional
         Stop the run before everything on its file costs more than this.
     out : str or Path, optional
         The run file; by default a file in ``data/runs`` that is named after these options.
     progress, replay : bool
-        Whether to show the progress line. Whether to play a file again from its own call rows, without an endpoint, and
-        compare every record.
+        `progress` shows the progress line. `replay` plays a file again from its own call rows, without an endpoint, and
+        compares every record.
     retry_faults : bool
-        Whether to play conversations once more that ended by a lasting fault.
+        Whether to play again the conversations that ended with a lasting fault.
     players : Players, optional
         Players of a side in place of a model; `model` or `customer` is then only their label.
     weights : str, optional
-        Whether the model's weights are ``open`` or ``closed``, if ``data/weights.yaml`` does not say; recorded.
+        Whether the model's weights are ``open`` or ``closed``, if ``data/weights.yaml`` does not say; recorded in the
+        file.
     executor, scheduler, workers : str, str, int, optional
-        ``dask`` plays the conversations on a Dask cluster, see `benchmark_lib.extras.machines`. `scheduler` is its
-        address. Without it a cluster starts on this machine for the run, with `workers` processes (default: one per
-        core).
+        ``dask`` plays the conversations on a Dask cluster, see `benchmark_lib.extras.machines`. `scheduler` is the
+        cluster's address. Without it, a cluster of `workers` processes (default: one per core) starts on this machine
+        for the run.
     """
 
     model: str | None = "scripted:oracle"
@@ -114,14 +115,14 @@ class Options:
         """The name of the model, or of the user's own agent if no model is named."""
         model = self.model if self.model or self.agent is None else name_of(self.agent)
         if not isinstance(model, str) or not model.strip() or not model.isprintable():
-            mend = "use the endpoint's name for a model, or scripted:oracle"
+            mend = "use the model's name at the endpoint, or scripted:oracle"
             raise BadInput(f"the model {model!r} is not a name: {mend}")
         if model.startswith(SCRIPTED) and self.agent is not None:
             raise BadInput(f"{model} and --agent both name an agent: omit one of them")
         return model
 
     def check(self) -> None:
-        """Refuse a number out of range and unknown words, with `BadInput`."""
+        """Raise `BadInput` for a number out of range or an unknown word."""
         for name, (least, most) in WHOLE.items():
             value = getattr(self, name)
             if type(value) is not int or value < least:
@@ -152,7 +153,7 @@ class Options:
         ]
         folder, model = project_folder() / "data" / "runs", self.label
         path = folder / default_name(model, given)
-        given[0], given[3] = (url and f"{url}/" for url in urls)  # names of files used to include the slash
+        given[0], given[3] = (url and f"{url}/" for url in urls)  # file names used to depend on the slash, too
         before = folder / default_name(model, given)
         return before if before.exists() and not path.exists() else path
 

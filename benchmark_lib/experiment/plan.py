@@ -38,8 +38,8 @@ class Plan:
     """An experiment with checked input.
 
     `prompt_file` is None for the store's own prompt. `models` has the sides that are language models behind an
-    endpoint; it is empty in a replay. `own_agent` is the user's own agent or a factory of it, and `reply_s` limits one
-    of its replies, in seconds. `manifest` is that of a new file, and `session` records this session.
+    endpoint; it is empty in a replay. `own_agent` is the user's own agent or a factory for it, and `reply_s` limits one
+    of its replies, in seconds. `manifest` is the manifest for a new file, and `session` records this session.
     """
 
     model: str
@@ -74,7 +74,7 @@ class Plan:
         return self.store.foreign.resumed(own, case) if self.store.foreign else own
 
     def pairs(self) -> Iterator[tuple[Case, int]]:
-        """Yield the conversations of the plan, case and trial, in the order of play."""
+        """Yield the conversations of the plan as (case, trial), in the order of play."""
         return ((case, trial) for trial in range(1, self.trials + 1) for case in self.cases)
 
     def finished(self) -> set[tuple[str, int]]:
@@ -94,7 +94,7 @@ class Plan:
     async def play(
         self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
     ) -> Conversation:
-        """Play one conversation; `complete` is the model call of each side, see `played_as`."""
+        """Play one conversation with each side's model call in `complete`; see `played_as`."""
         agent = await self.agent(case, complete.get("agent"))
         calls = complete.get("customer")
         customer = make_customer(self.customer_name, case=case, store=self.store, complete=calls)
@@ -121,8 +121,8 @@ class Plan:
     async def rehearse(self) -> None:
         """Play and score one case of each language with a scripted agent, and discard the result.
 
-        Do so only if a model serves the scripted customer. It compiles and indexes everything before a call is in
-        flight: a stall would bunch the answers. It also fails before anything is paid.
+        Do so only if a model serves the scripted customer. This compiles and indexes everything before any call is in
+        flight, when a stall would bunch the answers. It also brings out a failure before anything is paid for.
         """
         if not self.models or self.customer_name != "scripted" or self.store.foreign:
             return
@@ -134,7 +134,7 @@ class Plan:
             self.score(await talk, case)
 
     def prompt_of(self, case: Case) -> str:
-        """Return the agent's prompt of one conversation."""
+        """Return the agent's prompt for one conversation."""
         return prompt_with(prompt_of(case, self.store, self.prompt, self.prompt_file), self.rules)
 
     def score(self, conversation: Conversation, case: Case) -> Score:
@@ -151,7 +151,7 @@ class Plan:
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """Wrap an exception from the user's agent in a `BadInput` that names it; return others."""
+        """Wrap an exception from the user's agent in a `BadInput`; return any other unchanged."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -163,9 +163,9 @@ class Plan:
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:
-    """Read and check everything an experiment names; raise `BadInput` for the first mistake.
+    """Read and check all that an experiment names; raise `BadInput` for the first mistake.
 
-    Require no key with `keyless`, for a plan that is never played, or for a plan that other machines play.
+    No key is required with `keyless`, which is for a plan that is never played, or if other machines play the plan.
     """
     options.check()
     if any(given is not None for given in (options.executor, options.scheduler, options.workers)):

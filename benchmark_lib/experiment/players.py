@@ -36,7 +36,7 @@ class Chairs(Protocol):
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the conversation's player; `chair` is the chair that began it."""
+        """Wait for the answer of a conversation's player; `chair` is the chair that began it."""
 
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Record that a conversation has ended."""
@@ -95,7 +95,7 @@ class PlayersLine:
 
 
 def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the user's own agent, or a factory of it, and its part of the manifest."""
+    """Return the user's own agent, or a factory for it, and its part of the manifest."""
     if agent is None:
         return None, part(None)
     prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
@@ -108,7 +108,7 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
     except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
         raise BadInput(
             f"the agent {name} cannot be made: {type(error).__name__}: {error}; name an object with a reply method, "
-            "or a class or function that takes no argument and makes one"
+            "or a class or function that takes no argument and returns one"
         ) from None
     if not speaks(first):
         raise BadInput(f"the agent {name} has no reply method: write `def reply(self, talk): return text`")
@@ -118,9 +118,9 @@ def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
 def isolated_agent(
     agent: Any, settings: dict[str, RoleSettings], limit_s: float | None, *hidden: Any
 ) -> tuple[Any, dict[str, Any], str]:
-    """Return the factory of the agent's processes, its part of the manifest, and any gap.
+    """Return a factory of agent processes, its manifest part, and any gap in the isolation.
 
-    `hidden` is the run file, then a list of paths. The agent's module is never loaded in this process.
+    `hidden` is the run file and then a list of paths. The agent's module is never loaded in this process.
     """
     if not isinstance(agent, str):
         raise BadInput("--isolate runs your own agent in a separate process: name it as --agent module:object")
@@ -132,12 +132,12 @@ def isolated_agent(
 
 
 def speaks(thing: Any) -> bool:
-    """Return whether a thing is an agent itself, and not what makes one."""
+    """Return whether an object is an agent itself, not a factory for one."""
     return not isinstance(thing, type) and callable(getattr(thing, "reply", None))
 
 
 def name_of(thing: Any) -> Any:
-    """Return a value as given on the command line; an object as its module and name."""
+    """Return a value as written on the command line, or the module and name of an object."""
     if thing is None or isinstance(thing, str):
         return thing
     if isinstance(thing, dict):

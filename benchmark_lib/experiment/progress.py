@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 LOG_EVERY_S = 30.0
-"""Seconds between two lines where the output is not a terminal."""
+"""Seconds between two lines if the output is not a terminal."""
 WIDTH = 100
 
 
 class Progress:
-    """Progress of a run by tqdm: updated in place, or an occasional line in a log.
+    """Progress of a run, shown by tqdm: a line updated in place, or occasional lines in a log.
 
     `total` counts all conversations and `done` those already on file; print nothing unless `shown`.
     """
@@ -55,7 +55,7 @@ def progress_bar(shown: bool) -> Callable[..., Any]:
     from tqdm import tqdm
 
     class Lines(tqdm):
-        # passes each new line to `show`, except the line of no progress yet
+        # passes each new line to `show`, except the first, which shows no progress yet
         def __init__(self, show: Callable[[str], None], **options: Any):
             self.show, self.last = show, ""
             super().__init__(file=io.StringIO(), ncols=WIDTH, **options)

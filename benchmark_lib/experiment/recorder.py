@@ -1,4 +1,4 @@
-"""Model calls and the run file: replay calls on file; make, pay and write the others."""
+"""Connect model calls to the run file: reuse those on file; make, pay and write the others."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from .budget import CallCost, Stop
 from .manifest import now
 
 LONGEST_SPREAD_S = 5.0
-"""Longest time in seconds over which a run's first calls are spread; usually the leading call's time."""
+"""Longest time in seconds over which a run's first calls are spread; usually the leading call's duration."""
 LEADERS = 2
-"""Conversations that must fail before the first answered call to blame the endpoint, not one conversation."""
+"""Number of conversations that must fail, before any call is answered, for the endpoint to be at fault."""
 TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_lost": 3}
 """Sessions in which a conversation must fail before its fault is final, by kind; other kinds never become final."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
@@ -33,7 +33,7 @@ RESPONSE = ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
 
 
 class Request(NamedTuple):
-    """One call of a side: case, trial and number, the bytes that identify it, and its content."""
+    """One call of a side: its key (case, trial, number), identifying bytes and content."""
 
     key: tuple[str, int, int]
     content: bytes
@@ -57,7 +57,7 @@ class Model:
 
 
 def model_at(endpoint: Endpoint, priced: bool) -> Model:
-    """Return the model at an endpoint with its price; `BadInput` if it is `priced` without one."""
+    """Return the model at an endpoint with its price; refuse one without a price if `priced`."""
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
     if price is None and priced:
         raise BadInput(
@@ -122,10 +122,10 @@ class CallLine(Protocol):
 class Line:
     """Line to one model, shared by all conversations.
 
-    One call leads, the next ones are spread over time, and each is paid from the budget. `budget` and `writer` are
-    those of the run, or on a worker the connection to both. `stop` receives a `Stop` that ends the run, and `called`
-    the cost of every finished call. `wave` conversations begin at once. If calls are on file (`began`), an endpoint out
-    of reach is no mistake in the command.
+    One call leads, the next ones are spread over time, and each is paid from the budget. `budget` and `writer` belong
+    to the run; on a worker, they are connections to it. `stop` receives a `Stop` that ends the run, and `called` the
+    cost of every finished call. `wave` conversations begin at once. If calls are on file (`began`), an endpoint out of
+    reach does not count as a mistake in the command.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(request.messages, request.tools, **request.body)
             cost = self.price(completion.usage)
-            if cost is None:  # without reported tokens the reservation counts as the cost, also after a resume
+            if cost is None:  # without reported tokens the reservation counts as the cost, even after a resume
                 cost = reserved or None
         except EndpointError as error:
             self._failed(request, error)
@@ -202,7 +202,7 @@ class Line:
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         refused = error.kind == "bad_request"
-        if refused and self._began:  # the endpoint accepted these settings before: it refuses this request only
+        if refused and self._began:  # the endpoint accepted these settings before: it refuses only this request
             error.fatal = False
         self._led.add((case_id, trial))
         alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)

@@ -1,4 +1,4 @@
-"""The runs of a folder: list, find, archive, delete and merge whole files."""
+"""List, find, archive, delete and merge the run files of a folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ListedRun:
 
 
 def runs_folder() -> Path:
-    """Return the folder of runs that are found by name: ``data/runs`` of the project."""
+    """Return the folder in which runs are found by name: the project's ``data/runs``."""
     return project_folder() / "data" / "runs"
 
 
@@ -76,9 +76,9 @@ def describe_run(path: Path) -> ListedRun:
 
 
 def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> Path:
-    """Return the run file with a path, or with a file name, run_id or model in ``data/runs``.
+    """Return the run file at a path, or with a file name, run_id or model in ``data/runs``.
 
-    If several match, prefer visible files, or with `hidden` hidden ones. Raise `BadInput` unless exactly one is left.
+    If several match, prefer visible files or, with `hidden`, hidden ones. Raise `BadInput` unless exactly one is left.
     """
     with suppress(OSError, ValueError):  # such as a name that is too long
         if Path(name).is_file():
@@ -108,7 +108,7 @@ def archive(path: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
     with RunLock(path), writing(path.parent, ""):
-        with writing_rows(path):  # this moves rows that a killed run left in its log
+        with writing_rows(path):  # moves into the file the rows that a killed run left in its log
             pass
         new.parent.mkdir(exist_ok=True)
         path.replace(new)
@@ -116,7 +116,7 @@ def archive(path: Path) -> Path:
 
 
 def remove_partial(path: Path) -> None:
-    """Delete a run file that lacks conversations; refuse a complete one and one in use."""
+    """Delete a run file that lacks conversations; refuse a complete file or one in use."""
     with RunLock(path), writing(path, ""):
         if not describe_run(path).partial:
             raise BadInput(f"{path} is finished: delete the file itself to remove it")
@@ -125,11 +125,11 @@ def remove_partial(path: Path) -> None:
 
 
 def merge(first: Path, second: Path, out: Path) -> RunFile:
-    """Merge the trials of two runs of one setting into a new file; renumber the second's.
+    """Merge the trials of two runs of one setting into a new file; renumber the second run's.
 
     Include calls, scores and verdicts. A customer's behaviour depends on the trial's number, so the new file keeps the
-    original numbers (see `played_as`) and replays and resumes as the two would. Raise `BadInput` if the two
-    differ in an input, are the same run, or are of a scripted agent, whose trials would be the same.
+    original numbers (see `played_as`). It then replays and resumes as the two would. Raise `BadInput` if the two differ
+    in an input, are the same run, or are runs of a scripted agent, whose trials would be the same.
     """
     require_absent(out)
     runs = [RunFile(path) for path in (first, second)]
@@ -137,7 +137,7 @@ def merge(first: Path, second: Path, out: Path) -> RunFile:
     if manifest["run_id"] == other["run_id"]:
         raise BadInput(f"{first} and {second} are the same run: name two different runs")
     if differing := differences(manifest, other):
-        raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(differing[:6])}: merge others")
+        raise BadInput(f"{first} and {second} are not of one setting: {'; '.join(differing[:6])}: choose other runs")
     if manifest["source"] == "scripted" and manifest["inputs"]["customer"]["value"] == "scripted":
         mend = "play one run with more --trials instead"
         raise BadInput(f"{manifest['model']} does the same thing in every run: {mend}")

@@ -1,6 +1,7 @@
-"""Scoring of the records of a run.
+"""Score the records of a run.
 
-A record that cannot be scored is a fault of ours: it is stored, shown, and scored again later.
+A record that cannot be scored is a fault of Deskbench: the reason is stored and shown, and scoring is tried again
+later.
 """
 
 import traceback
@@ -21,7 +22,7 @@ from ..scoring.columns import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
-"""Usual upper limit of a record's length by that of its messages; a longer one has long arguments or results."""
+"""Usual maximum length of a record relative to its messages; a longer record has long arguments or results."""
 PACKAGE = str(Path(__file__).parents[2])
 
 
@@ -38,7 +39,7 @@ class ScoreFault:
 def scores_as_json(
     score: Callable[[Conversation, Case], Score], conversation: Conversation, case: Case
 ) -> tuple[bytes, bool]:
-    """Return the scores of a record, or the fault of scoring, as JSON, and whether it succeeded."""
+    """Return a record's scores, or why scoring failed, as JSON, and whether it succeeded."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:

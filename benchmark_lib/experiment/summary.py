@@ -44,7 +44,7 @@ def _cost(run: RunFile, calls: int) -> str:
     notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
     for one in run.manifest.get(PRICED, ()):
         file = f"{one['price_file']['name']} of {one['price_file']['dated']} ({one['price_file']['hash'][:8]})"
-        notes.append(f"{one['calls']:,} priced afterwards on {one['at'][:10]}, by {file}")
+        notes.append(f"{one['calls']:,} priced afterwards on {one['at'][:10]}, from {file}")
     counted = f"{format(calls, ',') if calls else 'no'} model call{'s' * (calls != 1)}"
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return f"{counted}, {cost_in_words(cost, calls, unpriced, run.own_calls())}{of_calls}"
@@ -118,7 +118,7 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """Count the successes by a handover, which some hard cases accept, that are not `resolved`."""
+    """Count the successes by a handover that some hard cases accept without it being `resolved`."""
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
     accepts = "its case accepts" if count == 1 else "their cases accept"
     return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""

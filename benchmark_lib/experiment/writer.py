@@ -1,4 +1,4 @@
-"""The run file of a run: its lock, how it is opened, and the one writer of its rows."""
+"""Lock and open the run file of a run, and write its rows through one writer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def saving(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def locked_run_file(plan: Plan) -> Iterator[RunFile]:
-    """Yield the plan's run file, locked; delete a new one if the run is refused before a call."""
+    """Yield the plan's run file, locked; delete a new file if the run is refused before a call."""
     path = plan.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,10 +196,10 @@ def _was_seen(future: asyncio.Future[None]) -> None:
 
 
 class RunLock:
-    """Lock of a run file against a second process; it ends with this process.
+    """Lock that keeps a second process from a run file; it ends with this process.
 
     All names of a file, through links or relative paths, share one lock. Raise `BadInput` on entry if another run has
-    the lock. Also raise it for a file with a hard link, under whose name another run could write it.
+    the lock. Also raise it for a file with a second hard link, because another run could write it under that name.
     """
 
     def __init__(self, path: Path):

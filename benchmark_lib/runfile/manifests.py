@@ -1,4 +1,4 @@
-"""The form of a manifest, and the list of hidden run files."""
+"""Check the form of a manifest, and keep the list of hidden run files."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..outputs import writing
 
 HIDDEN = ".hidden"
-"""A file in the folder of runs with the names of the hidden runs, one per line."""
+"""Name of the file in a folder of runs that lists the hidden runs, one per line."""
 LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -58,7 +58,7 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
 
 
 def without_line_ends(text: str) -> str:
-    """Replace every run of tabs and line ends in a name or line by one space."""
+    """Replace each sequence of tabs and line ends in a name or line with one space."""
     return LINE_ENDS.sub(" ", text)
 
 

@@ -1,7 +1,7 @@
-"""A run file for reading.
+"""Read a run file.
 
-`RunFile` keeps no connection open between two calls, so it can be copied, pickled and used during the run. During a
-run, only `benchmark_lib.experiment.writer` writes.
+`RunFile` keeps no connection open between two calls, so it can be copied, pickled and used while the run goes on.
+During a run, only `benchmark_lib.experiment.writer` writes.
 """
 
 import os
@@ -23,19 +23,19 @@ from .manifests import without_line_ends, wrong_part
 from .tables import APPLICATION_ID, COLUMNS, FORMAT, LIGHT, SUFFIX, checked_rows, connect_to_read, take_in
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""Exceptions raised by a damaged file; the second where SQLite's own message quotes damaged bytes."""
+"""Exceptions raised for a damaged file; the second occurs when SQLite's own message quotes damaged bytes."""
 MAGIC = b"SQLite format 3\0"
 FIRST_PAGE = 4096
 SHOWN = 3
-"""Damaged rows that a warning names."""
+"""Maximum number of damaged rows that a warning names."""
 ONE = "case_id=? AND trial=?"
 
 
 class RunFile:
     """A file written by ``deskbench run`` or `Experiment.run`, for reading.
 
-    Raise `BadInput` if the file is missing, is not a run file, or SQLite finds it damaged. Leave out a row that differs
-    from what was written, and name it in a warning: it counts as missing.
+    Raise `BadInput` if the file is missing, not a run file or, according to SQLite, damaged. A row that differs from
+    what was written is left out and named in a warning; it counts as missing.
     """
 
     def __init__(self, path: str | Path):
@@ -62,7 +62,7 @@ class RunFile:
 
     @cached_property
     def run_id(self) -> str:
-        """The name of the run, as in every frame."""
+        """The name of the run, as it appears in every frame."""
         return self.manifest["run_id"]
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
@@ -76,7 +76,7 @@ class RunFile:
 
     def record(self, case_id: str, trial: int) -> Conversation:
         """Return the record of one case and trial; raise `BadInput` if it is not on file."""
-        # a frame's own numbers are not those of SQLite
+        # SQLite does not accept the number types of a frame
         row = next(self.rows("conversations", ("record",), ONE, (case_id, int(trial))), None)
         if row is None:
             raise BadInput(f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose another")
@@ -95,7 +95,7 @@ class RunFile:
         }
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Yield judges' verdicts as dicts: record_hash, judge, version, verdict."""
+        """Yield the judges' verdicts as dicts with record_hash, judge, version and verdict."""
         for row in self._dicts("verdicts"):
             yield {**row, "verdict": orjson.loads(row["verdict"])}
 
@@ -105,14 +105,14 @@ class RunFile:
             yield {**row, "attempts": orjson.loads(row["attempts"])}
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
-        """Return the finished calls of one conversation, without texts, in the order of their ends."""
+        """Return the finished calls of one conversation, without texts, ordered by end time."""
         key = (case_id, int(trial))
         return self.calls_by_conversation(ONE, key).get(key, [])
 
     def calls_by_conversation(
         self, where: str = "", given: Sequence[Any] = ()
     ) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """Return the finished calls by case and trial, without texts, in the order of their ends."""
+        """Return the finished calls by case and trial, without texts, ordered by end time."""
         calls = defaultdict(list)
         for call in self._dicts("calls", LIGHT["calls"], where, given):
             calls[call["case_id"], call["trial"]].append(call)
@@ -124,7 +124,7 @@ class RunFile:
             yield {**row, "attempts": orjson.loads(row["attempts"])}
 
     def unscored_faults(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `faults` whose conversations have not reached a score since."""
+        """Yield the rows of `faults` whose conversations have not been completed since."""
         endings = self.endings()
         for fault in self.faults():
             if endings.get((fault["case_id"], fault["trial"]), LASTING) in NOT_SCORED:
@@ -147,7 +147,7 @@ class RunFile:
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of finished conversations, of those to try again, and of calls."""
+        """Return the numbers of finished conversations, of conversations to try again, and of calls."""
         endings = self.endings().values()
         again = sum(ending in TRIED_AGAIN for ending in endings)
         with self._reading() as db:
@@ -167,7 +167,7 @@ class RunFile:
         return {table: [number for number, _ in rows] for table, rows in spoilt.items()}
 
     def check_calls(self) -> None:
-        """Warn of conversations with fewer calls on file than their record charges to a model."""
+        """Warn about conversations with fewer calls on file than their record counts for a model."""
         there = Counter(self.rows("calls", ("case_id", "trial", "side")))
         inputs = self.manifest["inputs"]
         if "fork" in inputs:  # the calls before a fork are on file where it comes from
@@ -193,7 +193,7 @@ class RunFile:
         given: Sequence[Any] = (),
         spoilt: list[tuple[int, str]] | None = None,
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table as stored, as `checked_rows` does; warn of those it leaves out."""
+        """Yield the rows of a table as `checked_rows` does, and warn about those it leaves out."""
         spoilt = [] if spoilt is None else spoilt
         with self._reading() as db:
             yield from checked_rows(db, table, names, where, given, spoilt=spoilt)
@@ -242,7 +242,7 @@ def _check_header(path: Path) -> None:
             if number == APPLICATION_ID:
                 raise BadInput(f"{path} has recovered rows that cannot be put in place ({error})") from None
     if len(head) < 100 or head[:16] != MAGIC or number != APPLICATION_ID:
-        mend = f"; if it is one whose beginning is damaged, {_mending(path)}" * (path.suffix == SUFFIX)
+        mend = f"; if it is a run file whose beginning is damaged, {_mending(path)}" * (path.suffix == SUFFIX)
         raise BadInput(f"{path} is not a run file: name a file that `deskbench run` wrote{mend}")
     if version != FORMAT:
         age, mend = ("a newer", "update it") if version > FORMAT else ("an unreleased", "play the run again")

@@ -1,7 +1,7 @@
 """Tables of a run file, seals of their rows, and connections that read and write them.
 
-A seal is a checksum of a row with the run's name and the table. It reveals a byte changed by a failing disk or a broken
-copy, which SQLite's own check misses inside a value. It does not stop a person who computes it again.
+A seal is a checksum of a row, the run's name and the table's name. It reveals a byte changed by a failing disk or a
+broken copy, which SQLite's own check misses inside a value. It does not stop a person who computes a new seal.
 """
 
 import os
@@ -34,7 +34,7 @@ SIZE = 8
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A table: the columns that a writer fills, in its order, its key, and its large column.
+    """A table: the columns that a writer fills, in their order, the key, and the large column.
 
     A second row with the same key replaces the first. A large value has a checksum of its own and is stored last, so
     that SQLite reads and Deskbench checks the other columns without it.
@@ -46,7 +46,7 @@ class StoredTable:
 
     @property
     def light(self) -> tuple[str, ...]:
-        """The other columns."""
+        """The columns other than the large one."""
         return tuple(name for name in self.columns if name != self.large)
 
 
@@ -96,7 +96,7 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL)",
     *(_definition(name) for name in TABLES if name != "manifest"),
     "CREATE INDEX IF NOT EXISTS faults_at ON faults (at)",
-    # for a file that lost the page of the manifest
+    # for a file that has lost the manifest's page
     "CREATE TABLE IF NOT EXISTS manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL)",
     """CREATE TRIGGER IF NOT EXISTS manifest_added AFTER INSERT ON manifest
     BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END""",
@@ -109,7 +109,7 @@ UNION ALL SELECT 'trigger', name FROM sqlite_schema WHERE sql LIKE '%TRIGGER%'
     AND (sql LIKE '%SELECT%' OR NOT (sql LIKE 'CREATE TRIGGER manifest_added AFTER INSERT ON manifest%'
     OR sql LIKE 'CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest%'))
 """
-"""Finds what no run file has: a view, a virtual table or a foreign trigger, any of which may never end."""
+"""Query for what no run file has: a view, a virtual table or a foreign trigger, any of which may run forever."""
 
 
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
@@ -161,7 +161,7 @@ def salt_in(db: sqlite3.Connection) -> bytes:
 def _is_intact(salt: bytes, table: str, light: tuple[Any, ...], stamp: Any) -> bool:
     try:
         return isinstance(stamp, bytes) and _checksum(salt, table, orjson.dumps(light)) == stamp[:SIZE]
-    except orjson.JSONEncodeError:  # bytes where there was text, or a number that no column has
+    except orjson.JSONEncodeError:  # bytes in place of text, or a number that no column can have
         return False
 
 
@@ -186,7 +186,7 @@ def checked_rows(
     read = (*light, TABLES[table].large) if large else light
     places = None if names == read else [read.index(name) for name in names]
     if not where and not db.in_transaction:
-        db.execute("BEGIN")  # the rows and their number are of one moment, also while the run goes on
+        db.execute("BEGIN")  # the rows and their count are from one moment, even while the run goes on
     salt, last, count = salt_in(db), 0, 0
     condition = f" WHERE {where}" if where else ""
     for row in db.execute(f"SELECT {','.join(read)},seal,rowid FROM {source}{condition} ORDER BY rowid", given):
@@ -217,8 +217,8 @@ def _fits(salt: bytes, table: str, values: tuple[Any, ...], stamp: bytes) -> boo
 def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
     """Return the SQL that writes `rows` rows of `table`, replacing rows with the same key.
 
-    A row is the values of `COLUMNS`, and the connection adds its seal. With `sealed` each row brings its seal as the
-    last value: SQLite then writes many rows without calling Python between them.
+    A row has the values of `COLUMNS`, and the connection adds the seal. With `sealed`, each row brings its seal as the
+    last value: SQLite then writes many rows without calling Python for each.
     """
     columns, key = COLUMNS[table], TABLES[table].key
     width = len(columns) + sealed
@@ -264,7 +264,7 @@ def connect_to_write(path: Path) -> sqlite3.Connection:
         refuse_foreign(db, path)
         for name, value in PRAGMAS.items():
             db.execute(f"PRAGMA {name}={value}")
-        _add_seal(db, salt_in(db))  # opens the log here, so that it is also removed from here
+        _add_seal(db, salt_in(db))  # opens the log now, so that this connection also removes it
     except BaseException:
         db.close()
         raise
@@ -310,19 +310,19 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     db.text_factory = partial(str, encoding="utf-8", errors="replace")
     if foreign := db.execute(FOREIGN).fetchone():
         raise BadInput(
-            f"{path} contains a {foreign[0]} named {foreign[1]!r}, which no run file has: get it from its source again"
+            f"{path} contains a {foreign[0]} named {foreign[1]!r}, which no run file has: get it again from its source"
         )
 
 
 def take_in(path: Path) -> None:
-    """Put the rows that sqlite3's ``.recover`` could not place back into their tables.
+    """Restore to their tables the rows that sqlite3's ``.recover`` could not place.
 
     The shell keeps such rows in ``lost_and_found``, by their number of columns, which no two tables share. Raise
-    `sqlite3.DatabaseError` if the file is not of a run, and leave it unchanged.
+    `sqlite3.DatabaseError` if the file is not a run file, and leave it unchanged.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         refuse_foreign(db, path)
-        db.execute("PRAGMA secure_delete=ON")  # so that nothing in the first page recalls the table that is dropped
+        db.execute("PRAGMA secure_delete=ON")  # so that the first page keeps no trace of the dropped table
         db.execute("BEGIN IMMEDIATE")
         for statement in SCHEMA:
             db.execute(statement)
