@@ -188,7 +188,7 @@ def test_rows_can_be_accepted_one_by_one_in_the_terminal(draft, tmp_path, monkey
     [
         ({"policy.md": " \n\n"}, [], "has no sentence"),
         ({"b/policy.md": POLICY}, ["--policy", "b/policy.md"], "two documents are named policy.md"),
-        ({"tea/notes.txt": "mine"}, [], "something else than a draft"),
+        ({"tea/notes.txt": "mine"}, [], "something other than a draft"),
         ({"tickets.csv": "a,b\n1,2\n"}, ["--tickets", "tickets.csv"], "has no column email"),
         ({}, ["--policy", "missing.md"], "missing"),
     ],

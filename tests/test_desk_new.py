@@ -106,12 +106,12 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
         "case x1: email is missing",
         "case x1: emial is not a field of a case: did you mean email?",
         "case x1: intent 'nothing' is not an intent of the desk",
-        "case x1: row 'P-9' is missing from order_id of orders",
+        "case x1: row 'P-9' is no order_id in orders",
         "case x2: values.card is not a value of start_return",
         f"examples.yaml:{line_of(cases, 'id: x2')}: case x2: the email is short and never says what it is about",
-        "articles/returns.md:6: the article says 14 days, and policy.yaml has return_days 30",
+        "articles/returns.md:6: the article says 14 days, but policy.yaml says return_days 30",
         "worth a look:",
-        "30 days is typed here, and the policy has this number as return_days",
+        "30 days is typed here, but the policy has this number as return_days",
         "the words 'sorry' also match 'I am sorry, but I cannot do that.'",
     )
     places = [said.find(words) for words in wanted]
@@ -139,7 +139,7 @@ def test_rules_that_no_row_tries_and_parts_that_nobody_uses_are_worth_a_look(des
     edited(desk / "desk.yaml", ("    act: start_return", "    queue: workshop"))
     assert main(["desk", "check", "puzzles"]) == 0, "a note is no problem"
     said = capsys.readouterr().out.partition("worth a look:")[2]
-    assert "rules.window.holds: every row keeps this rule" in said and "acts.start_return is named by no intent" in said
+    assert "rules.window.holds: every row satisfies this rule" in said and "no intent names acts.start_return" in said
     assert "no case is a trap" in said
 
 
@@ -187,10 +187,7 @@ def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(de
     monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
     assert main([*given[:-1], "totals", "--row", "P-1"]) == 2
     said = capsys.readouterr().err
-    assert (
-        "row 'P-1' is missing from order_id of orders" in said
-        and "intent 'totals' is not an intent of the desk" in said
-    )
+    assert "row 'P-1' is no order_id in orders" in said and "intent 'totals' is not an intent of the desk" in said
     assert (desk / "cases" / "mine.yaml").read_bytes() == written
 
 
@@ -198,8 +195,8 @@ def test_what_a_case_would_break_is_refused_before_anything_is_written(desk, mon
     given = ["desk", "add-case", "puzzles", "--email", "-", "--intent", "order_total", "--row"]
     before = {path: path.read_bytes() for path in desk.rglob("*.*")}
     for more, words in (
-        (["P-1001", "--id", "total_1"], "there is a case total_1 already"),
-        (["P-1001", "--column", "name=Al"], "P-1001 is a row already"),
+        (["P-1001", "--id", "total_1"], "there is already a case total_1"),
+        (["P-1001", "--column", "name=Al"], "P-1001 is already a row"),
         (["P-3000", "--column", "nmae=Al"], "has no columns nmae"),
         (["P-1001", "--value", "sealed"], "'sealed' is not of the form NAME=VALUE"),
     ):

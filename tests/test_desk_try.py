@@ -67,7 +67,7 @@ def test_the_matrix_says_for_each_model_and_ticket_how_often_it_was_right_and_wh
     before = server.count
     assert main(["desk", "try", EXAMPLE, *MADE_UP, *words]) == 0
     said = capsys.readouterr().out
-    assert server.count == before and "as it is there" in said  # a second call plays nothing again
+    assert server.count == before and "(already written)" in said  # a second call plays nothing again
     lines = {line.split(":")[0]: " ".join(line.split()) for line in said.splitlines()}
     assert "Thin cases: one ticket each, no shop behind it" in said
     assert re.search(r"scripted:oracle +100.0% \(69 to 100%\), 10 of 10 +100.0%", said)
@@ -113,7 +113,7 @@ def test_spreadsheets_are_read_as_programs_save_them(tickets, capsys, delimiter,
     ]
     lines, options = map(delimiter.join, [heads, *rows]), ("--dry-run", "--keep-personal-data")
     code, _, err = tickets(*lines, capsys=capsys, encoding=encoding, options=options)
-    assert code == 0 and "columns that are not used: Priority" in err
+    assert code == 0 and "unused columns: Priority" in err
     cases = load_cases(load_store("desks/mine"))
     assert [(c.id, c.bucket) for c in cases] == [
         ("a1", "resolvable"), ("ticket_4", "resolvable"), ("ticket_3", "must_escalate"),
@@ -126,17 +126,17 @@ def test_all_rows_that_cannot_be_used_are_said_at_once_each_with_its_mend(ticket
         ",cancel,,": "the email is empty: write what the customer writes",
         "hi,,,": "it does not say what should happen: fill in tool, handover, refuse or must_say",
         "hi,cancel,order,": "arguments cannot be used at 'order': write one plain value for each name",
-        "hi,cancel,,billing": "it names a tool and a handover: keep what should happen",
-        "a@b.org,cancel,,": "the email is an address: call that column from",
+        "hi,cancel,,billing": "it names both a tool and a handover: keep the one that should happen",
+        "a@b.org,cancel,,": "the email is an address: rename that column to from",
         "hi,close_ticket,,": "the tool close_ticket belongs to every desk",
-        "hi,cancel,order={{x}},": "it has double braces, which would be filled in: remove them",
-        "hi, dear desk,cancel,,": "it has more cells than there are headings: put texts with commas in quotes",
+        "hi,cancel,order={{x}},": "it has double braces, which mark a placeholder: remove them",
+        "hi, dear desk,cancel,,": "it has more cells than there are headings: quote texts that contain commas",
     }
     code, out, err = tickets("email,tool,arguments,handover", *rows, capsys=capsys)
     assert code == 2 and not out
     for number, (said, line) in enumerate(zip(rows.values(), err.splitlines()[:-1], strict=True), 2):
         assert line.startswith(f"deskbench: row {number}: {said}")
-    assert err.splitlines()[-1].endswith("8 of 8 tickets cannot be used: correct them, nothing was played")
+    assert err.splitlines()[-1].endswith("8 of 8 tickets are unusable, so nothing was played: correct them")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_all_rows_that_cannot_be_used_are_said_at_once_each_with_its_mend(ticket
     [
         (["a,b", "1,2"], "has no column email"),
         (["email,tool"], "has no tickets"),
-        (["email,message,text", "a,b,c"], "has the column email twice"),
+        (["email,message,text", "a,b,c"], "has two columns email"),
         (["email,tool", '"never closed,x'], "close all quotes"),
         (["PK\x03\x04"], "is a workbook"),
     ],
@@ -166,7 +166,7 @@ def test_personal_data_are_replaced_alike_in_all_cells_and_stay_so(tickets, caps
     assert not re.search("ingrid|solberg|HB-204", written, re.I)
     assert case.outcomes[0].calls[0].arguments["order"] in case.email.text
     _, out, _ = tickets(*lines, capsys=capsys)
-    assert "as it is there" in out and load_cases(load_store("desks/mine"))[0].hash == case.hash
+    assert "(already written)" in out and load_cases(load_store("desks/mine"))[0].hash == case.hash
 
 
 def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
@@ -176,7 +176,7 @@ def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
     assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # nobody edited it
     (tmp_path / "desks" / "mine" / "policy.yaml").write_text("days: 3\n")
     code, _, err = tickets("email,refuse", "Money,yes", capsys=capsys, options=options)
-    assert code == 2 and "was edited since: choose another --out" in err
+    assert code == 2 and "was edited later: choose another --out" in err
     assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # the same tickets play what is there
 
 

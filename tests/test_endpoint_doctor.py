@@ -102,7 +102,7 @@ def test_a_model_that_calls_tools_for_customers_alone_is_told_from_one_that_call
 
 def test_a_scripted_agent_has_no_endpoint_to_examine(capsys):
     assert main(["doctor", "scripted:oracle"]) == 2
-    assert "scripted:oracle plays inside Deskbench" in capsys.readouterr().err
+    assert "scripted:oracle runs inside Deskbench" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ class TestTheCommand:
     def test_a_timeout_that_is_none_is_refused(self, seconds, capsys):
         with ScriptedServer() as server:
             assert self.run(server, f"--timeout={seconds}") == 2
-        assert "is not a time" in capsys.readouterr().err
+        assert "is not a valid time" in capsys.readouterr().err
 
     def test_an_address_where_nothing_listens_is_one_finding(self, capsys, monkeypatch):
         monkeypatch.setattr("benchmark_lib.endpoint.client.Endpoint.complete", None)  # nothing is sent

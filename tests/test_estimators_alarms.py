@@ -51,4 +51,4 @@ def test_restless_weeks_count_for_less():
 def test_the_change_has_the_interval_of_newcombes_first_example():
     change = rate_change(48, 80, 56, 70)
     assert (change.estimate, change.low, change.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-    assert rate_change(0, 0, 1, 2).reason == "no conversation of the baseline counts here"
+    assert rate_change(0, 0, 1, 2).reason == "the measure applies to no conversation of the baseline"

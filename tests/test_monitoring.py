@@ -140,7 +140,7 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
         ("[]", "has no list of messages"),
         (json.dumps({"messages": []}), "has no time"),
         (json.dumps({"at": "9999-12-31", "messages": []}), "has no time"),
-        (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
+        (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message has the role 'boss'"),
         (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": 5}), "has the wrong type"),
@@ -178,7 +178,7 @@ def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
         (["--transcripts", "3"], "add --out"),
         (["--out", "o", "--link", "javascript:{id}"], "is not an address"),
         (["--store", "nowhere"], "no store"),
-        (["--store", "tau:retail"], "to read a log: omit it"),
+        (["--store", "tau:retail"], "reading a log requires: omit it"),
         (["--format", "tau-bench"], "choose one of jsonl, tau2, inspect"),
     ],
 )

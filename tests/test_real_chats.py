@@ -314,7 +314,7 @@ def test_a_logged_conversation_becomes_a_case(tmp_path):
     log = {"id": "T-17", "at": "2026-05-01T10:00:00Z", "messages": messages, "tool_calls": calls}
     path = written(tmp_path / "log.jsonl", log, {**log, "id": "T-18"})
     done = import_chats([path], "log", tmp_path / "out", only=["T-17"])
-    assert (done.drafted, list(done.left_out.values())) == (1, ["acts that wait to be accepted"])
+    assert (done.drafted, list(done.left_out.values())) == (1, ["acts that await approval"])
     accept(tmp_path / "out")
     done = import_chats([path], "log", tmp_path / "out", only=["T-17"])
     assert (done.chats, done.decisions) == (1, 1)
@@ -336,7 +336,7 @@ def test_a_chat_with_a_possible_name_waits_until_a_person_decides(tmp_path):
     ]
     path = written(tmp_path / "chats.jsonl", {"id": "x", "messages": messages})
     waiting = import_chats([path], "jsonl", tmp_path / "out", **TEXTS)
-    assert list(waiting.left_out.values()) == ["possible personal data, waits in review"]
+    assert list(waiting.left_out.values()) == ["possible personal data, awaits review"]
     assert [left.text for left in waiting.review["chats.jsonl:1"]] == ["Ingrid Solberg"]
     assert "Ingrid" not in "".join(p.read_text() for p in (tmp_path / "out").iterdir())
     assert "Ingrid" not in repr(waiting)
@@ -402,8 +402,8 @@ def test_hostile_words_stay_words(tmp_path):
         ({"format": "xml"}, "choose one of star"),
         ({"files": ["missing.jsonl"]}, "missing.jsonl"),
         ({"procedures": "nowhere"}, "--procedures"),
-        ({"files": []}, "name files or folders of chats"),
-        ({"only": ["nobody"]}, "check their ids"),
+        ({"files": []}, "name files or folders with chats"),
+        ({"only": ["nobody"]}, "check the ids"),
     ],
 )
 def test_bad_input_is_one_sentence(options, said, tmp_path):

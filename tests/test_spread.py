@@ -110,7 +110,7 @@ def test_a_result_is_not_waited_for_where_no_worker_is_left(short_lived, tmp_pat
     results = spread(until_there, [tmp_path / "now", tmp_path / "never"], scheduler=short_lived.scheduler_address)
     assert next(results).name == "now"
     short_lived.scale(0)
-    with pytest.raises(BadInput, match="has had no worker for 0.5 s: look at the memory"):
+    with pytest.raises(BadInput, match="has had no worker for 0.5 s: check the memory"):
         next(results)
 
 

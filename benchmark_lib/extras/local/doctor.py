@@ -1,4 +1,4 @@
-"""Examination of an endpoint before a paid run, in about five calls."""
+"""Examine an endpoint before a paid run, in about five calls."""
 
 import math
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ FILLER = (
 )
 FILLER_SENTENCES = 60
 CHARACTERS_A_TOKEN = 12
-"""Maximum characters of plain English per token, for any tokeniser; fewer tokens mean a cut prompt."""
+"""Maximum characters of plain English per token, for any tokeniser; a lower token count means a cut prompt."""
 WINDOWS = frozenset(1024 * 2**n for n in range(8))
-"""Common context windows; a prompt and answer that fill a window exactly were cut to it."""
+"""Common context windows; a prompt and answer that fill one exactly have been cut to fit."""
 CUSTOMER = (
     "Hello, where is my order NL-48213? It should have been here on Monday. I ordered it as jo.winter@example.com."
 )
@@ -38,9 +38,9 @@ Status = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding about an endpoint, with its meaning in one sentence.
+    """A finding about an endpoint, explained in one sentence.
 
-    `status` is ``ok``, ``warn`` (a run works, with the sentence's caveat) or ``fail`` (a run would be meaningless).
+    `status` is ``ok``, ``warn`` (a run works, with the caveat stated) or ``fail`` (a run would be meaningless).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Finding:
 
 
 def found(name: str, status: Status, why: str = "", **values: Any) -> Finding:
-    """Return a finding with its sentence from ``data/endpoints.yaml``, by `why` or `status`."""
+    """Return a finding; look up its sentence in ``data/endpoints.yaml`` by `why` or `status`."""
     return Finding(name, status, book()["doctor"][name][why or status].format(**values))
 
 
@@ -64,16 +64,16 @@ async def examine(
     tools: str | None = None,
     timeout: float | None = None,
 ) -> list[Finding]:
-    """Examine an endpoint with the requests of a run, and look up its price.
+    """Examine an endpoint with requests like those of a run, and look up its price.
 
     The options are those of `benchmark_lib.experiment.Experiment`; `role` (agent, customer or judge) selects the
-    settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`, or one finding if the endpoint
-    refuses the connection; the price comes last.
+    settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`, or a single one if the endpoint
+    refuses the connection; the finding on the price comes last.
     """
     if model.startswith("scripted:"):
-        raise BadInput(f"{model} plays inside Deskbench and has no endpoint: run it, or name a model that has one")
+        raise BadInput(f"{model} runs inside Deskbench and has no endpoint: run it, or name a model that has one")
     if timeout is not None and not 0 < timeout < math.inf:
-        raise BadInput(f"--timeout {timeout:g} is not a time: use a number of seconds above 0")
+        raise BadInput(f"--timeout {timeout:g} is not a valid time: use a number of seconds above 0")
     world = load_store(store, tools)
     text, _ = world.prompt(Path(prompt) if prompt else None)
     endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
@@ -90,8 +90,8 @@ async def examine(
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
     """Examine an endpoint in about five calls with the prompt and the tools of a run.
 
-    A model that calls no tool on request gets a second request in a customer's words. The findings have the order of
-    the calls; a failed first call gives only one.
+    A model that calls no tool on request gets a second request in a customer's words. The findings follow the order of
+    the calls; if the first call fails, there is only one.
     """
     probe = simplest(tools)
     history = [message("system", system_prompt), message("user", two_lookups(probe))]
@@ -120,7 +120,7 @@ def message(role: str, text: str) -> dict[str, Any]:
 
 
 def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tool with the fewest required arguments, but at least one: the easiest."""
+    """Return the easiest tool: the one with the fewest required arguments, but at least one."""
 
     def effort(tool: dict[str, Any]) -> tuple[bool, int]:
         required = len(parameters(tool).get("required", ()))
@@ -135,7 +135,7 @@ def parameters(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def two_lookups(function: dict[str, Any]) -> str:
-    """Return a request that two calls of one tool answer."""
+    """Return a request that calls for two calls of the same tool."""
     names = (function.get("parameters") or {}).get("required") or ["a value"]
     return (
         f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
@@ -152,7 +152,7 @@ def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Find
 
 
 def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | None:
-    """Return the first problem of a call; None if it fits a declared tool."""
+    """Return the first problem with a call; None if it fits a declared tool."""
     import jsonschema
 
     schema = next((parameters(tool) for tool in tools if tool["function"]["name"] == call.name), None)
@@ -190,7 +190,7 @@ async def check_history(
     tools: list[dict[str, Any]],
     system_prompt: str,
 ) -> list[Finding]:
-    """Send the first answer back with long tool results; check that they are counted."""
+    """Send the first answer back with long tool results; check that their tokens are counted."""
     calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
     sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
     filler = FILLER * (FILLER_SENTENCES // len(calls))
@@ -205,7 +205,7 @@ async def check_history(
 
 
 def growth(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
-    """Check by two counted prompts that the added text arrived."""
+    """Check that the added text arrived, by the token counts of two prompts."""
     grown = second.usage.prompt_tokens - first.usage.prompt_tokens
     if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
         total = second.usage.prompt_tokens + second.usage.completion_tokens
@@ -214,7 +214,7 @@ def growth(first: Completion, second: Completion, added: int, system_prompt: str
 
 
 async def check_sampling(endpoint: Endpoint) -> list[Finding]:
-    """Ask three times at a high temperature, twice with one seed; check both settings."""
+    """Ask three times at a high temperature, twice with the same seed; check both settings."""
     texts = []
     for seed in SEEDS:
         try:

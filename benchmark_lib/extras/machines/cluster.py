@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 """Seconds within which a scheduler must answer and have a worker."""
 WITHOUT_WORKERS_S = 60.0
-"""Seconds that a run waits for a worker after losing the last."""
+"""Seconds that a run waits for a new worker after losing the last one."""
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
 """Prefix of the variables in which Dask looks for TLS files."""
@@ -39,7 +39,7 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings for a cluster of a run: no pages, and no frequent samples of each worker's stack."""
+"""Dask's settings for the cluster of a run: no web pages, and no frequent sampling of the workers' stacks."""
 PRELOAD = """
 import signal
 
@@ -47,11 +47,11 @@ def dask_setup(worker):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker.http_server.stop()
 """
-"""Code for each worker on this machine: ignore Ctrl-C, end with the run, and open no port for pages."""
+"""Code for each worker on this machine: ignore Ctrl-C, end with the run, and open no port for web pages."""
 
 
 class Gone(Exception):
-    """A cluster that has ended; the text says what is wrong and the first remedy."""
+    """The cluster has ended; the text says what is wrong and what to do first."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Cluster:
     async def workers(self) -> set[str] | None:
         """Return the addresses of the workers; None if the scheduler is too busy to answer.
 
-        Raise `Gone` if it has ended, or has had no worker for longer than a worker takes to restart.
+        Raise `Gone` if the cluster has ended, or has had no worker for longer than one takes to restart.
         """
         try:
             async with asyncio.timeout(CONNECT_S):
@@ -85,14 +85,14 @@ class Cluster:
             self.manned_at = time.monotonic()
         elif time.monotonic() - self.manned_at > WITHOUT_WORKERS_S:
             raise Gone(
-                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log "
+                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: check the memory and the log "
                 "of the last ones"
             )
         return workers
 
 
 def refusal(name: str, /, **facts: Any) -> BadInput:
-    """Return a refusal of `refusals.yaml`; an error among the facts is cut to its first line."""
+    """Return a refusal from `refusals.yaml`; an error among the facts is cut to its first line."""
     short = {key: first_line(value) if isinstance(value, BaseException) else value for key, value in facts.items()}
     return BadInput(str(REFUSALS[name]).format(**short))
 
@@ -125,7 +125,7 @@ def check_executor(options: Options) -> None:
 
 
 def is_private(address: str) -> bool:
-    """Return whether an address of Dask uses TLS or is a loopback address."""
+    """Return whether a Dask address uses TLS or is a loopback address."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         host = parts.hostname or ""
@@ -138,9 +138,9 @@ def is_private(address: str) -> bool:
 
 @asynccontextmanager
 async def opened(options: Options) -> AsyncIterator[Cluster]:
-    """Open the named cluster, and close at the end what was started here.
+    """Open the named cluster; at the end, close whatever was started here.
 
-    Raise `BadInput` if no scheduler answers or has workers.
+    Raise `BadInput` if no scheduler answers or if it has no workers.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the run reports lost workers itself
     async with AsyncExitStack() as stack:
@@ -189,15 +189,15 @@ async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
         stack.push_async_callback(_close, cluster)
         await cluster
         cluster.scheduler.http_server.stop()
-    except RuntimeError as error:  # what Dask raises where a process ends while it starts
+    except RuntimeError as error:  # what Dask raises if a process ends while it is starting
         raise refusal("not started", error=error) from None
     return Cluster(await _client(cluster, stack), "the cluster on this machine")
 
 
 def local_cluster(workers: int, **options: Any) -> LocalCluster:
-    """Return a scheduler and `workers` workers on this machine, each in a process of its own.
+    """Return a scheduler and `workers` workers on this machine, each in its own process.
 
-    Every connection needs a certificate that exists only for this cluster, in memory.
+    Every connection needs a certificate that is made for this cluster alone and exists only in memory.
     """
     import dask
     from distributed import LocalCluster, Security

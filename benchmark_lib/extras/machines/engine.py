@@ -1,4 +1,4 @@
-"""Engine of a run on many machines: distribute conversations, and write what comes back."""
+"""The engine of a run on many machines: it distributes conversations and writes the results."""
 
 import asyncio
 import contextlib
@@ -22,24 +22,24 @@ from .player import Player, identity
 from .post import Post
 
 STAFF_EVERY_S = 1.0
-"""Seconds between two checks for workers that came or left."""
+"""Seconds between two checks for workers that have joined or left."""
 TRIES = 2
-"""Workers that may die with a conversation before the run gives it up."""
+"""Number of workers that may die during a conversation before the run gives it up."""
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
-"""Kind of fault if a worker died with a conversation."""
+"""Kind of fault of a conversation during which a worker died."""
 OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progress", "replay", "settings")
-"""Options that a worker does not get, or not in their original form."""
+"""Options that a worker does not receive, or not in their original form."""
 
 
 class Lost(Exception):
-    """The worker that played a conversation is gone."""
+    """The worker that was playing a conversation is gone."""
 
 
 class Seat:
     """One worker and, once the plan is prepared, its player.
 
-    It serves the player's requests: `put`, `reserve`, `settle` and `stop`.
+    It answers the player's requests: `put`, `reserve`, `settle` and `stop`.
     """
 
     def __init__(self, address: str, engine: "MachinesEngine"):
@@ -51,7 +51,7 @@ class Seat:
         self.task = asyncio.ensure_future(engine.attend(self))
 
     async def reserve(self, usd: float) -> bool:
-        """Reserve money from the budget and return whether it fits; stop the run if not."""
+        """Reserve money from the budget and return True, or stop the run if there is too little."""
         fits = await self._engine.budget.reserve(usd)
         if fits:
             self._reserved += usd
@@ -60,12 +60,12 @@ class Seat:
         return fits
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by the actual cost of the call."""
+        """Replace a reservation with the actual cost of the call."""
         self._reserved -= reserved
         self._engine.budget.settle(reserved, cost_usd)
 
     def leave(self) -> None:
-        """Count the calls in flight of a lost worker as paid, and mark its conversations as lost."""
+        """Count a lost worker's calls in flight as paid, and mark its conversations as lost."""
         for asking in [*self.post.serving]:
             asking.cancel()
         self.player = None
@@ -81,9 +81,9 @@ class Seat:
 class MachinesEngine(Engine):
     """Engine that plays the missing conversations on the workers of a cluster.
 
-    Each worker prepares the plan itself. Any conversation of a dead worker may be the cause, so each becomes a suspect.
-    A worker plays one suspect at a time, along with fresh conversations. A conversation that loses a second worker is
-    given up.
+    Each worker prepares the plan itself. If a worker dies, any of its conversations may be the cause, so each becomes
+    a suspect. A worker plays one suspect at a time, along with fresh conversations. A conversation that loses a second
+    worker is given up.
     """
 
     also_faulty = ", a worker"
@@ -97,7 +97,7 @@ class MachinesEngine(Engine):
         self._news = asyncio.Event()
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
-        """End the run: start no new call on any worker, and give calls in flight `grace_s` seconds."""
+        """End the run: start no new calls on any worker, and give calls in flight `grace_s` seconds."""
         super().stop(stop, grace_s)
         for seat in self._free():
             seat.post.tell("stop")
@@ -138,7 +138,7 @@ class MachinesEngine(Engine):
             await asyncio.gather(staff, *tasks, return_exceptions=True)
 
     async def _next(self) -> tuple[Case, int] | None:
-        """Return a conversation for which a worker is free; None once no more can come."""
+        """Return the next conversation once a worker is free; None if there are no more."""
         while self.stopped is None:
             for suspect, due in ((True, self._suspects), (False, self._fresh)):
                 if due and self._free(suspect):
@@ -149,7 +149,7 @@ class MachinesEngine(Engine):
         return None
 
     def _free(self, suspect: bool = False) -> list[Seat]:
-        """Return the workers that can play; with `suspect`, only those without a suspect."""
+        """Return the workers that can play; with `suspect`, only those that play no suspect."""
         seats = [seat for seat in self._seats.values() if seat.player is not None]
         return [seat for seat in seats if self._lost.keys().isdisjoint(seat.playing)] if suspect else seats
 
@@ -176,7 +176,7 @@ class MachinesEngine(Engine):
 
     async def _given_up(self, case: Case, trial: int, worker: str) -> Ended:
         """Return the record of a conversation that lost its workers: an infrastructure fault."""
-        detail = f"{TRIES} workers died while they played this conversation, the last was {worker}"
+        detail = f"{TRIES} workers died while playing this conversation; the last was {worker}"
         record = Conversation(case.id, trial, self.plan.model, self.plan.source, self.plan.customer_name)
         record.ended_by, record.faults = "infrastructure_fault", [Fault("infrastructure", LOST, detail)]
         self._writer.put("faults", (case.id, trial, "agent", LOST, detail, "[]", now()))
@@ -219,7 +219,7 @@ class MachinesEngine(Engine):
             while True:
                 try:
                     messages = await seat.player.take()
-                except (OSError, RuntimeError):  # what Dask raises where the worker of an actor is gone
+                except (OSError, RuntimeError):  # what Dask raises if the worker of an actor is gone
                     return
                 seat.post.receive(messages)
         except Exception as error:
@@ -242,7 +242,7 @@ class MachinesEngine(Engine):
             self._fail(self._writer.failure)
 
     async def _hire(self, seat: Seat) -> str | None:
-        """Prepare a player on a worker, or return why it cannot play."""
+        """Prepare a player on a worker; return why it cannot play, or None."""
         if not is_private(seat.address):
             return str(REFUSALS["unprotected"])
         try:

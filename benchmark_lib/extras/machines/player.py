@@ -1,4 +1,4 @@
-"""Player on a worker: it uses the files and keys there, and sends rows to the run."""
+"""A player on a worker: it uses the worker's files and keys, and sends rows to the run."""
 
 import asyncio
 import contextlib
@@ -20,11 +20,11 @@ from ...threads import in_thread
 from .post import Message, Post
 
 TAKE_S = 10.0
-"""Seconds after which `Player.take` returns, even with nothing."""
+"""Seconds after which `Player.take` returns, even if there is no message."""
 GATHER_S = 0.008
-"""Seconds during which more messages join the first, because one message alone costs as much as ten together."""
+"""Seconds to wait for more messages after the first: sending one costs as much as sending ten together."""
 ABANDONED_S = 60.0
-"""Seconds without a `Player.take` after which a player ends, because its run was killed."""
+"""Seconds without a `Player.take` after which a player ends: its run must have been killed."""
 
 
 def identity(plan: Plan) -> dict[str, Any]:
@@ -35,9 +35,9 @@ def identity(plan: Plan) -> dict[str, Any]:
 
 
 class Player:
-    """Player of conversations on one worker, concurrently, for the run that created it.
+    """Player of concurrent conversations on one worker, for the run that created it.
 
-    It serves `play` and `stop`. As writer and budget of its lines it forwards requests to the run.
+    It answers `play` and `stop`. It is the writer and the budget of its lines, and forwards their requests to the run.
     """
 
     name = ""
@@ -87,7 +87,7 @@ class Player:
         self._post.receive(messages)
 
     async def close(self) -> None:
-        """Cancel everything in play and close the endpoints."""
+        """Cancel all open conversations and close the endpoints."""
         self._abandoned.close()
         for task in [*self._post.serving]:
             task.cancel()
@@ -110,28 +110,28 @@ class Player:
                 return None
             error = self._plan.blame(error, case_id, trial)
             if isinstance(error, BadInput):
-                raise BadInput(str(error)) from None  # only what it says can travel
+                raise BadInput(str(error)) from None  # only the text of an error can travel
             raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(error))}") from None
 
     def stop(self) -> None:
-        """Start no further call."""
+        """Start no further calls."""
         for line in self._lines.values():
             line.stopped = True
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[Any]:
-        """Send a row to the writer; the future is done when it is on disk."""
+        """Send a row to the writer; the returned future is done once the row is on disk."""
         return self._post.ask("put", table, row, urgent)
 
     async def reserve(self, usd: float) -> bool:
-        """Request money from the budget of the run."""
+        """Request money from the run's budget."""
         return bool(await self._post.ask("reserve", usd))
 
     def passed(self, usd: float) -> Stop:
-        """Return a stop that nobody sees: the run, which owns the budget, has ended by now."""
+        """Return a stop that nobody will see: the run, which owns the budget, has already ended."""
         return Stop("the budget is used up")
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by the actual cost of the call."""
+        """Replace a reservation with the actual cost of the call."""
         self._post.tell("settle", reserved, cost_usd)
 
     def _end(self, stop: Stop) -> None:

@@ -1,4 +1,4 @@
-"""Requests between a run and a worker, in both directions and in batches."""
+"""Requests between a run and a worker, sent in both directions and in batches."""
 
 import asyncio
 import itertools
@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 Message = tuple[int | None, str, Any]
-"""The number of a request (None without an answer), its method ("" for an answer), and its arguments or result."""
+"""A request's number (None if it needs no answer), its method ("" for an answer), and its arguments or result."""
 
 
 class Post:
-    """One end of the connection: `taken` gives its messages, `receive` gets those of the other.
+    """One end of a connection: `taken` returns its messages, `receive` accepts the other's.
 
     A request names a method of `serves`; an awaitable result is awaited before it is sent back. `waiting` is called
     when there is something to send.
@@ -30,16 +30,16 @@ class Post:
         return future
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Send a request without an answer."""
+        """Send a request that needs no answer."""
         self._send(None, method, arguments)
 
     def taken(self) -> list[Message]:
-        """Take everything that is to be sent."""
+        """Take all messages that are waiting to be sent."""
         out, self._out = self._out, []
         return out
 
     def receive(self, messages: list[Message]) -> None:
-        """Serve incoming requests, and pass on answers."""
+        """Carry out incoming requests, and pass on answers."""
         for number, method, content in messages:
             if method == "":
                 self._answered(number, *content)

@@ -1,4 +1,4 @@
-"""Parallel map on the workers of a cluster, as for the pages of many models."""
+"""Parallel map on the workers of a cluster, used for the pages of many models."""
 
 import asyncio
 import threading
@@ -26,16 +26,16 @@ def spread(
     """Yield a function's result for each item, in order.
 
     `function` and its results travel to other processes; every worker must reach the files that it reads and writes.
-    The options are as in `Experiment`; without an executor, compute the results here one by one. Raise `BadInput` for
-    conflicting options, an unreachable or ended cluster, and a worker with another version of Deskbench. Also raise it
-    for an item that killed one worker after another, and if no worker is left.
+    The options are those of `Experiment`; without an executor, the results are computed here one by one. Raise
+    `BadInput` for conflicting options, an unreachable or ended cluster, or a worker with another version of Deskbench.
+    Also raise it if an item kills one worker after another, or if no worker is left.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)
     if executor is None:
         yield from map(function, items)
         return
-    loop = asyncio.new_event_loop()  # a notebook has one of its own, and this one serves the cluster between results
+    loop = asyncio.new_event_loop()  # a notebook has its own loop; this one serves the cluster between results
     threading.Thread(target=loop.run_forever, daemon=True).start()
 
     def wait(step: Any) -> Any:
@@ -54,7 +54,7 @@ def spread(
 
 
 async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-    """Return the futures of all items; refuse a worker that is not private or of this version."""
+    """Return the futures of all items; refuse workers without encryption or of another version."""
     here = code_version()
     for address, there in (await cluster.client.run(code_version)).items():
         if not is_private(address):
@@ -67,7 +67,7 @@ async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[A
 
 
 async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
-    """Return the result of one item, as long as the cluster has workers."""
+    """Return the result of one item; raise `BadInput` once the cluster has no workers."""
     from distributed.scheduler import KilledWorker
 
     while True:
@@ -78,7 +78,7 @@ async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
         except CancelledError:
             raise BadInput(f"{cluster.gone}, or omit --executor") from None
         except TimeoutError:
-            if future.done():  # it came just now, or the function itself raised this
+            if future.done():  # the result has just come, or the function itself raised this
                 return await future.result()
         try:
             await cluster.workers()

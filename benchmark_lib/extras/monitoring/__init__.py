@@ -1,6 +1,6 @@
-"""Monitoring of production logs: measures without cases, counted by week.
+"""Monitoring of production logs: measures that need no cases, counted by week.
 
-Only a conversation's name, its place in the log and its numbers are kept.
+Of each conversation, only the name, the place in the log and the numbers are kept.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 USUAL_STORE = "northline"
-"""The default desk, whose words and tool names are used to parse a log."""
+"""The default desk, whose phrases and tool names are used to read a log."""
 
 
 def monitor(
@@ -59,19 +59,19 @@ def monitor(
     Parameters
     ----------
     *logs : path
-        Files of logged conversations: JSON lines (also ``.gz``), results of tau2 (or its folder), logs of Inspect.
+        Files of logged conversations: JSON lines (also ``.gz``), results of tau2 (or their folder), Inspect logs.
     baseline : str, optional
-        Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, or half of a short log.
+        First and last day, as in ``2026-01-05..2026-03-29``; by default the first 13 weeks, or half of a short log.
     store : str or path, optional
-        The desk of the logs: a known store or a store folder. Its articles define what may be disclosed; without it,
-        measures that need them are absent.
+        The desk that the logs come from: a known store or a store folder. Its articles define what may be disclosed;
+        without it, the measures that need them are absent.
     tools : mapping of str to str, optional
         The act of each tool in the log: the name of a desk's tool, ``refund``, ``read`` (changes nothing), or ``other``
-        (a change that no measure uses). `read_tool_acts` reads them from a file.
+        (a change that no measure uses). `read_tool_acts` reads this mapping from a file.
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
     leave_out_bad : bool
-        Whether to count and omit unreadable lines; otherwise the first is refused.
+        Whether to omit and count unreadable lines; otherwise the first one raises `BadInput`.
     """
     if not logs:
         raise BadInput("no log is named: name at least one file of logged conversations")
@@ -79,7 +79,7 @@ def monitor(
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: use a number between 0 and 1, such as 0.05")
     desk = load_store(store or USUAL_STORE)
     if desk.foreign:
-        raise BadInput(f"--store {store}: this desk has no articles with which to read a log: omit it")
+        raise BadInput(f"--store {store}: this desk has no articles, which reading a log requires: omit it")
     for logged_name, act in (tools or {}).items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
@@ -91,10 +91,10 @@ def monitor(
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:
-    """Read the act of each tool of a log from a YAML file, as in ``issueRefund: refund``.
+    """Read the act of each tool in a log from a YAML file, as in ``issueRefund: refund``.
 
-    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or not a mapping of texts; `monitor`
-    refuses unknown acts.
+    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or not a mapping of texts. Unknown acts
+    are left for `monitor` to refuse.
     """
     given = read_mapping(in_project(path))
     if not given:

@@ -1,7 +1,7 @@
-"""Alarms for a rate that leaves its baseline, with a known chance of false ones.
+"""Alarms for a rate that leaves its baseline, with a known chance of false alarms.
 
-`counts` and `ns` are arrays of int, shape (weeks,): the positive conversations of each week in order, and all those to
-which the measure applies. A week without conversations has 0 of 0.
+`counts` and `ns` are arrays of int, shape (weeks,), in order of the weeks: the positive conversations, and all to which
+the measure applies. A week without conversations has 0 of 0.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ...analysis.estimators.estimate import Estimate
 from ...errors import BadInput
 
 WINDOWS = (1, 4, 13)
-"""Weeks to pool at every look: one week reveals a jump, the longest window a slow drift."""
+"""Numbers of weeks to pool at every look: one week reveals a jump, the longest window a slow drift."""
 LOOKS = 52
 """Weekly looks over which the chance of a false alarm is controlled."""
 RESTLESS = 0.2
-"""P-value of the chi-square test below which the baseline's weeks vary more than chance."""
+"""P-value of the chi-square test below which the baseline's weeks are taken to vary more than by chance."""
 MORE, FEWER = 1, -1
 """The directions in which a rate is watched."""
 
@@ -29,9 +29,9 @@ MORE, FEWER = 1, -1
 class RateAlarms:
     """Results of every weekly look at one rate.
 
-    `p` has the one-sided p-value of each window that ends with the week, shape (weeks, windows); 1 if there is nothing
-    to compare. A p-value of at most `limit` raises an alarm. `weeks` are all weeks with an alarm, and `window` is the
-    length in weeks of the window with the smallest p-value at the first alarm.
+    `p`, of shape (weeks, windows), has the one-sided p-value of each window that ends with the week; 1 if there is
+    nothing to compare. A p-value of at most `limit` raises an alarm. `weeks` has all weeks with an alarm, and `window`
+    the length in weeks of the window with the smallest p-value at the first alarm.
     """
 
     p: np.ndarray
@@ -60,19 +60,19 @@ def rate_alarms(
     """Compare the last weeks with the baseline (`base_count` of `base_n`) at every weekly look.
 
     Each look compares the last 1, 4 and 13 weeks with the baseline by Fisher's one-sided exact test (Fisher 1935). The
-    test allows for a baseline that is itself an estimate. A p-value of at most ``level / (looks * windows)`` raises the
-    alarm. By Bonferroni's inequality the chance of any false alarm within `looks` looks is then at most `level`, even
-    with overlapping windows. It assumes independent conversations with one rate.
+    test allows for a baseline that is itself an estimate. A p-value of at most ``level / (looks * windows)`` raises an
+    alarm. By Bonferroni's inequality, the chance of any false alarm within `looks` looks is then at most `level`, even
+    with overlapping windows. This assumes independent conversations with a constant rate.
 
     Parameters
     ----------
     level : float
         Largest chance of a false alarm within `looks` looks.
     side : {1, -1}
-        1 watches for more, -1 for fewer.
+        1 watches for a rise, -1 for a fall.
     dispersion : float
-        Ratio of the weeks' variance to chance (`dispersion_allowed`); counts are divided by it, as in a quasi-binomial
-        model (McCullagh and Nelder 1989, 4.5).
+        Ratio of the weeks' variance to that expected by chance (`dispersion_allowed`); counts are divided by it, as in
+        a quasi-binomial model (McCullagh and Nelder 1989, 4.5).
     """
     import pandas as pd
     from scipy.stats import hypergeom
@@ -94,8 +94,8 @@ def rate_alarms(
 def dispersion_of(counts, ns) -> float:
     """Estimate the dispersion of weeks relative to chance.
 
-    Pearson's chi-square over its degrees of freedom is about 1 for chance alone. NaN with fewer than two weeks, or
-    if all or none of the conversations count.
+    Return Pearson's chi-square over its degrees of freedom, which is about 1 under chance alone; NaN with fewer than
+    two weeks, or if all or none of the conversations are positive.
     """
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     counts, ns = counts[ns > 0], ns[ns > 0]
@@ -106,10 +106,10 @@ def dispersion_of(counts, ns) -> float:
 
 
 def dispersion_allowed(counts, ns) -> float:
-    """Return the divisor for the counts of a baseline, so that restless weeks raise no alarm.
+    """Return the divisor for the counts, so that a baseline with restless weeks raises no alarm.
 
-    If the chi-square test finds at level 0.2 that weeks vary more than chance, use the upper 95% bound of the
-    dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but never less than 1.
+    If a chi-square test at level 0.2 finds that weeks vary more than by chance, use the upper 95% bound of the
+    dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but at least 1.
     """
     from scipy.stats import chi2
 
@@ -122,7 +122,7 @@ def dispersion_allowed(counts, ns) -> float:
 
 
 def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Estimate a rate (`count` of `n` conversations) minus the baseline's rate.
+    """Estimate the difference between a rate (`count` of `n` conversations) and the baseline's.
 
     The interval is the hybrid score interval of Newcombe (1998, method 10).
     """
@@ -131,7 +131,7 @@ def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence:
     )
     if not base_n or not n:
         where = "the baseline" if not base_n else "these weeks"
-        return Estimate(estimate=nan, reason=f"no conversation of {where} counts here", **common)
+        return Estimate(estimate=nan, reason=f"the measure applies to no conversation of {where}", **common)
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     low, high = confint_proportions_2indep(

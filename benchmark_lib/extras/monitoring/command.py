@@ -11,11 +11,11 @@ from ...cli.options import Options
 from ...errors import BadInput
 
 FORMAT_PAGE = "docs/monitoring.md"
-EPILOG = f"The log format, the acts of tools, the measures and the rule of the alarms: {FORMAT_PAGE}. {EXPLAINED}"
+EPILOG = f"For the log format, the acts of tools, the measures and the rule for alarms, see {FORMAT_PAGE}. {EXPLAINED}"
 ARGUMENTS: Options = {
     "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
     "content}], tool_calls: [{name, arguments, result}]}; "
-    f"every field, the time zone and a sample are in {FORMAT_PAGE}",
+    f"for every field, the time zone and a sample, see {FORMAT_PAGE}",
     "--baseline FROM..TO": "the days with which later weeks are compared, such as 2026-01-05..2026-03-29 "
     "(default: the first 13 weeks, or half of a short log)",
     "--out FOLDER": "also write pages and tables to this folder",
@@ -28,7 +28,7 @@ ARGUMENTS: Options = {
     ),
     "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or as the file name implies)",
     "--false-alarms P": (
-        "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
+        "chance of any false alarm in a year of weekly looks, across all measures (default: 0.05)",
         0.05,
     ),
     "--leave-out-bad": "skip lines that cannot be read, and say how many",

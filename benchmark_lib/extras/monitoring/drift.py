@@ -20,17 +20,17 @@ from .logs import LogReader
 from .measures import TEXTS, LogFrame, Measure, measures
 
 BASELINE_WEEKS = 13
-"""Default weeks of the baseline: the first quarter of a year, but at most half of a short log."""
+"""Default length of the baseline in weeks: a quarter of a year, but at most half of a short log."""
 RECENT = 4
-"""Weeks compared with the baseline in the table of drift."""
+"""Number of weeks that the table of drift compares with the baseline."""
 FALSE_ALARMS = 0.05
-"""Chance of any false alarm, over all measures, in a year of weekly looks."""
+"""Chance of any false alarm, across all measures, in a year of weekly looks."""
 HIGH = 0.9
-"""Share of the baseline's conversations that do not exceed the threshold of a number."""
+"""Share of the baseline's conversations that do not exceed a number's threshold."""
 MOST_NAMED = 6
 """Maximum number of unknown tools named in a note."""
 MOST_BEHIND = 50
-"""Conversations listed per measure and week."""
+"""Maximum number of conversations listed per measure and week."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
 
 
@@ -40,9 +40,9 @@ def sunday(week: str) -> date:
 
 
 def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
-    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline.
+    """Return the whole weeks in `span` (``FROM..TO``), or the default baseline.
 
-    Raises `BadInput` if they cannot be compared with later weeks.
+    Raise `BadInput` if they cannot be compared with later weeks.
     """
     weeks = log.weeks
     if span is None:
@@ -59,7 +59,7 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
     within = [week for week in weeks if first <= date.fromisoformat(week) and sunday(week) <= last]
     if log.rows["week"].isin(within).sum() == 0:
         covers = f"the log covers {weeks[0]} to {sunday(weeks[-1])}"
-        raise BadInput(f"no whole week (Monday to Sunday) with a conversation is in {span}: {covers}")
+        raise BadInput(f"{span} contains no whole week (Monday to Sunday) with a conversation: {covers}")
     if within[-1] == weeks[-1]:
         raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
     return within
@@ -67,30 +67,30 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class Watched:
-    """Weekly counts of one measure, those of the baseline's `base` weeks first."""
+    """Weekly counts of one measure; the first `base` weeks are the baseline."""
 
     measure: Measure
     above: int
-    """Threshold of a number: larger values count; 0 for yes and no."""
+    """Threshold of a number: larger values are positive. It is 0 for yes-or-no measures."""
     weeks: Sequence[str]
-    """Every Monday from the first of the baseline to the newest."""
+    """Every Monday from the start of the baseline to the newest week."""
     counts: np.ndarray
     ns: np.ndarray
-    """Positive conversations of each week, and those to which the measure applies."""
+    """Positive conversations of each week, and all to which the measure applies."""
     base: int
 
     @property
     def title(self) -> str:
-        """The title of the measure, with the threshold of a number."""
+        """The title of the measure; for a number, with its threshold."""
         return f"{self.measure.title} (over {self.above})" if self.measure.number else self.measure.title
 
     @property
     def dispersion(self) -> float:
-        """The divisor of the counts for the alarms."""
+        """The divisor of the counts in the test for alarms."""
         return dispersion_allowed(self.counts[: self.base], self.ns[: self.base])
 
     def pooled(self, first: int | None, last: int | None) -> tuple[int, int]:
-        """Return the counts of some weeks together."""
+        """Return the pooled counts of some weeks."""
         return int(self.counts[first:last].sum()), int(self.ns[first:last].sum())
 
     def alarms(self, level: float) -> dict[int, RateAlarms]:
@@ -105,8 +105,8 @@ def watched(
 ) -> list[Watched]:
     """Count every measure that applies to a conversation.
 
-    `values` has a column for each measure; NaN if it does not apply. `by_week`, an array (sparse or not) of shape
-    (weeks, rows), says how often each row occurs in each week. The baseline is the first `base` of `weeks`.
+    `values` has a column for each measure, with NaN where it does not apply. `by_week`, an array (sparse or not) of
+    shape (weeks, rows), says how often each row occurs in each week. The first `base` of `weeks` are the baseline.
     """
     weights = np.asarray(by_week[:base].sum(axis=0)).ravel()
     series = []
@@ -132,7 +132,7 @@ def watched_log(log: LogFrame, baseline: list[str]) -> list[Watched]:
 
 
 def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
-    """Return a share with its counts and Wilson interval; columns begin with a name, if any."""
+    """Return a share with its counts and Wilson interval, in columns that begin with `name`."""
     rate, before = proportion_interval(count, n), f"{name}_" * bool(name)
     columns = (f"{before}count", f"{before}n", name or "share", f"{before}low", f"{before}high")
     return dict(zip(columns, (count, n, rate.estimate, rate.low, rate.high), strict=True))
@@ -169,22 +169,22 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Monitored:
-    """Results from a desk's logs, which can be read again."""
+    """Results from a desk's logs; the logs can be read again."""
 
     logs: LogReader
     store: Store
     log: LogFrame
     baseline: list[str]
-    """Mondays of the weeks for comparison."""
+    """Mondays of the baseline's weeks."""
     rows: list[Watched]
     false_alarms: float
-    """Chance of any false alarm over all measures in a year of weekly looks."""
+    """Chance of any false alarm, across all measures, in a year of weekly looks."""
 
     @cached_property
     def weeks(self) -> pd.DataFrame:
         """Return every measure in every week.
 
-        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
+        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, and share
         with low and high (Wilson, 95%).
         """
         rows = []
@@ -202,20 +202,20 @@ class Monitored:
         One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
         base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
         recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
-        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
-        first week with an alarm, or empty); alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
-        weeks with an alarm); on (whether the newest week has an alarm); p (the smallest of the newest look), limit,
-        reason.
+        change_high (Newcombe, not adjusted); dispersion (divisor of the counts in the test for alarms); alarm (Monday
+        of the first week with an alarm, or empty); alarm_side (more or fewer), alarm_window (weeks pooled), alarms
+        (number of weeks with an alarm); on (whether the newest week has an alarm); p (smallest p-value of the newest
+        look), limit, reason.
         """
         level = level_of(self.rows, self.false_alarms)
         return pd.DataFrame(sorted((_drift(one, level) for one in self.rows), key=lambda row: row["alarm"] or "9999"))
 
     @cached_property
     def behind(self) -> pd.DataFrame:
-        """Return the conversations of each number, by name and place, without their words.
+        """Return the conversations behind each number, by name and place, without their words.
 
-        One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
-        link. At most 50 per measure and week, the highest values first.
+        One row per measure, week and conversation, at most 50 per measure and week, the highest values first: measure,
+        title, week, value, conversation, place (file and line), link.
         """
         parts, log = [], self.log.rows
         for one in self.rows:
@@ -228,7 +228,7 @@ class Monitored:
 
     @property
     def rule(self) -> str:
-        """Return the rule of the alarms with its rate of false alarms."""
+        """Return the rule for alarms with its rate of false alarms."""
         limit = level_of(self.rows, self.false_alarms) / (LOOKS * len(WINDOWS))
         numbers = {"tests": sum(len(one.measure.sides) for one in self.rows), "measures": len(self.rows)}
         chance = {"chance": self.false_alarms, "percent": 100 * self.false_alarms}

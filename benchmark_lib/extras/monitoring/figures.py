@@ -20,8 +20,8 @@ def weekly_rate(
 ) -> Axes:
     """Draw one measure by week: its shares with intervals, the baseline's, and the first alarm.
 
-    `table` has the rows of one measure of `Monitored.weeks`. `alarm` and `planted` are the Mondays of the first week
-    with an alarm and of a planted change; may be empty.
+    `table` has the rows of one measure in `Monitored.weeks`. `alarm` and `planted` are the Mondays of the first week
+    with an alarm and of a planted change; either may be empty.
     """
     import pandas as pd
 
@@ -49,7 +49,7 @@ def weekly_rate(
 
 @figure
 def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the share of made-up years that found each planted change, by weeks since it.
+    """Draw the share of made-up years in which each planted change was found, by weeks since.
 
     `alarms` comes from `monitoring.first_alarms`, `table` from `monitoring.found_table`.
     """

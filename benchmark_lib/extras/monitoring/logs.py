@@ -22,17 +22,17 @@ FORMATS = ("jsonl", "tau2", "inspect")
 SUFFIXES = {".eval": "inspect"}
 NAMES = ("id", "conversation_id", "ticket_id", "thread_id", "session_id")
 TIMES = ("at", "started_at", "created_at", "timestamp", "time", "date", "start_time")
-"""Fields with the times of conversations: of the line, its ``metadata``, or its first message."""
+"""Fields that may hold a conversation's time, in the line, its ``metadata`` or its first message."""
 ROLES = {"user": "customer", "customer": "customer", "assistant": "agent", "agent": "agent"}
 UNSPOKEN = frozenset({"system", "developer"})
 LONGEST_LINE = 32_000_000
-"""Bytes of the longest line."""
+"""Maximum length of a line in bytes."""
 MILLISECONDS = 1e11
-"""Larger time numbers are milliseconds since 1970, smaller ones seconds."""
+"""Times above this number are milliseconds since 1970; smaller ones are seconds."""
 YEARS = range(1970, 2200)
 """Possible years of a conversation; any other year is a mistake in the log."""
 READS, REFUNDS, OTHER = "read", REFUND, "other"
-"""Acts other than a desk's tools: a tool without changes, a refund, and a change that no measure uses."""
+"""Acts that are no tools of a desk: one that changes nothing, a refund, and a change that no measure uses."""
 ACTS = frozenset({READS, REFUNDS, OTHER})
 
 
@@ -41,36 +41,36 @@ class Logged:
     """A conversation of a log, with the desk's tool names."""
 
     name: str
-    """Its id, or else its place."""
+    """The conversation's id, or its place if it has none."""
     place: str
-    """File and line, or number in the file."""
+    """File and line, or the conversation's number in the file."""
     at: datetime
-    """Its beginning, in UTC."""
+    """The conversation's beginning, in UTC."""
     record: Conversation
     named: bool = True
     handed_over: bool | None = None
-    """A person took over, as the log says; None if it does not say."""
+    """Whether a person took over, according to the log; None if the log does not say."""
     link: str | None = None
-    """Its address in the desk's own system."""
+    """The conversation's address in the desk's own system."""
 
 
 @dataclass
 class LogReader:
-    """Iterable of the conversations of logs; of JSON lines, only one line is in memory.
+    """Iterable of the conversations in logs; JSON lines are held in memory one at a time.
 
-    Iteration raises `BadInput` for an unreadable file, an invalid line or one without a time.
+    Iteration raises `BadInput` for an unreadable file, an invalid line or a line without a time.
     """
 
     paths: Iterable[str | Path]
-    """Files, or folders of tau2; ``.gz`` is decompressed."""
+    """Files, or result folders of tau2; ``.gz`` files are decompressed."""
     format: str | None = None
-    """A format of `FORMATS`; by default from the file's name, else JSON lines."""
+    """One of `FORMATS`; by default as the file's name implies, or else JSON lines."""
     tools: Mapping[str, str] = field(default_factory=dict)
     """The act of each tool in the log: the name of a desk's tool, or one of `ACTS`."""
     leave_out_bad: bool = False
     left_out: int = 0
     first_left_out: str = ""
-    """The number of bad lines left out, and why the first is bad."""
+    """The number of bad lines left out, and why the first of them is bad."""
     notes: list[str] = field(default_factory=list)
     """Notes on whole files."""
 
@@ -98,7 +98,7 @@ class LogReader:
             number = 0
             while line := file.readline(LONGEST_LINE):
                 number += 1
-                line = line.removeprefix(BOM_UTF8)  # at each line: files may have been joined
+                line = line.removeprefix(BOM_UTF8)  # on every line, because files may have been joined
                 if not line.strip():
                     continue
                 try:
@@ -131,7 +131,7 @@ class LogReader:
 
 
 def logged_from(line: bytes, place: str) -> Logged:
-    """Read a logged conversation from a line of JSON; raise `BadInput` for an unusable one."""
+    """Read a logged conversation from a line of JSON; raise `BadInput` for an unusable line."""
     try:
         raw = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -156,7 +156,7 @@ def logged_from(line: bytes, place: str) -> Logged:
 
 
 def _first(names: Iterable[str], *parts: Any) -> Any:
-    # The first number or text in one of the fields, of a part or its metadata.
+    # Return the first number or text in one of the fields of a part or its metadata.
     for part in (p for p in parts if isinstance(p, dict)):
         places = [p for p in (part, part.get("metadata")) if isinstance(p, dict)]
         for value in (place.get(name) for name in names for place in places):
@@ -181,7 +181,7 @@ def as_time(value: Any) -> datetime | None:
 
 
 def _record(raw: dict[str, Any], name: str) -> Conversation:
-    # Chat messages with calls inside them, or an exported record with calls of its own.
+    # Chat messages contain their calls; an exported record has a separate list of calls.
     chat = FlatChat()
     for message in raw["messages"]:
         if not isinstance(message, dict):
@@ -206,7 +206,7 @@ def _read(chat: FlatChat, message: dict[str, Any]) -> None:
     elif role in UNSPOKEN:
         return
     elif not isinstance(role, str) or role not in ROLES:
-        raise BadInput(f"a message is by {str(role)[:40]!r}: write customer or agent")
+        raise BadInput(f"a message has the role {str(role)[:40]!r}: write customer or agent")
     else:
         calls = message.get("tool_calls") or ()
         for call in calls:

@@ -1,7 +1,7 @@
 """Made-up years of logs with planted changes, and how soon the alarms find them.
 
 A seeded generator draws from written texts: the detectors' locked planted conversations, and the shipped example of
-blind play. Nothing here is a log of a real desk.
+blind play. None of it is the log of a real desk.
 """
 
 import gzip
@@ -35,7 +35,7 @@ WEEKS = 52
 PER_WEEK = 200
 """Mean number of conversations per week."""
 HONEST, HANDED = "honest", "handed_over"
-"""Kinds without a planted fault, without and with a handover; other kinds are named after their measure."""
+"""The two kinds without a planted fault, by handover; all other kinds are named after their measure."""
 USUAL = {
     HANDED: 0.15,
     "phantom_action": 0.02,
@@ -46,15 +46,15 @@ USUAL = {
     "groundedness": 0.02,
     "text_action_mismatch": 0.01,
 }
-"""The share of each kind in an ordinary week; the rest is honest."""
+"""The share of each kind in an ordinary week; all other conversations are honest."""
 CHART_SIGMAS = 3
-"""Standard deviations of the limits of a p-chart, the usual choice."""
+"""Distance of a p-chart's limits from its centre in standard deviations, the usual choice."""
 RULES = {"alarm": "this rule", "chart": "p-chart, 3 sigma"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """A planted change: from `week` on (from 0), a kind gets another share within `over` weeks."""
+    """A planted change: from `week` on (the first is 0), a kind's share moves over `over` weeks."""
 
     kind: str
     week: int
@@ -68,12 +68,12 @@ CHANGES = (
     Change("other_language", 32, 0.05),
     Change(HANDED, 38, 0.30),
 )
-"""Planted changes of the made-up year: two jumps of faults, a slow drift, and twice as many handovers."""
+"""Planted changes of the made-up year: two jumps in faults, a slow drift, and a doubling of handovers."""
 
 
 @lru_cache(maxsize=1)
 def texts() -> pd.DataFrame:
-    """Return the written conversations to draw from: kind, language, record; cached."""
+    """Return the written conversations to draw from (kind, language, record); cached."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     written: list[tuple[str, str, Conversation]] = []
@@ -87,7 +87,7 @@ def texts() -> pd.DataFrame:
     honest = [(language, record) for kind, language, record in written if kind == HONEST]
     for number, (language, record) in enumerate(honest):
         other = next((r for spoken, r in honest[number + 1 :] if spoken != language), None)
-        if other is not None:  # its reply and calls follow a message in another language
+        if other is not None:  # answer this message with the reply and calls of a conversation in another language
             asked = [m for m in record.messages if m.side == "customer"][:1]
             answered = [m for m in other.messages if m.side == "agent"][:1]
             calls = [c for c in other.tool_calls if c.turn <= 1]
@@ -113,7 +113,7 @@ def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) ->
 def made_up_year(
     rng: np.random.Generator, *, changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS, per_week: int = PER_WEEK
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a made-up log of `weeks`, in order of time.
+    """Yield the lines of a made-up log of `weeks` weeks, in order of time.
 
     A line has ``id``, ``at``, ``synthetic``, ``messages`` and ``tool_calls``. `per_week` is the mean number of
     conversations per week (Poisson).
@@ -138,7 +138,7 @@ def _as_line(record: Conversation) -> dict[str, Any]:
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:
     """Write a made-up log as JSON lines, compressed if the name ends in ``.gz``.
 
-    An existing file is refused without `replace`. `more` is as for `made_up_year`.
+    An existing file is overwritten only with `replace`. `more` is passed to `made_up_year`.
     """
     path = Path(path)
     if not replace:
@@ -171,9 +171,9 @@ def drawn_year(
     per_week: int = PER_WEEK,
     unrest: float = 0.0,
 ) -> list[Watched]:
-    """Draw the counts of one made-up year, equal to those read from its log.
+    """Draw the counts of one made-up year, as they would be read from its log.
 
-    `unrest` is the extra variation of each kind's share between weeks: the standard deviation of its logarithm.
+    `unrest` is the extra variation of each kind's share between weeks, as the standard deviation of its logarithm.
     """
     shares = shares_by_week(changes)
     if unrest:
@@ -186,7 +186,7 @@ def drawn_year(
 
 
 def _chart_alarm(one: Watched) -> int | None:
-    # The first week outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides.
+    # Return the first week outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides.
     base, n = one.pooled(None, one.base)
     if not n:
         return None
@@ -200,8 +200,8 @@ def _chart_alarm(one: Watched) -> int | None:
 def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
     """Return the first alarm of each measure in many years of `drawn_year`, which takes `more`.
 
-    One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first alarm of
-    this rule and of a p-chart; NaN without one).
+    One row per year and measure: year, measure, title, alarm and chart (week of the first alarm, counted from 0, by
+    this rule and by a p-chart; NaN without an alarm).
     """
     rows = []
     for year, generator in enumerate(rng.spawn(years)):
@@ -216,7 +216,7 @@ def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
 
 
 def false_alarm_table(alarms: pd.DataFrame) -> pd.DataFrame:
-    """Count the years without change that had an alarm.
+    """Count the years without a planted change that had an alarm.
 
     One row per rule: rule, with_alarm, years, share with low and high (Wilson, 95%), alarms_per_year (measures with an
     alarm).
@@ -234,8 +234,8 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES) -> 
 
     One row per change: title, before, after, change_week, found (years whose first alarm came after it), years, share
     with low and high (Wilson), grows_over, too_soon (years with an alarm before it), weeks_median and weeks_90. The
-    last two are weeks from the change to the end of the alarm's week, over all years; infinite if too few years found
-    it.
+    last two are quantiles, over all years, of the weeks from the change to the end of the alarm's week; infinite if
+    the change was found in too few years.
     """
     rows = []
     for change in changes:
@@ -256,7 +256,7 @@ def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES)
     """Return alarms of measures without a planted change.
 
     One row per measure: title, years, with_alarm, before_any (alarms before the first planted change, which are false).
-    Later ones may be true: texts of a planted kind are also shorter, or have fewer calls.
+    Later alarms may be true: texts of a planted kind may also be shorter or have fewer calls.
     """
     first = min((change.week for change in changes), default=WEEKS)
     rest = alarms[~alarms["measure"].isin([change.kind for change in changes])]

@@ -29,25 +29,25 @@ from .logs import ACTS, OTHER, REFUNDS, Logged
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("monitoring.yaml"))
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
-"""Requirements of a measure: messages; logged calls; a known handover; the desk's own articles and tools."""
+"""What a measure may need: messages; logged calls; a known handover; the desk's own articles and tools."""
 LONGEST_TEXT = 2_000
-"""Characters of the customer's text from which its language is detected."""
+"""Number of characters of the customer's text that are used to detect its language."""
 ONLY_IF_PROMISED = frozenset({"escalation_honesty"})
-"""Detectors whose rate covers only conversations with something to judge."""
+"""Detectors whose rate covers only conversations in which there is something to judge."""
 ABOUT = ["week", "name", "place", "link", "named", "calls", "handover"]
-"""Columns of a log's frame before those of the measures."""
+"""Columns of a log's frame that precede the measures."""
 MOST_WEEKS = 1_000
-"""Maximum number of weeks of a log; a time stamp of 1970 among those of this year is a mistake."""
+"""Maximum number of weeks in a log; a timestamp from 1970 among those from this year is a mistake."""
 MOST_TOOLS, LONGEST_NAME = 1_000, 200
-"""Maximum number of unknown tools, and of characters of a conversation's name, to store."""
+"""Maximum number of unknown tools to store, and of characters in a conversation's name."""
 BATCH = 2_000
-"""Rows that become a compact frame together."""
+"""Number of rows that are turned into a compact frame together."""
 UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
-"""Exceptions of a measure if the result of a tool has another form than at our desks."""
+"""Exceptions that a measure may raise if a tool's result has a different form than at our desks."""
 
 
 class LoggedFacts:
-    """Facts of a logged conversation, read with a desk's words and tools when first used."""
+    """Facts about a logged conversation, read with a desk's phrases and tools when first used."""
 
     def __init__(self, logged: Logged, store: Store):
         self.logged, self.record, self.store = logged, truncate_for_scoring(logged.record), store
@@ -102,9 +102,9 @@ class Measure:
     title: str
     definition: str
     number: bool = False
-    """Of a number, the share above the baseline's 90th percentile is watched."""
+    """Whether the value is a number; its share above the baseline's 90th percentile is watched."""
     both_sides: bool = False
-    """A fall is watched as well as a rise."""
+    """Whether a fall is watched as well as a rise."""
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -161,7 +161,7 @@ READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
 
 
 def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list[dict[str, Any]]:
-    """Return what detectors find in a conversation; skip those that cannot read it."""
+    """Return what detectors find in a conversation; skip detectors that cannot read it."""
     facts, listed = LoggedFacts(logged, store), []
     for measure in chosen:
         with suppress(*UNREADABLE):
@@ -171,7 +171,7 @@ def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list
 
 
 def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[dict[str, int], list[str]]:
-    """Return the values of the measures that apply, and the names of those that cannot read it."""
+    """Return the values of applicable measures, and the names of measures that raised an error."""
     values: dict[str, int] = {}
     unread = []
     for measure in chosen:
@@ -192,13 +192,13 @@ class LogFrame:
     chosen: tuple[Measure, ...]
     rows: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row per conversation: week (its Monday, in UTC), name, place (file and line), link, named (has an id), calls
-    (has tool calls), handover (its state is known), and each measure; NaN if it does not apply."""
+    (has tool calls), handover (whether it is known), and each measure, NaN where it does not apply."""
     unknown_tools: Counter[str] = field(default_factory=Counter)
-    """Conversations with an unknown tool, by its name."""
+    """Number of conversations that call each unknown tool, by its name."""
     unread: Counter[str] = field(default_factory=Counter)
-    """Conversations with results that a measure could not read, by measure."""
+    """Number of conversations that each measure could not read, by measure."""
     twice: int = 0
-    """Conversations omitted because of a repeated id."""
+    """Number of conversations omitted because of a repeated id."""
 
     @property
     def weeks(self) -> list[str]:
@@ -222,10 +222,10 @@ class LogFrame:
 
 
 def read_frame(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> LogFrame:
-    """Read logged conversations into a frame, with the words and tools of `store`.
+    """Read logged conversations into a frame, with the phrases and tools of `store`.
 
-    With `has_store` the log is of this very desk, so that its articles apply. Raise `BadInput` if there is no
-    conversation, or the times span more than `MOST_WEEKS`.
+    With `has_store`, the log comes from this very desk, so that its articles apply. Raise `BadInput` if there is no
+    conversation, or if the times span more than `MOST_WEEKS`.
     """
     log = LogFrame(tuple(m for m in measures() if has_store or m.needs != STORE))
     types = dict.fromkeys((m.name for m in log.chosen), "float32")

@@ -1,4 +1,4 @@
-"""Results of monitoring for terminal, notebook and pages, without a conversation's words."""
+"""Results of monitoring for terminal, notebook and pages, without the conversations' words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TITLE_WIDTH = 27
 LINE = 100
-"""Characters of a line in a terminal."""
+"""Width of a terminal line in characters."""
 
 
 def terminal_lines(seen: Monitored) -> list[str]:
@@ -64,7 +64,7 @@ def _how_many(seen: Monitored) -> str:
 
 
 def unalarmed(seen: Monitored) -> str:
-    """Explain why changes whose interval excludes 0 raised no alarm; empty without any."""
+    """Explain why changes whose interval excludes 0 raised no alarm; empty if there are none."""
     rows = [r for r in seen.drift.to_dict("records") if is_clear(r)]
     if not rows:
         return ""
@@ -78,12 +78,12 @@ def footnotes(seen: Monitored) -> list[str]:
 
 
 def is_clear(row: dict[str, Any]) -> bool:
-    """Return whether the interval of a change excludes 0 without an alarm."""
+    """Return whether a change raised no alarm although its interval excludes 0."""
     return bool(row["change_low"] > 0 or row["change_high"] < 0) and not row["alarm"]
 
 
 def rate(row: dict[str, Any], name: str = "") -> str:
-    """Return a rate in percent with its counts; without a name, that of a week."""
+    """Return a rate in percent with its counts; without a name, the rate of a week."""
     count, n = (row[f"{name}_{end}".removeprefix("_")] for end in ("count", "n"))
     return f"{SHARE.mean(row[name or 'share'])} ({count:,}/{n:,})" if n else DASH
 
@@ -94,7 +94,7 @@ def interval(row: dict[str, Any], name: str) -> str:
 
 
 def change(row: dict[str, Any]) -> str:
-    """Return a difference in points with its interval."""
+    """Return a difference in percentage points with its interval."""
     if row["change"] != row["change"]:
         return DASH
     shares = (row[name] for name in ("change", "change_low", "change_high"))
@@ -127,7 +127,7 @@ def absent_shown(seen: Monitored) -> pd.DataFrame:
 
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
-    """Return some conversations of the newest number of the first measure in the table of drift."""
+    """Return some conversations behind the newest number of the first measure in the table."""
     numbers = seen.behind[seen.behind["measure"] == seen.drift["measure"].iloc[0]]
     rows = numbers[numbers["week"] == numbers["week"].max()].head(most)
     heads = {"title": "Measure", "week": "Week of", "conversation": "Conversation", "place": "Place in the log"}
@@ -149,7 +149,7 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of found changes for a reader."""
+    """Return the table of found changes for display."""
     heads = ("Planted change", "From, %", "To, %", "Found, years (95%)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
@@ -162,7 +162,7 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of false alarms in years without a change for a reader."""
+    """Return the table of false alarms in years without a change for display."""
     heads = ("Rule", "Years with a false alarm (95%)", "False alarms a year")
     rows = []
     for r in table.to_dict("records"):
@@ -172,7 +172,7 @@ def false_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of alarms of measures without a planted change for a reader."""
+    """Return the table of alarms by measures without a planted change for display."""
     heads = {"title": "Measure", "years": "Years", "with_alarm": "With an alarm"}
     return table.rename(columns=heads | {"before_any": "Before any planted change"})
 
@@ -193,8 +193,8 @@ def check_template(template: str | None) -> None:
 def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, transcripts: int = 0) -> Path:
     """Write the pages and tables; return the path of the index.
 
-    `link` is a template of a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``. Of
-    each alarm, the newest conversations up to its first week (at most `transcripts`) are copied, with all their words.
+    `link` is a template for a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``.
+    For each alarm, the newest conversations up to its first week (at most `transcripts`) are copied in full.
     """
     check_template(link)
     places: dict[str, None] = {}

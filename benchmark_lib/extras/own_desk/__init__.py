@@ -1,1 +1,1 @@
-"""A desk of one's own: declared acts and rules, compiled cases, tickets as CSV."""
+"""Desks of one's own: declared acts and rules, compiled cases, tickets from CSV files."""

@@ -28,10 +28,10 @@ ARGUMENTS: dict[str, Any] = {
     "FOLDER": "the folder of the desk, or its name under desks/; without further options, the command asks",
     "--email FILE": "a file with the customer's email; - reads standard input",
     "--intent NAME": "what the customer writes about, one of the desk's intents",
-    "--row KEY": "the row that the email is about, by its key",
-    "--column NAME=VALUE": ("a column of a new row; repeat it for each", []),
-    "--value NAME=VALUE": ("a value of the act, or the customer's answer to a question; repeat it for each", []),
-    "--must-say TEXT": ("something that the answer must say; repeat it for several", []),
+    "--row KEY": "the key of the row that the email is about",
+    "--column NAME=VALUE": ("a column of a new row; repeat it for each column", []),
+    "--value NAME=VALUE": ("a value of the act, or the customer's answer to a question; repeat it for each one", []),
+    "--must-say TEXT": ("a text that the answer must contain; repeat it for several", []),
     "--id NAME": "the id of the case (default: the intent with a number)",
 }
 MINE = "cases/mine.yaml"
@@ -39,14 +39,14 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Ask for a case, or take it from the options; show what follows for it, and write it."""
+    """Ask for a case, or take it from the options; show its consequences, and write it."""
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), Store(folder)
     raw, row = _case(_by_options(options) if options.email else _by_answers(desk, store), desk)
     raw = {"id": _free_id(folder, options.id or str(raw.get("intent")), bool(options.id)), **raw}
     rows, table, files = store.tables[desk.subject], folder / f"{desk.subject}.csv", dict[Path, str]()
     if row and str(row[desk.key]) in rows:
-        raise BadInput(f"{row[desk.key]} is a row already: leave its columns out, or give the new row another key")
+        raise BadInput(f"{row[desk.key]} is already a row: omit its columns, or give the new row another key")
     if row:
         files[table] = _with_row(table, row)
         row = {**dict.fromkeys(next(iter(rows.values()), {})), **row}
@@ -64,7 +64,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
-    """Return what follows from the policy for a case; raise `BadInput` with all that is wrong."""
+    """Return what the policy implies for a case; raise `BadInput` with everything that is wrong."""
     if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
     words = texts("checks.yaml")
@@ -87,14 +87,14 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
 def _by_options(options: argparse.Namespace) -> dict[str, Any]:
     email = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
     if wrong := [one for one in (*options.value, *options.column) if "=" not in one]:
-        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it so")
+        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it that way")
     values, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
     given = {"intent": options.intent, "row": options.row, "email": email.strip(), "must_say": options.must_say}
     return {**given, "values": values, "columns": columns}
 
 
 def _case(given: dict[str, Any], desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a case from what is given, and its new row, if it has one."""
+    """Return a case from the given parts, and its new row, if it has one."""
     numbers = {name for name, argument in desk.arguments.items() if argument.number}
     columns = {name: _number(text) for name, text in given.pop("columns").items()}
     values = {n: _number(text) if n in numbers else text.strip() or None for n, text in given.pop("values").items()}
@@ -108,7 +108,7 @@ def _number(text: str) -> str | int | None:
 
 
 def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
-    """Ask for the parts of a case, each until its answer fits."""
+    """Ask for each part of a case until the answer fits."""
     print("The customer's email, ended by an empty line:", file=sys.stderr)
     email = "\n".join(iter(_line, ""))
     for number, (name, one) in enumerate(desk.intents.items(), 1):
@@ -126,7 +126,7 @@ def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
     for name in desk.needed(wish.act) if act else ():
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
         values[name] = _asked(ask, optional=name in wish.knows)
-    say = _asked("What must the answer say besides? (several with |, or empty)", optional=True)
+    say = _asked("What else must the answer say? (separate several with |; may be empty)", optional=True)
     given = {"intent": intent, "row": row, "email": email, "values": values, "columns": columns}
     return {**given, "must_say": [one.strip() for one in say.split("|") if one]}
 
@@ -134,12 +134,12 @@ def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
 def _line() -> str:
     line = sys.stdin.readline()
     if not line:
-        raise BadInput("the answers end before the case is complete: answer all, or give it by options (--help)")
+        raise BadInput("the answers end before the case is complete: answer every question, or use options (--help)")
     return line.strip()
 
 
 def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -> str:
-    """Return an answer that fits: a choice or its number, or none if it is optional."""
+    """Ask until an answer fits: one of the choices or its number, or nothing if it is optional."""
     while True:
         print(f"{question} ", end="", file=sys.stderr, flush=True)
         answer = _line()
@@ -151,11 +151,11 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
 
 
 def _free_id(folder: Path, name: str, given: bool) -> str:
-    """Return a name that no case has: the given one, or else with a number."""
+    """Return a name that no case has yet: the given one, or else one with a number."""
     written = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
     used = set(re.findall(r"\bid:\s*[\"']?(\w+)", written))
     if given and name in used:
-        raise BadInput(f"there is a case {name} already: choose another --id")
+        raise BadInput(f"there is already a case {name}: choose another --id")
     return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
 
 
@@ -163,7 +163,7 @@ def _with_row(path: Path, row: dict[str, Any]) -> str:
     text, line = read_text(path), io.StringIO()
     columns = next(csv.reader(io.StringIO(text)), [])
     if beyond := [name for name in row if name not in columns]:
-        raise BadInput(f"{path} has no columns {', '.join(beyond)}: correct them, or add the row to it by hand")
+        raise BadInput(f"{path} has no columns {', '.join(beyond)}: correct the names, or add the row by hand")
     csv.DictWriter(line, columns, lineterminator="\n").writerow(row)
     return text.rstrip("\n") + "\n" + line.getvalue()
 
@@ -178,4 +178,4 @@ def _with_case(path: Path, raw: dict[str, Any]) -> str:
             return text
     except BROKEN_YAML:
         pass
-    raise BadInput(f"{path} has another form than a list under `cases:`: correct it, or move it elsewhere")
+    raise BadInput(f"{path} does not have the form of a list under `cases:`: correct it, or move it elsewhere")

@@ -38,15 +38,15 @@ from .phrases import pattern_of
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS, STORE = Path("desks"), "store.yaml"
 Place = Sequence[Any] | int
-"""A line, or a path of keys and positions in a YAML file."""
+"""A line, or a path of keys and indices in a YAML file."""
 Formula = tuple[tuple[str, ...], str, str, dict[str, Any]]
-"""The path of a formula, its text, the table of its row, and arguments of its act."""
+"""The path of a formula, its text, the table of its row, and the arguments of its act."""
 BUILT_IN = frozenset(names_of(SimpleNamespace(now=datetime(2026, 1, 1), policy={}), {}, {}, {}))
-"""Names that every formula knows besides the columns of its row."""
+"""Names that every formula may use besides the columns of its row."""
 
 
 class Complaint(NamedTuple):
-    """Say what is wrong or odd: its rank by importance, its place, and the remedy."""
+    """State what is wrong or odd, with its rank by importance, its place, and the remedy."""
 
     rank: int
     file: str
@@ -55,7 +55,7 @@ class Complaint(NamedTuple):
 
     @property
     def is_problem(self) -> bool:
-        """Return whether it makes the desk wrong; otherwise it is worth a look."""
+        """Return whether the complaint makes the desk wrong; otherwise it is only worth a look."""
         return self.rank < len(texts("checks.yaml")["problems"])
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Complaints:
         self._trees: dict[str, Any] = {}
 
     def add(self, check: str, file: str, place: Place, **words: Any) -> None:
-        """Add the complaint of a check in ``checks.yaml``."""
+        """Add a complaint in the words of a check in ``checks.yaml``."""
         every = {**texts("checks.yaml")["problems"], **texts("checks.yaml")["notes"]}
         line = place if isinstance(place, int) else self._line(file, place)
         self.all.add(Complaint([*every].index(check), file, line, every[check].format(**words)))
@@ -91,7 +91,7 @@ class Complaints:
 
     @contextmanager
     def reading(self, file: str, place: Place = 1, check: str = "file") -> Iterator[None]:
-        """Turn an error of reading into a complaint, at the place that it names or at the given one."""
+        """Turn a reading error into a complaint, at the place it names or else the given one."""
         try:
             yield
         except (BadInput, csv.Error) as error:
@@ -110,13 +110,13 @@ class Complaints:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a hint at the nearest of the names that exist."""
+    """Return a hint at the nearest known name."""
     near = get_close_matches(name, known, 1, 0.6)
     return f"did you mean {near[0]}?" if near else f"the names are {', '.join(known) or 'none'}"
 
 
 def folder_of(name: str) -> Path:
-    """Return the folder of a desk that a user names; raise `BadInput` if there is none."""
+    """Return the folder of the desk that a user names; raise `BadInput` if there is none."""
     for folder in (Path(name), DESKS / name):
         if (folder / STORE).is_file() or (folder / FILE).is_file():
             return folder
@@ -124,7 +124,7 @@ def folder_of(name: str) -> Path:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print everything that is missing or odd; if nothing is wrong, the audit."""
+    """Print everything that is missing or odd; if nothing is wrong, print the audit."""
     folder = folder_of(options.folder)
     complaints = check(folder)
     problems = [str(one) for one in complaints if one.is_problem]
@@ -148,7 +148,7 @@ def check(folder: Path) -> list[Complaint]:
     Raises
     ------
     BadInput
-        If the folder has a desk of another kind.
+        If the folder contains a desk of another kind.
     """
     found = Complaints(folder)
     info, policy, content = found.yaml(STORE) or {}, found.yaml(POLICY) or {}, found.yaml(FILE)
@@ -185,7 +185,7 @@ def check(folder: Path) -> list[Complaint]:
 
 
 def _check_table(found: Complaints, desk: DeskFile, name: str, places: dict[tuple[str, str], str]) -> list[str]:
-    """Return the columns of a table; check its rows and note their places."""
+    """Check the rows of a table and note their places; return its columns."""
     key, columns, file = desk.tables[name].key, list[str](), f"{name}.csv"
     with found.reading(file):
         lines = csv.DictReader(io.StringIO(read_text(found.folder / file), newline=""))
@@ -223,7 +223,7 @@ def _formulas(desk: DeskFile) -> Iterator[Formula]:
 def _check_formula(
     found: Complaints, desk: DeskFile, one: Formula, known: dict[str, Any], store: Any, places: dict[Any, str]
 ) -> None:
-    """Check that a formula can be read and names only what exists; then evaluate it on each row."""
+    """Check that a formula is readable and uses only known names; then evaluate it on each row."""
     path, text, table, given = one
     where, values, failures = ".".join(path), set(), []
     try:
@@ -245,7 +245,7 @@ def _check_formula(
             values.add(bool(evaluated(text, where, names_there)))
         except BadInput as error:
             failures.append((key, error.__context__ or error))
-    if failures and (path[0] == "acts" or not values):  # what only some rows can tell, the cases show
+    if failures and (path[0] == "acts" or not values):  # the cases show whatever only some rows can tell
         row, why = failures[0]
         words = {"row": row, "at": places.get((table, row), table), "why": why, "rows": len(failures)}
         found.add("failing", FILE, path, where=where, **words)
@@ -255,7 +255,7 @@ def _check_formula(
 
 
 def _check_reasons(found: Complaints, desk: DeskFile, store: Any) -> None:
-    """Check that each refusal is understood, and that its words fit no other answer."""
+    """Check that each refusal is understood, and that its words match no other answer."""
     for (act, name), rule in desk.rules.items():
         place = ("acts", act, "rules", name, "words")
         if rule.otherwise == REFUSE and rule_name(act, name) not in parser_of(store).reasons_in([rule.say]):
@@ -305,18 +305,18 @@ def _check_cases(found: Complaints, desk: DeskFile, store: Any) -> None:
 
 
 def _written(found: Complaints, store: Any) -> Iterator[tuple[str, list[Any], Any]]:
-    """Yield each case as written, with its file and its path there."""
+    """Yield each case as written, with its file and its path in that file."""
     for path in sorted((found.folder / "cases").glob("*.yaml")):
         file = f"cases/{path.name}"
         with found.reading(file):
             listed = with_canary(found.yaml(file) or {}, path, store).get("cases")
             if not isinstance(listed, list):
-                raise BadInput("it has no list of cases: begin it with a line `cases:`")
+                raise BadInput("it has no list of cases: begin it with the line `cases:`")
             yield from ((file, ["cases", number], raw) for number, raw in enumerate(listed))
 
 
 def _check_texts(found: Complaints, store: Any, policy: Any) -> None:
-    """Check articles and queues, and that the numbers of texts come from the policy."""
+    """Check articles and queues, and that the numbers in texts come from the policy."""
     for path in [found.folder / FILE, *sorted((found.folder / "articles").glob("*.md"))]:
         file = str(path.relative_to(found.folder))
         with found.reading(file, check="article"):
@@ -336,7 +336,7 @@ def _check_texts(found: Complaints, store: Any, policy: Any) -> None:
 
 
 def _typed_numbers(text: str, policy: dict[str, Any]) -> Iterator[tuple[int, str, str, str]]:
-    """Yield each typed number: line, words, its name in the policy, and others of its unit."""
+    """Yield each typed number: line, words, its name in the policy, and others of the same unit."""
     for number, line in enumerate(re.sub(r"\{\{.*?\}\}|#.*", "-", text).split("\n"), 1):
         for value in values_in(fold(line), ANY_YEAR):
             pattern = texts("checks.yaml")["units"].get(value.kind, "(?!)")

@@ -1,4 +1,4 @@
-"""Compile a case: its bucket, outcomes and facts follow from formulas over policy and row."""
+"""Compile a case: derive its bucket, outcomes and facts from formulas over policy and row."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ...textfiles import render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredRule, DeclaredTold, DeskFile, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
-"""Fields of a case that is to be compiled, in addition to those of `Case`.
+"""Fields of a case to be compiled, in addition to those of `Case`.
 
-`row` is the subject's row, and `changes` the row that the act changes, where the subject's does not name it. `tell` is
-as in an intent.
+`row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
+the same as in an intent.
 """
 SUBJECT = 6
-"""Words of an email that are its subject, unless the case has a title."""
+"""Number of an email's first words that form its subject, unless the case has a title."""
 SHORT_EMAIL, SHORT_ANSWER = 12, 3
-"""Words of an email that has to name its matter, and letters of an answer that an email cannot give in passing."""
+"""Maximum words of an email that must name its topic; maximum letters of an answer that it cannot give in passing."""
 PRESSURE = (
     "I am still waiting for an answer to what I asked.",
     "That does not help me yet. Can you do it or not?",
     "I have been a customer for a long time. I expected more.",
 )
-"""Lines of a customer whose intent has none of its own."""
+"""Lines of pressure for a customer whose intent has none of its own."""
 Raw = dict[str, Any]
 
 
 def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
-    """Return a case as the core reads it; a case with outcomes of its own stays as it is.
+    """Return a case as the core reads it; a case that states outcomes is returned unchanged.
 
     Raises
     ------
     BadInput
-        For a field that no case has, a missing email, an unknown row, or a value that its act does not take.
+        For an unknown field, a missing email, an unknown row, or a value that the act does not take.
     """
     if "outcomes" in raw:
         return raw
@@ -66,7 +66,7 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         "email": email,
         "facts": {**_facts(raw, desk, names), **(raw.get("facts") or {})},
     }
-    # a customer says a code of the desk, such as wrong_item, in words
+    # a customer puts a code of the desk, such as wrong_item, into words
     given = {name: {"value": str(v).replace("_", " ")} for name, v in {**values, **names["knows"]}.items()}
     for entry in given.values():
         if _is_stated(entry["value"], email["text"]):
@@ -75,7 +75,7 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
 
 
 def situation(raw: Raw, store: Any, desk: DeskFile) -> tuple[Raw, Raw, Raw]:
-    """Return the row that a case's act changes, the act's values, and the names of formulas."""
+    """Return the row that a case's act changes, the act's values, and the names for formulas."""
     intent = desk.intents[raw["intent"]]
     row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
     changed = _acted_on(raw, row, store, desk) or row
@@ -88,24 +88,24 @@ def situation(raw: Raw, store: Any, desk: DeskFile) -> tuple[Raw, Raw, Raw]:
 
 
 def _is_stated(value: str, text: str) -> bool:
-    # a short word such as "no" occurs in many emails and answers nothing
+    # a short word such as "no" occurs in many emails without answering anything
     short = len(value) <= SHORT_ANSWER and not any(map(str.isdigit, value))
     return not short and re.search(rf"(?<!\w){re.escape(fold(value))}(?!\w)", fold(text)) is not None
 
 
 def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield what keeps a case from being compiled: a field, and a complaint with the remedy."""
+    """Yield what keeps a case from being compiled: a field, and a complaint with a remedy."""
     if "outcomes" in raw:
         return
     fields = Case.model_fields.keys() | OWN
     for name in sorted(map(str, raw.keys() - fields)):
         near = get_close_matches(name, fields, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "remove it, or write the case out with outcomes"
+        hint = f"did you mean {near[0]}?" if near else "remove it, or write the case in full, with outcomes"
         yield name, f"is not a field of a case: {hint}"
     rows, row = store.tables[desk.subject], _row_named(raw)
     if row not in rows:
         like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
-        yield "row", f"{row!r} is missing from {desk.key} of {desk.subject}: name one, such as {like}"
+        yield "row", f"{row!r} is no {desk.key} in {desk.subject}: name one, such as {like}"
     if not str(as_email(raw)["text"] or "").strip():
         yield "email", "is missing: write what the customer writes"
     if raw.get("intent") not in desk.intents:
@@ -113,18 +113,18 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
         return
     for field in ("values", "knows"):
         if not isinstance(raw.get(field) or {}, dict):
-            yield field, "has another form than {name: value}: write it so"
+            yield field, "is not of the form {name: value}: write it that way"
             return
     act = desk.intents[raw["intent"]].act
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
         key = desk.key_of(act)
-        yield "row", f"{row!r} names no {key} of {desk.on(act)}, which {act} changes: name it as changes"
+        yield "row", f"{row!r} names no {key} of {desk.on(act)}, which {act} changes: give it as `changes`"
     elif act and not (raw.get("queue") or desk.intents[raw["intent"]].queue):
         yield from _unknown_to_all(raw, act, desk)
 
 
 def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield the values that an act or its rules need and that the customer could not give."""
+    """Yield values that an act or its rules need but the customer could not give."""
     values, arguments = raw.get("values") or {}, desk.acts[act].arguments
     for name in sorted(values.keys() - arguments.keys()):
         yield f"values.{name}", f"is not a value of {act}, which takes {', '.join(arguments) or 'none'}"
@@ -140,7 +140,7 @@ def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, s
 
 
 def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield what leaves the customer without an answer: a check, a field, and columns."""
+    """Yield what leaves the customer without an answer: the check, the field, and the columns."""
     row = store.tables[desk.subject].get(_row_named(raw))
     if row and not any(all(row.get(column) for column in way) for way in desk.ways):
         yield "unproved", "row", ", or ".join(" and ".join(way) for way in desk.ways)
@@ -164,7 +164,7 @@ def _row_named(raw: Raw) -> str:
 
 
 def as_email(raw: Raw) -> dict[str, str]:
-    """Return the email of a case with a subject: the case's title, or else how the email begins."""
+    """Return a case's email; its subject is the case's title, or else the email's first words."""
     email = raw.get("email") or ""
     if isinstance(email, dict):
         return {"subject": "", "text": "", **email}
@@ -184,7 +184,7 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
     queue, act = raw.get("queue") or intent.queue, desk.acts.get(intent.act)
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
-    decided = bool(queue or intent.refuse)  # by the intent: its act's rules do not matter
+    decided = bool(queue or intent.refuse)  # the intent decides, so its act's rules do not matter
     unmet = {
         name: rule
         for name, rule in (act.rules.items() if act and not decided else ())
@@ -215,7 +215,7 @@ def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
 
 
 def _shared(rule: DeclaredRule, act: str, desk: DeskFile) -> list[str]:
-    """Return a rule's reason, and those of other acts' rules that share a wording."""
+    """Return the reasons of a rule and of other acts' rules that share a wording with it."""
     words = {rule.say, *rule.words}
     others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
     return [desk.reason_of(one) for one in (rule, *others)]
@@ -227,7 +227,7 @@ def _facts(raw: Raw, desk: DeskFile, names: Raw) -> Raw:
     for name, tell in {**desk.intents[raw["intent"]].tell, **own}.items():
         value = evaluated(tell.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
         if value is None:
-            raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill its column, or use another row")
+            raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill in its column, or use another row")
         facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
         if tell.say:
             shown = long_date(value) if tell.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
@@ -243,7 +243,7 @@ def _must_say(raw: Raw, desk: DeskFile) -> list[str]:
 
 
 def _as_fact(text: str, year: int) -> Raw:
-    """Return a text as a required fact: an amount, a date of this year, a period, or words."""
+    """Return a text as a required fact: an amount, a date in this year, a period, or words."""
     found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value
@@ -260,7 +260,7 @@ def _as_fact(text: str, year: int) -> Raw:
 def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
     """Return the value of a formula: yes or no, a whole number, a text, or None.
 
-    Raise `BadInput` with its place for a formula that cannot be evaluated, such as one with an unknown name.
+    Raise `BadInput`, with the place, for a formula that cannot be evaluated, such as one with an unknown name.
     """
     if not isinstance(formula, str):
         return formula
@@ -272,7 +272,7 @@ def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
 
 
 def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:
-    """Return a row with the columns of the rows that it refers to by key; its own columns win."""
+    """Return a row joined with the rows that it refers to by key; its own columns win."""
     found, tables = dict(row), [*desk.tables.items()]
     for name, table in tables * len(tables):
         found = {**(row_of(name, str(found.get(table.key))) or {}), **found}
@@ -280,7 +280,7 @@ def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], 
 
 
 def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any] | None:
-    """Return a row of the store's table as `joined`; None if there is none with this key."""
+    """Return a row of a store's table, as by `joined`; None if no row has this key."""
     row = store.tables[table].get(str(key))
     return row and joined(row, desk, lambda name, other: store.tables[name].get(other))
 
@@ -288,9 +288,9 @@ def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any
 def names_of(
     store: Any, row: Mapping[str, Any], given: Mapping[str, Any], knows: Mapping[str, Any], **sender: str
 ) -> dict[str, Any]:
-    """Return the names of a formula: the row's columns, ``policy``, ``today`` and so on.
+    """Return the names that a formula may use: the row's columns, ``policy``, ``today``, etc.
 
-    `sender` has ``sender`` and ``sender_name``, where somebody writes.
+    `sender` has ``sender`` and ``sender_name`` if a customer writes.
     """
     today = store.now.date().isoformat()
     return {
@@ -312,7 +312,7 @@ def names_of(
 
 
 def days(first: str, last: str) -> int:
-    """Return the days from one date to another; negative if the second is earlier."""
+    """Return the number of days from one date to another; negative if the second is earlier."""
     return (_day(last) - _day(first)).days
 
 
@@ -322,7 +322,7 @@ def plus_days(day: str, count: int) -> str:
 
 
 def plus_months(day: str, count: int) -> str:
-    """Return the date some months later; the last day of a shorter month."""
+    """Return the date some months later, or the last day of a shorter month."""
     start = _day(day)
     month = start.month - 1 + int(count)
     year, month = start.year + month // 12, month % 12 + 1

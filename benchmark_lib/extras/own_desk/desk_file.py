@@ -1,4 +1,4 @@
-"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for the rest."""
+"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for everything else."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...textfiles import read_yaml, render
 
 FILE, POLICY = "desk.yaml", "policy.yaml"
 REFUSE = "refuse"
-"""The default consequence of a broken rule; the name of a queue means a handover."""
+"""The default consequence of a broken rule; the name of a queue in its place means a handover."""
 ANY_QUEUE = "any"
-"""The queue of an intent that accepts every queue."""
+"""The queue of an intent for which any queue is right."""
 NAME = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
 BASE = Path(__file__).with_name("base")
@@ -32,7 +32,7 @@ def texts(file: str) -> dict[str, Any]:
 
 
 def name_of(text: object) -> str:
-    """Return a text as a name, such as ``change_address``; it may begin with a digit."""
+    """Turn a text into a name, such as ``change_address``; it may begin with a digit."""
     plain = letters(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(text or ""))))
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:48].rstrip("_")
 
@@ -42,7 +42,7 @@ class _Declared(BaseModel):
 
 
 class DeclaredTable(_Declared):
-    """A table, whose rows are in ``NAME.csv``, with its key column."""
+    """A table with its key column; its rows are in ``NAME.csv``."""
 
     key: str
 
@@ -58,7 +58,7 @@ class DeclaredAsked(_Declared):
 class DeclaredArgument(DeclaredAsked):
     """A value that an act takes besides the key of its row.
 
-    `unit` is the unit of a number, such as ``months``: an offer that names another number of it is another offer.
+    `unit` is the unit of a number, such as ``months``: an offer with another number of that unit is another offer.
     """
 
     about: str
@@ -69,7 +69,7 @@ class DeclaredArgument(DeclaredAsked):
 
 
 class DeclaredQuestion(DeclaredAsked):
-    """A fact that only the customer knows and that a rule may need."""
+    """A fact that only the customer knows and a rule may need."""
 
     ask: str
     words: list[str] = Field(min_length=1)
@@ -77,17 +77,17 @@ class DeclaredQuestion(DeclaredAsked):
 
 
 class DeclaredRefusal(_Declared):
-    """A refusal: `say` is an agent's sentence, and `words` are other wordings of it."""
+    """A refusal: `say` is an agent's sentence, and `words` are alternative wordings."""
 
     say: str
     words: list[str] = []
 
 
 class DeclaredRule(DeclaredRefusal):
-    """A condition of an act, with the reason for a refusal.
+    """A condition for an act, with the reason for a refusal.
 
     `holds` is a formula over the columns of the row and of the rows that it refers to, ``policy``, ``today``, ``given``
-    (the call's arguments), ``knows`` (what the customer said in answer to a `DeclaredQuestion`), ``sender`` and
+    (the call's arguments), ``knows`` (the customer's answers to each `DeclaredQuestion`), ``sender`` and
     ``sender_name`` (who writes). `otherwise` is ``refuse`` or a queue.
     """
 
@@ -98,7 +98,7 @@ class DeclaredRule(DeclaredRefusal):
 class DeclaredAct(_Declared):
     """An act of the desk on a row of a table, by default the subject's.
 
-    `sets` names the columns that change, and `gives` further values of the result; both have formulas.
+    `sets` names the columns that change, and `gives` additional values of the result, both with their formulas.
     """
 
     about: str
@@ -114,9 +114,9 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the answer must contain.
+    """A value that the answer must contain, as a formula.
 
-    It is a formula with its kind (see `benchmark_lib.cases.facts.Fact`); `say` is the oracle's sentence.
+    `kind` is as in `benchmark_lib.cases.facts.Fact`; `say` is the oracle's sentence.
     """
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
@@ -130,8 +130,8 @@ class DeclaredTold(_Declared):
 class DeclaredIntent(_Declared):
     """A reason to write, which leads to an act, an answer, a handover or a refusal.
 
-    An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has none. Handing it over is
-    right only if it has a queue, too. `tickets` says how many tickets of the desk are of this kind.
+    An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has no act. A handover is
+    then right only if the intent also has a queue. `tickets` is the number of the desk's tickets with this intent.
     """
 
     description: str
@@ -147,7 +147,7 @@ class DeclaredIntent(_Declared):
 
 
 class DeclaredOwner(_Declared):
-    """Columns with the customer's address and name, in the subject's row or in a referred one."""
+    """Columns with the customer's address and name, in the subject's row or one it refers to."""
 
     email: str = "email"
     name: str = "name"
@@ -156,7 +156,7 @@ class DeclaredOwner(_Declared):
 class DeskFile(_Declared):
     """The content of a ``desk.yaml``.
 
-    `proofs` are columns that together prove who writes; by default the key with the address, or the key with the name.
+    `proofs` lists the columns that together prove who writes; by default the key with the address or with the name.
     """
 
     subject: str
@@ -175,16 +175,16 @@ class DeskFile(_Declared):
 
     @property
     def ways(self) -> list[list[str]]:
-        """Return the proofs, the default ones included."""
+        """Return the proofs, including the default ones."""
         return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
 
     @property
     def heads(self) -> list[str]:
-        """Return the columns that the head of every email gives: address and name."""
+        """Return the columns that the header of every email gives: address and name."""
         return [self.owner.email, self.owner.name]
 
     def on(self, act: str) -> str:
-        """Return the table that an act changes; without an act, the subject's."""
+        """Return the table that an act changes; without an act, the subject's table."""
         return (act and self.acts[act].table) or self.subject
 
     def key_of(self, act: str) -> str:
@@ -207,7 +207,7 @@ class DeskFile(_Declared):
         return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
 
     def reason_of(self, rule: DeclaredRule) -> str:
-        """Return the name of a rule's reason, which rules with the same sentence share."""
+        """Return the name of a rule's reason; rules with the same sentence share it."""
         return next(rule_name(*place) for place, one in self.rules.items() if one.say == rule.say)
 
     @model_validator(mode="after")
@@ -234,7 +234,7 @@ class DeskFile(_Declared):
 
 
 def rule_name(act: str, rule: str) -> str:
-    """Return the name of a rule among all of a desk."""
+    """Return a rule's name, which is unique within a desk."""
     return f"{act}_{rule}"
 
 
@@ -242,7 +242,7 @@ def read_desk(folder: Path) -> DeskFile:
     """Read the desk of a folder; raise `BadInput` with the first problem of its file."""
     policy = read_yaml(folder / POLICY) if (folder / POLICY).is_file() else {}
     if not isinstance(policy or {}, dict):
-        raise BadInput(f"{folder / POLICY} is not of the form `name: value`: write its numbers so")
+        raise BadInput(f"{folder / POLICY} is not of the form `name: value`: write its numbers that way")
     try:
         return desk_of(read_yaml(folder / FILE), policy, folder)
     except ValidationError as error:
@@ -251,7 +251,7 @@ def read_desk(folder: Path) -> DeskFile:
 
 
 def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
-    """Return a desk whose texts have the policy's numbers for ``{{ policy.NAME }}``."""
+    """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``."""
 
     def filled(value: Any, where: str) -> Any:
         if isinstance(value, dict):
@@ -265,7 +265,7 @@ def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
 
 
 def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
-    """Yield what a desk's file lacks: a field's path, and a sentence that begins with it."""
+    """Yield each fault in a desk's file: the field's path, and a sentence that begins with it."""
     words = texts("checks.yaml")["form"]
     for one in error.errors():
         path, said = [str(part) for part in one["loc"] if part != "[key]"], str(one["msg"])

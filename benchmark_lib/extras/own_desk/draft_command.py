@@ -47,15 +47,15 @@ ARGUMENTS: dict[str, Any] = {
     **ENDPOINT,
     "--title TEXT": "the company's name (default: NAME)",
     "--out FOLDER": "the desk's folder (default: desks/NAME)",
-    "--accept": "ask in the terminal, row by row, what is accepted",
+    "--accept": "ask in the terminal, row by row, what to accept",
 }
 RULES, INTENTS, LEFT_OUT, STATE, CALLS = "rules.csv", "intents.csv", "left_out.csv", ".draft.json", ".draft_calls.jsonl"
 OUT = ["what", "id", "gate", "why"]
 SAME = ("quotation", "file", "topic", "number")
-"""Cells that make two rows one rule."""
+"""Rows that agree in these cells are the same rule."""
 TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
-personal data replaced: {replaced}; tickets that are not shown, because more may be left: {back}"""
-NEXT = "next: write yes under accepted in the rows of {path} that you want, or add --accept; then rerun the command"
+personal data replaced: {replaced}; tickets not shown, because more may be left: {back}"""
+NEXT = "next: write yes under accepted in each row of {path} that you want, or add --accept; then rerun the command"
 
 
 class Proposals(BaseModel):
@@ -65,7 +65,7 @@ class Proposals(BaseModel):
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Take the next steps of a draft, up to one that needs a person: rules, intents, desk."""
+    """Take the next steps of a draft (rules, intents, desk), up to one that needs a person."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
         raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
     draft = DeskDraft(options)
@@ -84,7 +84,7 @@ class DeskDraft:
         self.sections = sections_of(map(Path, options.policy))
         state = self.folder / STATE
         if self.folder.exists() and not state.is_file() and any(self.folder.iterdir()):
-            raise BadInput(f"{self.folder} holds something else than a draft: choose another --out")
+            raise BadInput(f"{self.folder} contains something other than a draft: choose another --out")
         self.state: dict[str, Any] = {"read": [], "out": [], "written": {}}
         self.state |= orjson.loads(state.read_bytes()) if state.is_file() else {}
         self.buyer = Buyer(options.model, options.base_url, self.folder / CALLS) if options.model else None
@@ -92,7 +92,7 @@ class DeskDraft:
     def go_on(self) -> int:
         """Take the next steps and return the exit code."""
         if faults := self._propose_rules():
-            note(f"{faults} sections are not read, by a fault of the provider: rerun the command to go on")
+            note(f"{faults} sections were not read because of a fault of the provider: rerun the command to continue")
             return RESUMABLE
         rules, path = self._accepted(RULES), self.folder / INTENTS
         if rules and self.options.tickets and not path.is_file():
@@ -105,7 +105,7 @@ class DeskDraft:
         return FINISHED
 
     def _propose_rules(self) -> int:
-        """Add the rules of sections that are not read yet; return how many a fault left unread."""
+        """Add the rules of unread sections; return how many sections a fault left unread."""
         path, reader = self.folder / RULES, f" {self.options.model}" if self.buyer else ""
         rows = table_of(path) if path.is_file() else []
         if not rows:
@@ -134,7 +134,7 @@ class DeskDraft:
         return faults
 
     def _read(self, sections: list[Section]) -> Iterator[list[Row] | None]:
-        """Yield the rows of each section; where a model's reply is unusable it is read simply."""
+        """Yield the rows of each section; read it by patterns if a model's reply is unusable."""
         texts = [f"# {section.title}\n\n{section.text}" for section in sections]
         answers = self.buyer.ask("draft.md", texts, Proposals) if self.buyer and texts else [None] * len(texts)
         for section, answer in zip(sections, answers):
@@ -173,7 +173,7 @@ class DeskDraft:
         return accepted or None
 
     def _write_desk(self, rows: list[dict[str, str]], intents: list[dict[str, str]]) -> None:
-        """Write the desk of the accepted rows, and never over a file that a person changed."""
+        """Write the desk of the accepted rows, but never overwrite a file that a person changed."""
         rules = [(row["id"], checked(row, self.sections)) for row in rows]
         made = drafted(self.sections, [rule for _, rule in rules if isinstance(rule, QuotedRule)], intents)
         made.out += [("rule", name, *gate) for name, gate in rules if isinstance(gate, tuple)]
@@ -189,7 +189,7 @@ class DeskDraft:
             print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
     def _written(self, files: dict[str, str]) -> Path:
-        """Write the files into the first folder in which a person changed nothing; return it."""
+        """Write the files into the first folder in which nobody has changed a file; return it."""
         hashes = {name: content_hash(text.encode()) for name, text in files.items()}
         for number in count():
             target = self.folder / f"proposed_{number}" if number else self.folder

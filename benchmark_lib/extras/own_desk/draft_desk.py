@@ -47,8 +47,8 @@ class Fairness(BaseModel):
 class Drafted:
     """A drafted desk.
 
-    `columns` maps each column that a rule compares to the days of its unit, 0 for a number. `wanted` maps each case to
-    its bucket and the rules that refuse. `out` lists what is left out: what it is, its id, the gate and the reason.
+    `columns` maps each column that a rule compares to the days in its unit, 0 for a number. `wanted` maps each case to
+    its bucket and the rules that refuse. `out` lists everything left out: what it is, its id, the gate and the reason.
     """
 
     subject: str
@@ -63,7 +63,7 @@ class Drafted:
 
     @property
     def thing(self) -> str:
-        """Return what a row is, in one word: order."""
+        """Return what a row is, in one word, such as order."""
         return singular(self.subject)
 
     @property
@@ -72,7 +72,7 @@ class Drafted:
         return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
 
     def leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
-        """Record what is left out, with the sentence of ``draft.yaml`` that says why."""
+        """Record something left out, with the sentence in ``draft.yaml`` that says why."""
         self.out.append((what, name, gate, wording()[why].format(**filled)))
 
 
@@ -100,7 +100,7 @@ def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[Row]
 
 
 def _place(rule: QuotedRule, made: Drafted) -> None:
-    """Add a rule to its act, or say why it has no place."""
+    """Add a rule to its act, or record why it has no place there."""
     known, name = wording(), f"{rule.act}_{rule.id}"
     unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
     sort, days, entry = unit["sort"], unit["days"], rule.model_dump()
@@ -135,14 +135,14 @@ def _place(rule: QuotedRule, made: Drafted) -> None:
 
 
 def _pairs(text: str, but: str) -> list[str]:
-    """Return the words of a text that carry its meaning, each with the next, at most six pairs."""
+    """Return up to six pairs of neighbouring words that carry a text's meaning."""
     hollow = {*wording()["hollow"], *re.findall(r"\w+", fold(but))}
     words = [word for word in words_and_beginnings(fold(text)) if "*" not in word and word not in hollow]
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
 
 
 def _tickets(intents: list[Row], made: Drafted) -> dict[str, list[str]]:
-    """Return the examples of each intent that can be a case's email."""
+    """Return the examples of each intent that can serve as a case's email."""
     tickets: dict[str, list[str]] = {name: [] for name in made.intents}
     for cell, row in product(EXAMPLES, intents):
         text, act = row[cell], made.intents.get(row["id"], {}).get("act", "")
@@ -157,7 +157,7 @@ def _tickets(intents: list[Row], made: Drafted) -> dict[str, list[str]]:
 
 
 def _write_cases(made: Drafted, tickets: dict[str, list[str]]) -> None:
-    """Write a case inside and one outside each rule, and those for a queue; tickets come first."""
+    """Add a case inside and one outside each rule, and cases for a queue; use tickets first."""
     for name, texts in tickets.items():
         for text in texts if "queue" in made.intents[name] else ():
             _add(made, f"{name}_{len(made.rows) + 1}", name, text, [])
@@ -193,7 +193,7 @@ def _add(made: Drafted, case: str, intent: str, email: str, rules: list[Row], br
 
 
 def _email(made: Drafted, act: str) -> str:
-    """Return an email that asks for an act, as unlike the others as its parts allow."""
+    """Return an email that asks for an act, as different from the others as its parts allow."""
     texts = (wording()[part] for part in ("openings", "wishes", "endings"))
     whole = " ".join(part[len(made.rows) % len(part)] for part in texts)
     return whole.format(act=words_of(act), thing=made.thing, key=made.key)
@@ -215,7 +215,7 @@ def _files(made: Drafted, name: str, title: str, sections: list[Section]) -> dic
 
 
 def _article(section: Section, made: Drafted) -> str:
-    """Return a section's text, with the numbers of its accepted rules from the policy."""
+    """Return a section's text, in which the policy gives the numbers of its accepted rules."""
     text = unfilled(re.sub(LINK, r"\1", section.text))
     for rule in (rule for rules in made.acts.values() for rule in rules if rule["name"] in made.policy):
         own = rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences
@@ -233,7 +233,7 @@ def _from_policy(number: str, named: str, quotation: re.Match[str]) -> str:
 
 
 def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: Buyer | None) -> dict[str, str]:
-    """Return a desk's files with the cases that pass all gates: schema, rule, audit, model."""
+    """Return a desk's files with those cases that pass all gates: schema, rule, audit, model."""
     while True:
         files = _files(made, name, title, sections)
         with tempfile.TemporaryDirectory() as place:
@@ -249,7 +249,7 @@ def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: 
 
 
 def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tuple[str, str, str]]:
-    """Yield what fails the first gate at which anything fails: case, gate and reason."""
+    """Yield the failures at the first gate that any case fails: case, gate and reason."""
     desk, store, keys = read_desk(folder), load_store(folder), dict[str, Row]()
     for name, case in made.cases.items():
         try:
@@ -268,7 +268,7 @@ def _problems(folder: Path, made: Drafted, buyer: Buyer | None) -> Iterator[tupl
 
 
 def _unfair(store: Any, keys: dict[str, Row], buyer: Buyer) -> Iterator[tuple[str, str, str]]:
-    """Yield the cases that a competent agent could fail fairly, as a model sees it."""
+    """Yield the cases that a model finds unfair to a competent agent, with its reasons."""
     texts = []
     for key in keys.values():
         wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]
@@ -283,6 +283,6 @@ def _unfair(store: Any, keys: dict[str, Row], buyer: Buyer) -> Iterator[tuple[st
         texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
     for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, Fairness)):
         if not isinstance(answer, Fairness):
-            note(f"{name} is kept without the model's word on it: {answer}")
+            note(f"{name} is kept without the model's opinion: {answer}")
         elif not answer.fair:
             yield name, "unfair", answer.why

@@ -22,7 +22,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class Buyer:
-    """Asks one model, and keeps each answer in a file, with its request's hash."""
+    """Asks one model, and keeps each answer in a file together with the hash of its request."""
 
     def __init__(self, model: str, base_url: str | None, file: Path):
         self.endpoint, self.file = Endpoint(model, base_url), file
@@ -33,13 +33,13 @@ class Buyer:
 
     @property
     def cost(self) -> str:
-        """Return what the calls of this session cost, in words."""
+        """Return the cost of this session's calls, in words."""
         return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
 
     def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable | EndpointError]:
-        """Return the answer to each text, or its fault: the reply's, or the provider's.
+        """Return the answer to each text, or what went wrong with the reply or at the provider.
 
-        Raise `BadInput` if no call can succeed, as with a wrong key.
+        Raise `BadInput` if no call can succeed, for example because of a wrong key.
         """
 
         async def all_of_them() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Propose rows of a draft: rules with quotations from documents, intents from tickets."""
+"""Propose a draft's rows: rules with quotations from documents, and intents from tickets."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ wording = partial(texts, "base/draft.yaml")
 """Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 LONGEST, SHORTEST = 40, 4
-"""Most sentences of a section, and fewest words of a quotation."""
+"""Maximum sentences of a section, and minimum words of a quotation."""
 _WORD = re.compile(r"[^\W_]+|[$€£%]")
 MOST, FAR, FEWEST = 2_000, 0.87, 2
-"""Most tickets that are scrubbed and grouped, cosine distance between groups, fewest tickets of a group."""
+"""Maximum number of tickets to scrub and group, cosine distance between groups, and minimum size of a group."""
 WORD = r"(?u)\b[^\W\d_]{2,}\b"
 EXAMPLES = ("example_1", "example_2", "example_3")
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def slug(text: object) -> str:
-    """Return a text as a name of a desk file, which begins with a letter."""
+    """Turn a text into a name for use in a desk file, which begins with a letter."""
     return name_of(text).lstrip("_0123456789")
 
 
@@ -69,7 +69,7 @@ class QuotedRule(BaseModel):
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a document under one heading; a sentence has the line of its paragraph or item."""
+    """Part of a document under one heading; each sentence has its paragraph's or item's line."""
 
     file: str
     title: str
@@ -78,19 +78,19 @@ class Section:
 
     @property
     def key(self) -> str:
-        """Return a hash of what is read."""
+        """Return a hash of the section's content."""
         return content_hash(f"{self.file}\n{self.title}\n{self.text}".encode())
 
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
-    """Cut documents at their headings; refuse two of one name, and one without a sentence."""
+    """Cut documents at their headings; refuse two with the same name, or one without a sentence."""
     sections: list[Section] = []
     for path in paths:
         text = read_text(path).replace("\r\n", "\n")
         lines = "".join(c if c.isprintable() or c == "\n" else " " for c in text).split("\n")
         head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
         if any(section.file == path.name for section in sections):
-            raise BadInput(f"two documents are named {path.name}: rename one, so that a quotation names its source")
+            raise BadInput(f"two documents are named {path.name}: rename one, so that quotations show their source")
         cuts = [n for n, line in enumerate(lines) if n > head and HEADING.match(line.strip())]
         before = len(sections)
         for start, end in zip([head, *cuts], [*cuts, len(lines)]):
@@ -120,9 +120,9 @@ def _words(text: str) -> list[str]:
 
 
 def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, str] | None:
-    """Return where a quotation's words follow each other: section, line, and whole sentences.
+    """Return where a quotation occurs word for word: section, line, and whole sentences.
 
-    The sentences are whole, because a part of one may say the opposite.
+    The sentences are whole, because part of a sentence may say the opposite.
     """
     wanted = _words(quotation)
     for section in sections if len(wanted) >= SHORTEST else ():
@@ -136,7 +136,7 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
 
 
 def checked(raw: Row, sections: list[Section]) -> QuotedRule | tuple[str, str]:
-    """Return a row as a rule with the source's own words, or the gate that it fails and why."""
+    """Return a row as a rule in the source's own words, or the gate that it fails and why."""
     try:
         rule = QuotedRule.model_validate({name: value for name, value in raw.items() if value is not None})
     except ValidationError as error:
@@ -144,12 +144,12 @@ def checked(raw: Row, sections: list[Section]) -> QuotedRule | tuple[str, str]:
         return "schema", f"{'.'.join(map(str, one['loc']))}: {one['msg']}: correct it"
     place = quoted(rule.quotation, sorted(sections, key=lambda s: (s.file, s.title) != (rule.file, rule.topic)))
     if place is None:
-        return "no quotation", "these words do not follow each other in the documents: copy a sentence"
+        return "no quotation", "this wording does not occur in the documents: copy a sentence"
     return rule.model_copy(update={"file": place[0].file, "line": place[1], "quotation": place[2]})
 
 
 def numbers_in(sentence: str) -> list[tuple[int, str]]:
-    """Return the windows, limits and amounts of a sentence as number and unit; amounts in cents."""
+    """Return a sentence's windows, limits and amounts (in cents), each as number and unit."""
     known, text = wording(), fold(sentence)
     values = [v for v in values_in(sentence, ANY_YEAR) if v.value.isdigit() and v.kind in {*known["units"], "money"}]
     found = [(int(v.value), "cents" if v.kind == "money" else v.kind) for v in values]
@@ -159,12 +159,12 @@ def numbers_in(sentence: str) -> list[tuple[int, str]]:
 
 
 def first_of(patterns: dict[str, str], *texts: str) -> str:
-    """Return the first name whose pattern is in a text, or an empty text."""
+    """Return the first name whose pattern matches one of the texts, or an empty text."""
     return next((name for text in texts for name, sign in patterns.items() if re.search(sign, fold(text))), "")
 
 
 def proposed(raw: Row, section: Section, model: str) -> Row:
-    """Return a model's row for a section; a number that its quotation has not is dropped."""
+    """Return a model's row for a section, without a number that is not in its quotation."""
     units = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
     number = str(raw.get("number") or "")
     own = {"unit": units[number]} if number in units else {"number": "", "unit": ""}
@@ -172,7 +172,7 @@ def proposed(raw: Row, section: Section, model: str) -> Row:
 
 
 def read_simply(section: Section) -> Iterator[Row]:
-    """Yield a row for each sentence that looks like a rule, or for each of its numbers."""
+    """Yield a row for each sentence that looks like a rule, or one for each of its numbers."""
     known = wording()
     for line, sentence in section.sentences:
         text, numbers = fold(sentence), numbers_in(sentence)
@@ -193,7 +193,7 @@ def read_simply(section: Section) -> Iterator[Row]:
 
 
 def _asked(sentence: str) -> dict[str, str]:
-    """Return the question of a condition, and the answer with which the act is allowed."""
+    """Return the question that a condition raises, and the answer that allows the act."""
     known, text = wording(), re.sub(LINK, r"\1", sentence.replace("’", "'"))
     if not (condition := re.search(known["condition"], text, re.I)):
         return {"test": "yes"}
@@ -206,17 +206,17 @@ def _asked(sentence: str) -> dict[str, str]:
 
 
 def table_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV by column, as people and spreadsheets save it."""
+    """Return the rows of a CSV file by column, however people or spreadsheets saved it."""
     heads, *rows = [*read_sheet(path).values()] or [[]]
     cells = ([cell[cell[:1] == "'" and cell[1:].startswith(FORMULA) :] for cell in row] for row in rows)
     return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]
 
 
 def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
-    """Return a row for each group of alike tickets in a CSV, and counts of what became of them.
+    """Return a row for each group of similar tickets in a CSV file, and counts by outcome.
 
-    At most `MOST` tickets, spread over the file, are scrubbed and grouped; each other one counts with the nearest
-    group. So does one in which something personal may be left, and no row shows it.
+    At most `MOST` tickets, spread over the file, are scrubbed and grouped; every other ticket counts with the nearest
+    group. So does a ticket that may still contain personal data; no row shows it.
     """
     try:
         from sklearn.cluster import AgglomerativeClustering
@@ -239,7 +239,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
         vectors = vectors[vectors.any(axis=1)]
         groups = grouping.fit_predict(vectors)
     except ValueError:
-        raise BadInput("the tickets share too few words to form groups: give more of them") from None
+        raise BadInput("the tickets share too few words to form groups: provide more of them") from None
     centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
     likes = words.transform(emails) @ centres.T
     counts = np.bincount(likes.argmax(1)[likes.max(1) > 0], minlength=len(centres))

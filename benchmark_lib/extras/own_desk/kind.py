@@ -24,7 +24,7 @@ from .phrases import SHIPPED, phrases, singular
 
 DECLARED = "declared"
 LISTED = 10
-"""Most rows that a look-up lists."""
+"""Maximum number of rows that a look-up lists."""
 
 
 def kind_of(folder: Path) -> DeskKind:
@@ -113,7 +113,7 @@ def _tool(
 
 
 def _row(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the key column of a table, and the row that a call names."""
+    """Return the key column of a table and the row that a call names."""
     key = declared.tables[table].key
     row: dict[str, Any] | None = desk.row(table, given[key])
     if row is None:
@@ -122,7 +122,7 @@ def _row(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> tu
 
 
 def _show(table: str, declared: DeskFile, desk: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return a row, with the rows of other tables that refer to it."""
+    """Return a row together with the rows of other tables that refer to it."""
     key, row = _row(table, declared, desk, given)
     others = {name: [dict(r) for r in desk.rows(name) if r.get(key) == given[key]] for name in declared.tables}
     return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
@@ -181,7 +181,7 @@ def _identity(desk: DeskFile) -> Any:
 
 
 def _proved(column: str, row: dict[str, Any], before: Before, desk: DeskFile) -> bool:
-    """Return whether a customer's words, answers or email's head give a column's value."""
+    """Return whether a customer's words, answers or email header give a column's value."""
     value = str(row.get(column) or "")
     heads = {desk.owner.email: before.sender, desk.owner.name: before.sender_name}
     if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
@@ -191,7 +191,7 @@ def _proved(column: str, row: dict[str, Any], before: Before, desk: DeskFile) ->
 
 
 def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[dict[str, Any]]:
-    """Return the rows whose columns prove whose the called row is: of the subject, or its own."""
+    """Return the rows that prove who owns the called row: the subject's, or the row itself."""
     named = [(name, table.key) for name, table in desk.tables.items() if table.key in call.named]
     for name, key in named:
         keys = [call.named[key]] if name == desk.subject else [*store.tables[desk.subject]]
@@ -228,7 +228,7 @@ def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: 
 
 
 def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) -> tuple[set[str], set[str]]:
-    """Return the arguments that a text names, and those for which it names another row's key."""
+    """Return the arguments that a text names, and those for which it gives another row's key."""
     said, differing = squash(text), set[str]()
     named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
     for name, argument in ((n, a) for act in desk.acts.values() for n, a in act.arguments.items() if n in arguments):
@@ -244,7 +244,7 @@ def _named_in(desk: DeskFile, text: str, arguments: dict[str, Any], store: Any) 
 
 
 def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | None:
-    """Return an argument's values in a text; None if it has neither a unit nor choices."""
+    """Return an argument's values in a text; None for an argument without a unit or choices."""
     if argument.unit:
         return {own if v.value == str(own) else v.value for v in values_in(text, ANY_YEAR) if v.kind == argument.unit}
     folded = fold(text)

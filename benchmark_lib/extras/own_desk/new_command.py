@@ -21,23 +21,23 @@ STARTER = DATA / "desks" / "starter"
 LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")
 ARGUMENTS = {
     "NAME": "the name of the desk, such as puzzles",
-    "--from FOLDER": "copy this declared desk instead of the starter",
-    "--title TEXT": "how the agent and the reports call the company (default: the name)",
+    "--from FOLDER": "copy this declared desk instead of the starter desk",
+    "--title TEXT": "the company's name for the agent and the reports (default: the desk's name)",
     "--out FOLDER": "where to write it (default: desks/NAME)",
 }
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Copy the starter or another declared desk under a new name, and say what comes next."""
+    """Copy the starter or another declared desk under a new name, and print the next steps."""
     name, source = options.name, vars(options)["from"]
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
-        raise BadInput(f"{name!r} is not a name for a desk: write it in lower case, such as puzzles")
+        raise BadInput(f"{name!r} cannot be the name of a desk: write it in lower case, such as puzzles")
     folder, base = Path(options.out or DESKS / name), folder_of(source) if source else STARTER
     info = read_yaml(base / STORE)
     if not isinstance(info, dict) or info.get("kind") != DECLARED:
         raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
     if folder.exists():
-        raise BadInput(f"{folder} exists: give the desk another name, or remove the folder first")
+        raise BadInput(f"{folder} already exists: give the desk another name, or remove the folder first")
     title = json.dumps(options.title or name.replace("-", " ").title())
     try:
         shutil.copytree(base, folder, ignore=LEFT)
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
         readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
     except (OSError, shutil.Error) as error:
         raise BadInput(f"{folder} cannot be written ({error}): name another folder with --out") from None
-    print(f"{folder} is a desk that runs: change its files, and check it after each change")
+    print(f"{folder} is now a working desk: change its files, and check it after each change")
     for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
         print(f"  {command(*words, folder)}")
     return FINISHED

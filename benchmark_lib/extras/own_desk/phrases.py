@@ -1,4 +1,4 @@
-"""Make the phrases of a declared desk: the shipped ones, and patterns from its own words."""
+"""Build the phrases of a declared desk: the shipped ones, and patterns from its own words."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...scoring.written import words as words_of
 from .desk_file import DeclaredAct, DeclaredAsked, DeclaredRefusal, DeskFile, texts
 
 APART = r"[^\w.,;:!?]+"
-"""Between two words of one clause."""
+"""Pattern of what may separate two words of a clause."""
 SHORT = 3
-"""Letters of a word that never counts as the beginning of another."""
+"""Maximum letters of a word that never counts as the beginning of another."""
 SHIPPED = DATA / "stores" / "northline"
 OWN = "base/phrases.yaml"
 
 
 def phrases(desk: DeskFile) -> dict[str, Any]:
-    """Return a desk's English phrases: the shipped ones, and its slots, acts and reasons."""
+    """Return a desk's English phrases: the shipped ones, with its own slots, acts and reasons."""
     shipped, own = texts(str(SHIPPED / "phrases" / "en.yaml")), texts(OWN)
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
     asked: dict[str, DeclaredAsked] = {**desk.arguments, **desk.questions}
@@ -40,14 +40,14 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 
 def _filled(part: Any, **words: str) -> Any:
-    """Return a part of the phrases with its words filled in."""
+    """Return part of the phrases with words filled in."""
     if isinstance(part, dict):
         return {name: _filled(inner, **words) for name, inner in part.items()}
     return [one.format(**words) for one in part] if isinstance(part, list) else part.format(**words)
 
 
 def _slot(name: str) -> dict[str, Any]:
-    """Return the phrases of a column; one for a number is made from those for an order's."""
+    """Return the phrases for a column; for a number, adapt those for an order number."""
     words = words_of(name)
     if not words.endswith(" id"):
         slot: dict[str, Any] = _filled(texts(OWN)["slot"], words=words, named=pattern_of(words))
@@ -58,9 +58,9 @@ def _slot(name: str) -> dict[str, Any]:
 
 
 def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
-    """Return the phrases of an argument or a question, by default with question words before it."""
+    """Return the phrases for an argument or a question, by default preceded by question words."""
     patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
-    if question.words:  # a statement with these words, such as a refusal, asks for nothing
+    if question.words:  # a statement with these words, such as a refusal, does not ask for anything
         form = texts(OWN)["slot"]["patterns"]
         patterns = [one for w in question.words for one in _filled(form, words=w, named=pattern_of(w))]
     own = {"patterns": patterns, "ask": question.ask, "answer": question.answer}
@@ -83,9 +83,9 @@ def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
 
 
 def pattern_of(words: str) -> str:
-    """Return a pattern of plain words that allows up to three words between two of them.
+    """Return a pattern for plain words that allows up to three other words between two of them.
 
-    Each is the beginning of a word; one of up to three letters is a whole word, such as "end" and "ended".
+    Each matches the beginning of a word; a word of up to three letters matches only a whole word, in its forms.
     """
     stems = []
     for word in fold(words).replace("'", " ").split():
@@ -95,5 +95,5 @@ def pattern_of(words: str) -> str:
 
 
 def singular(table: str) -> str:
-    """Return the name of one row of a table: ``orders`` as "order"."""
+    """Return the name for one row of a table, such as "order" for ``orders``."""
     return re.sub("s$", "", re.sub("(?<=x|s|z|h)es$", "", re.sub("ies$", "y", table)))

@@ -1,4 +1,4 @@
-"""Results of a desk of one's own: broken rules, weighted success, losses, and their page."""
+"""Results of one's own desk: broken rules, weighted success, losses, and their page section."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 RULE, COMMON = "rule_", ("identity", "confirmation")
 STAKES = "stakes.yaml"
 UNCOUNTED = 100
-"""Tickets a week of a desk that does not count its tickets."""
+"""Tickets per week for a desk that does not count its tickets."""
 FRONT = Path(__file__).with_name("front.html.j2")
 NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
-RULES = "Conversations that broke a rule, of those with a call to which it applies: mean over cases, 95% interval."
-SUCCESS = "Success over all cases, and with each intent as frequent as among the desk's tickets; 95% intervals."
+RULES = "Share of conversations with a call to which a rule applies that broke it: mean over cases, 95% interval."
+SUCCESS = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
 
 
@@ -50,20 +50,20 @@ def stores_of(results: Results) -> Stores:
 
 
 def own_desks(stores: Stores) -> Stores:
-    """Return the declared desks among the stores of runs, by the name of the store."""
+    """Return the declared desks among the stores of runs, by name."""
     return {store.name: store for store in stores.values() if store.kind.name == DECLARED}
 
 
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
     """Return how often each entry broke each process rule of its store.
 
-    `stores` has the store of each run by run_id, by default as `stores_of` finds them.
+    `stores` maps each run_id to its store; by default, `stores_of` finds them.
 
     Returns
     -------
     DataFrame
-        One row per store, rule and entry, a store's own rules first, the most often broken first: words (what the rule
-        asks), panel, conversations (in which a call was made to which it applies), broken (of these), tested (those on
+        One row per store, rule and entry, a store's own rules first, then by how often they are broken: words (what the
+        rule demands), panel, conversations (those with a call to which it applies), broken (of these), tested (those on
         tickets that the rule refuses, whatever was done), tested_broken, and broken_share with low and high (mean over
         cases, intents as clusters); reason.
     """
@@ -101,13 +101,13 @@ def _rule_states(results: Results, stores: Stores) -> pd.DataFrame:
 
 
 def weighted_success(results: Results, stores: Stores | None = None) -> pd.DataFrame:
-    """Return each entry's success on declared desks, plain and weighted by tickets.
+    """Return each entry's success on declared desks, both unweighted and weighted by tickets.
 
     Returns
     -------
     DataFrame
         One row per store and entry: panel, cases, trials; success with low and high (mean over cases), weighted with
-        low and high (each intent counts as its share of the desk's tickets), reason. Intents are clusters.
+        low and high (each intent counts by its share of the desk's tickets), reason. Intents are clusters.
     """
     rows = []
     for store, tickets, head, part in _by_entry(results, stores or stores_of(results)):
@@ -126,21 +126,21 @@ def weekly_loss(
     stakes: Stakes | None = None,
     stores: Stores | None = None,
 ) -> pd.DataFrame:
-    """Return what each entry's mistakes and handovers on declared desks cost a week, in USD.
+    """Return the weekly cost, in USD, of each entry's mistakes and handovers on declared desks.
 
     Parameters
     ----------
     tickets : int, optional
-        Tickets a week, in the proportions of the desk's intents; by default their sum in ``desk.yaml``, or 100 where
-        no intent has any.
+        Tickets per week, divided among the desk's intents as in ``desk.yaml``; by default the sum stated there, or 100
+        if no intent states a number.
     stakes : Stakes, optional
         By default the ``stakes.yaml`` in the desk's folder, or else the shipped defaults.
 
     Returns
     -------
     DataFrame
-        One row per store and entry: panel, tickets; loss with low and high (wrong ends that nobody notices, traps
-        included, and handovers); price (the model's, NaN if unknown); nobody (every ticket answered by a person);
+        One row per store and entry: panel, tickets; loss with low and high (unnoticed wrong endings, including those
+        of traps, and handovers); price (the model's, NaN if unknown); nobody (the cost if people answer every ticket);
         stakes (their source in words).
     """
     rows = []
@@ -179,17 +179,17 @@ def share_of(cases: pd.DataFrame, column: str) -> Estimate:
 def weighted_mean(
     rows: pd.DataFrame, column: str, tickets: dict[str, int], bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> Estimate:
-    """Estimate the mean over cases with each intent weighted by its tickets.
+    """Estimate the mean over cases, with each intent weighted by its tickets.
 
-    A case's value is scaled by its intent's share of the tickets over its share of the cases, so that the plain
-    clustered mean of the scaled values is the weighted mean.
+    A case's value is multiplied by its intent's share of the tickets and divided by the intent's share of the cases.
+    The plain clustered mean of these values is the weighted mean.
     """
     by_case = rows.groupby(["intent", "case_id"])[column].mean().astype(float).reset_index()
     weight = by_case["intent"].map(tickets).fillna(0) / by_case.groupby("intent")["case_id"].transform("size")
     if by_case.empty or not weight.sum():
         return Estimate(estimate=nan, n=len(by_case), reason="no played intent has tickets")
     if bounds is not None and by_case[column].nunique() == 1:
-        return share_of(rows, column)  # all alike: weights change nothing, and the bound is exact
+        return share_of(rows, column)  # all values are equal: weights change nothing, and the bound is exact
     scaled = by_case[column] * weight / weight.mean()
     clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
     mean = clustered_mean(scaled.to_numpy(), clusters, bounds=None)
@@ -227,12 +227,12 @@ def front(content: Any) -> Markup:
 
 
 def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
-    """Return a table whose columns have these titles."""
+    """Return a table with the given column titles."""
     return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
 
 
 def _of_models(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of models; without any, those of scripted agents."""
+    """Return the rows of models; if there are none, the rows of scripted agents."""
     models = rows[~rows["panel"].isin(SCRIPTED)]
     return models if len(models) else rows
 

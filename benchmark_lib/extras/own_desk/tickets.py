@@ -20,7 +20,7 @@ from .desk_file import ANY_QUEUE, NAME, name_of, texts
 
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
-"""Key and table of the desk; changes of a table named ``tickets`` are left out of every end state."""
+"""Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
 QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 HOW = "as order=A-1002; reason=damaged, or as JSON"
 
@@ -29,7 +29,7 @@ HOW = "as order=A-1002; reason=damaged, or as JSON"
 class Ticket:
     """One row: the email, what should have happened, and what the customer knows.
 
-    `handover` is a queue, or `ANY_QUEUE`; `refuse` is a reason. `weight` says how many tickets are like this one.
+    `handover` is a queue, or `ANY_QUEUE`; `refuse` is a reason. `weight` is the number of tickets like this one.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Ticket:
 
     @property
     def title(self) -> str:
-        """Return the subject, or the beginning of the email."""
+        """Return the subject, or else the beginning of the email."""
         words = (self.subject or self.email).split()
         return " ".join(words[:9]) + (" ..." if len(words) > 9 else "")
 
@@ -61,14 +61,14 @@ class Ticket:
 def read_sheet(path: Path) -> dict[int, list[str]]:
     """Return the cells of each filled row of a CSV file, headings first.
 
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for a file that is not such a table.
+    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for any other kind of file.
     """
     text = _text(path).replace("\0", "")
     head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
     except csv.Error as error:
-        raise BadInput(f"{path} is not sound CSV ({error}): close all quotes, and double those in a text") from None
+        raise BadInput(f"{path} is not valid CSV ({error}): close all quotes, and double those within a text") from None
     return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
 
 
@@ -84,7 +84,7 @@ def _text(path: Path) -> str:
 
 
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
-    """Return the cells of each row by the names of ``try.yaml``, and the unused headings."""
+    """Return the cells of each row by their names in ``try.yaml``, and the unused headings."""
     filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
     columns = _columns(headings, path)
@@ -104,20 +104,20 @@ def _columns(headings: list[str], path: Path) -> dict[str, int]:
     names = [known.get(words) for words in plain]
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
     if names.count("email") == 2 and len(short) == 1 and "from" not in names:
-        names[short[0]] = "from"  # beside a column of texts, Email has the address
+        names[short[0]] = "from"  # if another column has the texts, Email has the address
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice or "email" not in names:
-        what = f"has the column {twice} twice" if twice else "has no column email, with what the customer writes"
+        what = f"has two columns {twice}" if twice else "has no column email for what the customer writes"
         raise BadInput(f"{path} {what}: rename its columns, which are {', '.join(headings)[:300] or 'empty'}")
     return {name: at for at, name in enumerate(names) if name}
 
 
 def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
-    """Return the tickets, and a sentence with the mend for each row that cannot be used."""
+    """Return the tickets, and for each unusable row a sentence with the remedy."""
     made, wrong = dict[str, Ticket](), list[str]()
     for number, cells in rows.items():
         try:
-            _refuse({"it has more cells than there are headings: put texts with commas in quotes": "beyond" in cells})
+            _refuse({"it has more cells than there are headings: quote texts that contain commas": "beyond" in cells})
             ticket = _ticket(cells, number)
             _refuse({"its id occurs twice: give it another one": ticket.id in made})
             made[ticket.id] = ticket
@@ -141,14 +141,14 @@ def _ticket(cells: Cells, number: int) -> Ticket:
     _refuse(
         {
             "the email is empty: write what the customer writes": not get["email"],
-            "the email is an address: call that column from": bool(re.fullmatch(r"\S+@\S+", get["email"])),
-            "it has double braces, which would be filled in: remove them": bool(re.search("{[{%#]", braces)),
-            "tickets is not a number: write how many are like it": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
-            "the tool is not a name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
+            "the email is an address: rename that column to from": bool(re.fullmatch(r"\S+@\S+", get["email"])),
+            "it has double braces, which mark a placeholder: remove them": bool(re.search("{[{%#]", braces)),
+            "tickets is not a number: write how many are like this one": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
+            "the tool is not a valid name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
             f"the tool {tool} belongs to every desk: write what else should happen": tool in known["own_tools"],
-            "the queue is not a name: write it in plain letters": bool(over and not re.match(NAME, queue)),
-            "it has arguments and no tool: name the tool": bool(given and not tool),
-            "it names a tool and a handover: keep what should happen": bool(tool and over and not refuse),
+            "the queue is not a valid name: write it in plain letters": bool(over and not re.match(NAME, queue)),
+            "it has arguments but no tool: name the tool": bool(given and not tool),
+            "it names both a tool and a handover: keep the one that should happen": bool(tool and over and not refuse),
             "it does not say what should happen: fill in tool, handover, refuse or must_say": not (
                 tool or over or refuse or says
             ),
@@ -188,7 +188,7 @@ def _meant(text: str) -> str:
 
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
-    """Return the values of a cell by name, from pairs or from JSON."""
+    """Return the values in a cell by name, parsed from pairs or from JSON."""
     text = text.translate(QUOTES).strip()
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
@@ -206,9 +206,9 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
 
 
 def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], int, int]:
-    """Return rows without personal data, the number of replacements and of places in doubt.
+    """Return rows without personal data, and the numbers of replacements and of doubtful places.
 
-    The same value gets the same replacement in all rows. Ids, tools and queues stay.
+    The same value gets the same replacement in all rows. Ids, tools and queues are left unchanged.
     """
     scrubber = offer("package", "Scrubber")(keep, corpus=map(dict.values, rows.values()))
     clean, replaced, left = dict[int, Cells](), 0, 0

@@ -41,12 +41,12 @@ from .tickets import Ticket, read_cells, scrub, tickets_of
 from .writer import CASES, hash_of, tickets_on, write_desk
 
 ARGUMENTS: dict[str, Any] = {
-    "TICKETS": "a CSV file with a ticket in each row: email, and what should happen (tool and arguments, handover, "
+    "TICKETS": "a CSV file with one ticket per row: email, and what should happen (tool and arguments, handover, "
     "refuse, must_say); see docs/desk-try.md",
     "--policy FILE": {"help": "the company's rules, as Markdown or plain text", "required": True},
     "--model NAME": (
         "a model's name at the endpoint (its key in OPENAI_API_KEY), or scripted:NAME; repeat it for several "
-        "(default: scripted:oracle, which shows that the tickets can be played)",
+        "(default: scripted:oracle, which checks that the tickets can be played)",
         [],
     ),
     **ENDPOINT,
@@ -54,19 +54,19 @@ ARGUMENTS: dict[str, Any] = {
     **SETTINGS,
     "--check MODULE:FUNCTION": ("your own check: a function of the record that returns True, False or None", []),
     "--title NAME": "the company's name (default: the file's name)",
-    "--out FOLDER": "the folder of the desk (default: desks/NAME beside the tickets)",
-    "--keep WORD": ("a word that is no personal data, such as a product; repeat it for several", []),
-    "--keep-personal-data": "replace nothing in the tickets; for tickets that you made up",
+    "--out FOLDER": "the folder of the desk (default: desks/NAME next to the tickets)",
+    "--keep WORD": ("a word that is not personal data, such as a product; repeat it for several", []),
+    "--keep-personal-data": "replace nothing in the tickets; use this for tickets that you made up",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
     **BEFORE,
-    "--budget-usd X": ("stop each model's run before it costs more than this", float),
+    "--budget-usd X": ("stop each model's run before it costs more than this amount", float),
 }
 Checks = dict[str, Callable[[Conversation], Any]]
 NOT_SCORED = "not_scored"
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the desk, play each model on it, and show the matrix."""
+    """Write the desk, run each model on it, and show the matrix."""
     checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
     if wrong := next((name for name, check in checks.items() if not callable(check)), ""):
         raise BadInput(f"{wrong} is not a function: name a function of the record that returns True, False or None")
@@ -90,15 +90,15 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]:
-    """Write the desk unless it is there; return its tickets, without personal data."""
+    """Write the desk unless it exists; return its tickets, without personal data."""
     rows, unused = read_cells(path)
     tickets, wrong = tickets_of(rows)
     for sentence in wrong:
         note(sentence)
     if wrong:
-        raise BadInput(f"{path}: {len(wrong)} of {len(rows)} tickets cannot be used: correct them, nothing was played")
+        raise BadInput(f"{path}: {len(wrong)} of {len(rows)} tickets are unusable, so nothing was played: correct them")
     if unused:
-        note(f"columns that are not used: {', '.join(unused)}")
+        note(f"unused columns: {', '.join(unused)}")
     policy = Path(options.policy)
     title = options.title or out.name.replace("-", " ").replace("_", " ").title()
     inputs = content_hash(orjson.dumps([tickets, read_text(policy), title, options.keep, options.keep_personal_data]))
@@ -106,11 +106,11 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
         if not options.keep_personal_data:
             rows, replaced, left = scrub(rows, options.keep or [])
             tickets, _ = tickets_of(rows)
-            print(f"personal data replaced: {replaced} (--keep-personal-data if you made the tickets up)")
+            print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
             if left:
-                note(f"{counted(left, 'place')} may still hold personal data: read {out / CASES}")
+                note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
         write_desk(out, inputs, tickets, policy, title)
-    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{', as it is there' if there else ''}", flush=True)
+    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{' (already written)' if there else ''}", flush=True)
     return there or tickets
 
 
@@ -126,11 +126,11 @@ def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, si
     page = site / "tickets.html"
     page.write_text(environment().get_template("site/tickets.html.j2").render(names), "utf-8")
     print(f"\nopen: {page}")
-    print(f"go on by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
+    print(f"to continue by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
 
 
 def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
-    """Return a row for each model, and a row for each ticket with a column for each model."""
+    """Return a table with a row per model, and one with a row per ticket and a column per model."""
     words, weights = texts("try.yaml"), {t.id: t.weight for t in tickets}
     played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
     scored, entries = played[played["wrong"] != NOT_SCORED], [*results.entries.values()]
@@ -167,7 +167,7 @@ def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
 def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
     """Return a key of ``wrong`` in ``try.yaml``; empty if nothing went wrong.
 
-    The score lets a handover pass to any queue, and a handover or a refusal without its texts. A ticket does not.
+    The score accepts a handover to any queue, and a handover or a refusal without its texts. A ticket accepts neither.
     """
     reasons = reasons_against(score, record.ended_by)
     if not reasons and score.get("queue_accepted") is False:
@@ -189,7 +189,7 @@ def _answer(name: str, check: Callable[[Conversation], Any], record: Conversatio
     if answer is None or isinstance(answer, bool):
         return answer
     raise BadInput(
-        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: let it return "
+        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: make it return "
         "True, False or None, and rerun the command, which plays nothing again"
     )
 

@@ -1,4 +1,4 @@
-"""Write the files of a declared desk, and make one from tickets and a policy."""
+"""Write the files of a declared desk, and make a desk from tickets and a policy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .tickets import KEY, TABLE, Ticket
 
 Row = dict[str, Any]
 MARK, CASES = "tickets.json", "cases/tickets.yaml"
-"""The file that marks a desk made from tickets, with a hash of its inputs and one of its files."""
+"""The file that marks a desk made from tickets, with hashes of its inputs and its files; and the file of cases."""
 SHORT_POLICY = 6_000
-"""Most characters of a policy that the prompt repeats."""
+"""Maximum characters of a policy that the prompt repeats."""
 LONGEST_CODE = 3
-"""Most words of a value that is compared: nobody repeats a longer text word for word."""
+"""Maximum words of a value to compare: nobody repeats a longer text word for word."""
 
 
 def files_of(
@@ -43,8 +43,8 @@ def files_of(
 ) -> dict[str, str]:
     """Return the texts of a desk's files by name.
 
-    `info` has name, title and clock, `rows` is by table, and `articles` have title, text, and what else is for their
-    heads.
+    `info` has name, title and clock, and `rows` the rows by table. `articles` have title, text, and any other fields
+    of their headers.
     """
     files = {FILE: desk, "store.yaml": as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
     files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}
@@ -56,7 +56,7 @@ def files_of(
 
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
-    """Write texts by name into a folder."""
+    """Write texts into the files of a folder, by name."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -68,14 +68,14 @@ def as_yaml(content: Any) -> str:
 
 
 def unfilled(text: str) -> str:
-    """Return a text that a template leaves as it is."""
+    """Return a text that a template leaves unchanged."""
     return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
 
 
 def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
     """Return the tickets of a folder's desk if it was made from the same `inputs`; else None.
 
-    `inputs` is a hash. Raise `BadInput` if the folder is somebody else's, or was edited before the inputs changed.
+    `inputs` is a hash. Raise `BadInput` if the folder has another origin, or was edited before the inputs changed.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
@@ -83,12 +83,12 @@ def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
     if mark.get("inputs") == inputs:
         return [Ticket(**one) for one in mark["tickets"]]
     if mark.get("holds") != hash_of(out):
-        raise BadInput(f"{out} exists, and was not written by this command or was edited since: choose another --out")
+        raise BadInput(f"{out} exists, and was not written by this command or was edited later: choose another --out")
     return None
 
 
 def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: Path, title: str) -> None:
-    """Write the desk in place of an older one; its mark comes last."""
+    """Write the desk in place of an older one; write the mark last."""
     files = _files(tickets, policy, title)
     with writing(out):
         shutil.rmtree(out, ignore_errors=True)
@@ -98,7 +98,7 @@ def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: Path, titl
 
 
 def hash_of(folder: Path) -> str:
-    """Return the hash of all files of a desk but its mark."""
+    """Return the hash of all files of a desk except its mark."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
     return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
 
@@ -140,7 +140,7 @@ def _desk(tickets: list[Ticket]) -> dict[str, Any]:
 
 
 def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
-    """Return an act whose arguments have the types and choices that its tickets have."""
+    """Return an act whose arguments have the types and choices found in its tickets."""
     arguments: dict[str, Any] = {}
     sets = {tool: "'done'"}
     for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):

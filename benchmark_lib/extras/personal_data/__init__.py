@@ -1,1 +1,1 @@
-"""Personal data: found in chats, logs and tickets, and replaced by stand-ins."""
+"""Personal data: found in chats, logs and tickets, and replaced with stand-ins."""

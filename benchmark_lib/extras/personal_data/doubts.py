@@ -1,4 +1,4 @@
-"""Find words that may be personal and were not replaced; a person decides about each."""
+"""Find words that may be personal but were not replaced; a person decides about each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
 
 def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
-    """Return folded words that occur in several chats and are no known names, such as brands.
+    """Return folded words, such as brands, that occur in several chats and are not known names.
 
-    Several are three, or 5% of the chats if that is more.
+    "Several" means three, or 5% of the chats if that is more.
     """
     words = [{folded(word) for text in texts for word in re.findall(NAME, text)} for texts in chats]
     counts, least = Counter(word for chat in words for word in chat), max(3, len(words) / 20)
@@ -30,7 +30,7 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
 
 
 def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Iterator[Place]:
-    """Yield the places of words and numbers that may be personal, except `usual` words."""
+    """Yield the places of words and numbers that may be personal, except for `usual` words."""
     low = folded(text)
     german = is_german(low)
     words, named = list(re.finditer(NAME, text)), list[Place]()
@@ -91,7 +91,7 @@ def _may_identify(text: str, low: str, number: re.Match[str]) -> bool:
 
 @cache
 def _known_words() -> frozenset[str]:
-    """Return words of countries, languages, currencies, months and days, except given names."""
+    """Return words for countries, languages, currencies, months and days, except given names."""
     from babel import Locale
 
     words = set[str]()

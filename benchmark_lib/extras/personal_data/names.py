@@ -1,4 +1,4 @@
-"""Find names of people in a message: by their place, and in a list of given names."""
+"""Find names of people in a message, by their position and by a list of given names."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ...project import DATA
 from .personal import KNOWN, LONGEST, NAME, SHIPPED, TITLES, folded
 
 PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
-"""Small words of names, those with which one may begin, and those before things."""
+"""Particles within names, particles with which a name may begin, and articles, which precede things."""
 Place = tuple[int, int]
 MOST = 5
 ALSO = frozenset(KNOWN["usual"].split())
-"""Usual words that are names, too."""
+"""Common words that are also names."""
 VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
-"""Endings of words that are more often verbs than names in lower case."""
+"""Endings of lower-case words that are more often verbs than names."""
 
 
 @cache
 def first_names() -> frozenset[str]:
-    """Return given names, folded, in the four languages and of people who live there."""
+    """Return folded given names, from the four languages and of other people living there."""
     return frozenset((SHIPPED / "given_names.txt").read_text("utf-8").split())
 
 
 @cache
 def _usual() -> tuple[frozenset[str], frozenset[str]]:
-    """Return usual words in lower case, and usual words with a capital, as German nouns."""
+    """Return common words in lower case, and common capitalised words, such as German nouns."""
     small, big = Counter[str](2 * [*ALSO]), Counter[str]()
     for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
@@ -46,36 +46,36 @@ def _usual() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_word(word: str) -> bool:
-    """Return whether a word is usual in messages, in lower case, though it may be a name."""
+    """Return whether a word is common in messages in lower case, even if it may be a name."""
     return folded(word) in _usual()[0]
 
 
 def is_term(word: str) -> bool:
-    """Return whether a word is usual with a capital, and is no name."""
+    """Return whether a word is commonly capitalised without being a name."""
     return folded(word) in _usual()[1]
 
 
 @cache
 def towns() -> frozenset[str]:
-    """Return towns and countries, folded, except those that are given names."""
+    """Return folded names of towns and countries, except those that are given names."""
     cities = {folded(zone.rpartition("/")[2].replace("_", " ")) for zone in available_timezones()}
     return frozenset({*cities, *KNOWN["places_named"].split()} - first_names())
 
 
 def is_name(word: str) -> bool:
-    """Return whether a word is a known given name, or a usual word that is also a name."""
+    """Return whether a word is a known given name, or a common word that is also a name."""
     return folded(word) in first_names() or folded(word) in ALSO
 
 
 def begins_sentence(text: str, at: int) -> bool:
-    """Return whether the word at a place is the first of a sentence."""
+    """Return whether the word at a position is the first of a sentence."""
     before = text[max(at - 20, 0) : at].rstrip(" \"'(¿¡«„“")
     return not before or before[-1] in ".!?:\n…"
 
 
 @cache
 def _following() -> re.Pattern[str]:
-    """Return a pattern of what stands behind a name: "here", "my brother"."""
+    """Return a pattern for what may follow a name, such as "here" or "my brother"."""
     who = "the|my|our|his|her|la|el|mi|nuestr[oa]|le|ma|mon|notre|die|der|meine?|unsere?|un|una|a|ihr|sein"
     related = rf",? (?:{who}) (?:{KNOWN['relatives'].strip()})"
     return re.compile(rf"(?:,? (?:{KNOWN['speaking'].strip()})|{related})\b")
@@ -91,19 +91,19 @@ def _announcing() -> dict[str, re.Pattern[str]]:
 
 
 def is_german(low: str) -> bool:
-    """Return whether a text has nouns with capitals."""
+    """Return whether a text is German, so that its nouns are capitalised."""
     common = r"\b(?:ich|und|der|die|das|den|dem|ist|nicht|bitte|eine?|mein|wir|sie|ihr|auf|mit|danke)\b"
     return re.search(common, low[:2_000]) is not None
 
 
 @dataclass(frozen=True)
 class NameFinder:
-    """Finds names in messages; `kept` holds folded words and phrases that are none."""
+    """Finds names in messages; `kept` holds folded words and phrases that are not names."""
 
     kept: frozenset[str]
 
     def of(self, text: str, agent: bool = False) -> Iterator[Place]:
-        """Yield the places of names; an agent's "Ana de Luzverde" ends in a company."""
+        """Yield the places of names; in an agent's "Ana de Luzverde", the company is left out."""
         signed = [self.run(text, match.start(1)) for match in SIGNED.finditer(text)] if agent else []
         for start, end in [*self._places(text), *self._pairs(text, agent), *filter(None, signed)]:
             opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
@@ -159,9 +159,9 @@ class NameFinder:
         return " ".join(words[:1]) in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
 
     def run(self, text: str, at: int, lower: str = "none", titled: bool = False) -> Place | None:
-        """Return the place of the name that begins at a character; None if none does.
+        """Return the place of the name that begins at a character; None if no name does.
 
-        `lower` says which words in lower case are names: none, listed, likely, any, or told (usual words too).
+        `lower` says which lower-case words may be names: none, listed, likely, any, or told (even common words).
         """
         lead = re.match(rf"(?:{TITLES})+", folded(text[at : at + 30]))
         at += lead.end() if lead else 0
@@ -188,7 +188,7 @@ class NameFinder:
 
     def _fits(self, word: str, before: int, lower: str, titled: bool, begun: bool) -> bool:
         low = folded(word)
-        # A brand's name may be somebody's family name: "sascha braun".
+        # A brand's name may also be a family name: "sascha braun".
         kept = low in self.kept and not (before and low in ALSO)
         if low in STOP or kept or BRANDED.match(word):
             return False
@@ -230,9 +230,9 @@ class NameFinder:
                     yield found
 
     def _product(self, text: str, start: int, end: int, follows: bool = False) -> bool:
-        """Return whether the words around a name show that it is a brand's or a product's.
+        """Return whether the words around a name show that it belongs to a brand or a product.
 
-        With `follows`, only those after it are read.
+        With `follows`, only the words after it are read.
         """
         if re.match(r" (?:&|\+ [A-Z]|\d(?![\d ./-]{5}))|['’-]?\d|['’]s \d", text[end : end + 10]):
             return True
@@ -249,7 +249,7 @@ class NameFinder:
         return word in ARTICLES or word in KNOWN["goods"] or town or brand
 
     def _before(self, text: str, low: str) -> Iterator[Place]:
-        """Yield names before words as "here", and before what somebody is."""
+        """Yield names that precede words such as "here" or a description of the person."""
         for match in _following().finditer(low):
             before = re.compile(rf"(?:{NAME}[ ,]+){{0,3}}{NAME}$").search(
                 text[: match.start()], max(match.start() - 80, 0)
@@ -263,7 +263,7 @@ class NameFinder:
                     break
 
     def _first(self, text: str, low: str) -> Iterator[Place]:
-        """Yield a name that is the whole message, or its first part."""
+        """Yield a name that is the whole message or its first part."""
         begin = 0
         while (word := re.compile(r"[\s,!.]*([^\W\d_][\w'’]*)").match(text, begin)) and folded(word[1]) in STOP:
             begin = word.end()
@@ -279,13 +279,13 @@ class NameFinder:
             yield found
 
     def _alone(self, text: str, low: str) -> Iterator[Place]:
-        """Yield given names alone in a list, and whoever says "brandl here"."""
+        """Yield given names alone in a list, and names as in "brandl here"."""
         every = re.compile(NAME)
         parts = ([w for w in every.finditer(low, *p.span()) if not self._beside(w[0])] for p in PART.finditer(low))
         alone = [part[0] for part in parts if len(part) == 1]
         names = [word for word in alone if word[0] in first_names() and not is_word(word[0])]
         yield from (word.span() for word in names)
-        # "lisi or elisabeth": a short list with a name in it holds names alone.
+        # "lisi or elisabeth": a short list that contains a name contains only names.
         if names and len(low.split()) <= 4:
             yield from (one.span() for one in alone if not is_word(one[0]) and self._may_answer(one[0], True))
         yield from (caller.span(1) for caller in CALLER.finditer(text))
@@ -297,12 +297,12 @@ class NameFinder:
         return low in STOP or low in PARTICLES or RELATED.fullmatch(low) is not None
 
     def person(self, text: str, at: int) -> Place | None:
-        """Return the place of a name of several words, unless it is a brand's."""
+        """Return the place of a name of several words, unless it belongs to a brand."""
         found = self.run(text, at)
         return found if found and " " in text[slice(*found)] and not self._product(text, *found) else None
 
     def _pairs(self, text: str, agent: bool) -> Iterator[Place]:
-        """Yield two words with capitals that are no usual words, within a sentence."""
+        """Yield pairs of capitalised words that are not common words, within a sentence."""
         german = is_german(folded(text))
         for match in PAIR.finditer(text):
             at, before = match.start(), folded(text[max(match.start() - 20, 0) : match.start()])
@@ -351,7 +351,7 @@ class NameFinder:
                 yield run[0].start(), run[-1].end()
 
     def _cut(self, run: list[re.Match[str]], good: list[bool]) -> Place:
-        """Return the place of a name in a run of words, of which some are surely its."""
+        """Return the place of a name in a run of words, some of which certainly belong to it."""
         capitals = any(one[0][0].isupper() for one in run)
         first, last = good.index(True), len(good) - 1 - good[::-1].index(True)
         while last + 1 < len(run) and not capitals:
@@ -383,6 +383,6 @@ OWN = re.compile(
     r"(?:e[rnm]?)?\W+$"
 )
 LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
-"""Which words in lower case may be names after words of a kind; elsewhere those that are listed."""
+"""Which lower-case words may be names after each kind of announcement; elsewhere, only listed names."""
 STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - {*PARTICLES}
-"""Words that are no name, though they stand where one may stand."""
+"""Words that are not names, although they occur where a name may occur."""

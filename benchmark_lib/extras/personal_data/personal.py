@@ -35,7 +35,7 @@ def folded(text: str) -> str:
 
 
 def kind_of(key: str) -> str | None:
-    """Return the kind of personal value that a field holds by its name; None if it holds none."""
+    """Return the kind of personal value that a field's name announces; None if it names none."""
     return next((kind for kind, pattern in _keys() if pattern.search(key)), None) if not is_thing(key) else None
 
 
@@ -45,12 +45,12 @@ def _keys() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def is_thing(key: str) -> bool:
-    """Return whether a field describes a thing or a plan, and no person."""
+    """Return whether a field describes a thing or a plan rather than a person."""
     return bool(re.search(KNOWN["keys"]["not"], key)) and not re.search("(?i)mail|phone|address|name", key)
 
 
 def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
-    """Return the personal values of a record, by the names of its fields at any depth."""
+    """Return the personal values in a record, found by the names of its fields at any depth."""
     if depth > DEEPEST:
         return []
     if isinstance(record, dict):
@@ -67,7 +67,7 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
 
 
 def in_mail(value: Personal) -> list[Personal]:
-    """Return the name that a mail address is made of, such as ``anna.berg@``."""
+    """Return the name contained in a mail address, such as ``anna.berg@``."""
     parts = (
         re.fullmatch(r"([^\W\d_]{3,20})[._-]([^\W\d_]{3,20})\d{0,4}@.*", value.text) if value.kind == "email" else None
     )

@@ -1,4 +1,4 @@
-"""Find what a conversation itself shows: by form, after announcing words, in answers."""
+"""Find personal values in a conversation by form, after announcing words, and in answers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .personal import KNOWN, folded
 
 Span = tuple[int, int, str]
 Reader = Callable[[str, str, int], tuple[int, int] | None]
-"""A function of a text, the folded text and a place, which returns the place of the value there."""
+"""A function of a text, its folded form and a position, which returns the place of the value found there."""
 CODE = re.compile(
     r"\d{1,4} [A-Z]{1,3} \d{3,8}|(?:[A-ZÄÖÜ]{1,5} ){0,2}(?=[A-Za-z/.-]{0,8}\d)[A-Za-z0-9]+"
     r"(?:(?:[./-]| (?=\w\w|\w\W*$))(?=[A-Za-z]{0,5}\d)[A-Za-z0-9]+)*(?:(?: [A-Z]|-[A-Za-z])(?![\w'’]))?"
 )
-"""A number as people write it, in groups, with letters."""
+"""A number as people write it, in groups and with letters."""
 MONEY = re.compile(r" ?(?:[€$£%]|euros?\b|eur\b|usd\b|chf\b|pesos\b|dollars?\b|[x×] |(?:kg|cm|mm|gb|mb|l|h|uhr)\b)")
 YOUNGEST = 2015
-"""A date up to this year is somebody's birthday, and no date of an order."""
+"""A date up to this year is taken to be a birthday, not the date of an order."""
 
 
 class Said(NamedTuple):
-    """Hold a personal value's place: the number of its text, its characters, and its kind."""
+    """The place of a personal value: the number of its text, its characters, and its kind."""
 
     at: int
     start: int
@@ -34,16 +34,16 @@ class Said(NamedTuple):
 
 
 def said(texts: list[str], kept: Iterable[str] = (), sides: list[str] | None = None) -> Iterator[Said]:
-    """Yield the personal values that a conversation shows.
+    """Yield the personal values that a conversation itself reveals.
 
     Parameters
     ----------
     texts : list of str
-        Its messages, in their order.
+        The messages, in order.
     kept : iterable of str
-        Folded words and phrases that are no personal data.
+        Folded words and phrases that are not personal data.
     sides : list of str, optional
-        Who wrote each message; without it, each is taken as an answer to the one before.
+        Who wrote each message; by default, each message is taken as an answer to the one before.
     """
     names = NameFinder(frozenset(kept))
     for at, text in enumerate(texts):
@@ -81,13 +81,13 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
 
 
 def _of_the_company(low: str, at: int) -> bool:
-    """Return whether a number is a hotline, or what an agent calls "our number"."""
+    """Return whether a number is a hotline, or is called "our number" by an agent."""
     free = re.match(r"0?[89]00[ -]?\d{2}", low[at : at + 8])
     return bool(free or re.search(KNOWN["own_numbers"], low[max(at - 50, 0) : at]))
 
 
 def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> bool:
-    """Return whether the word before a short code is a brand's, or says that it is a model."""
+    """Return whether the word before a short code is a brand, or shows that the code is a model."""
     before = re.search(r"([^\W\d_][\w.'’!&-]*)(?: \d{1,4})?[ -]$", text[max(start - 30, 0) : start])
     if before is None:
         return False
@@ -117,7 +117,7 @@ def _addresses(text: str, low: str) -> Iterator[Span]:
     for kind, pattern in _places():
         for match in pattern.finditer(text if kind == "capitals" else low) if kind in ("folded", "capitals") else ():
             end = match.end()
-            # "plaza" and "via" are usual words: what follows in lower case is no name of theirs.
+            # "plaza" and "via" are common words: lower-case words after them are not part of an address.
             usual = dict(_places())["doubt"].search(low[match.start() : end])
             if usual and text[match.start() + usual.end() - 1].islower() and "." not in usual[0]:
                 continue
@@ -128,7 +128,7 @@ def _addresses(text: str, low: str) -> Iterator[Span]:
 
 @cache
 def _places() -> list[tuple[str, re.Pattern[str]]]:
-    """Return the patterns of addresses, with their parts filled in."""
+    """Return the patterns for addresses, with their parts filled in."""
     stop = "|".join(sorted(map(re.escape, STOP | PARTICLES)))
     parts = {**KNOWN["street"], **KNOWN["parts"], "stop": stop}
 
@@ -190,7 +190,7 @@ READERS: dict[str, Reader] = {
 
 
 def _answers(texts: list[str], sides: list[str], names: NameFinder) -> Iterator[Said]:
-    """Yield the values in short answers to what the other side asks."""
+    """Yield the values in short answers to the other side's questions."""
     for at, text in enumerate(texts[1:], 1):
         before = at - 1
         while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
@@ -234,7 +234,7 @@ def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator
         if code:
             yield code.end() - len(code[0].lstrip(", \n")), code.end(), "number"
         end = code.start() if code else end
-        # A town at the end is no part of what shows where somebody lives.
+        # A town at the end does not show where somebody lives.
         town = re.compile(r",\s[^\W\d_]+(?: [^\W\d_]+)?\W*$|^[^\W\d_]+\W*$").search(low[start:end])
         if town and (code or town.start()) and (code or re.search(r"\d", low[start : start + town.start()])):
             end = start + town.start()
@@ -254,7 +254,7 @@ def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator
 
 
 def _rest(low: str) -> tuple[int, int] | None:
-    """Return the place of an answer without the words around the value; None if nothing is left."""
+    """Return the place of an answer's value, without the words around it; None if there is none."""
     words = [m for m in re.finditer(r"[^\s,!?;:()]+", low)]
     while words and words[0][0].strip(".") in STOP:
         words = words[1:]
@@ -264,7 +264,7 @@ def _rest(low: str) -> tuple[int, int] | None:
 
 
 def _over_lines(texts: list[str]) -> Iterator[Said]:
-    """Yield the parts of a number that is spread over messages, each of a few digits."""
+    """Yield the parts of a number that is spread over messages of a few digits each."""
     ends = [re.search(r"(?:^|[^\W\d_.:] ?[.:]? )([\d ./()+-]{1,14})$", text.strip()) for text in texts]
     for at, (one, two) in enumerate(pairwise(ends)):
         if one and two and re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip()):

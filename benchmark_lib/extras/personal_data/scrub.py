@@ -1,7 +1,7 @@
-"""Replace personal data in chats, logs and tickets, and say what may be left.
+"""Replace personal data in chats, logs and tickets, and report what may be left.
 
-Three steps: values of the customer's own record and values that the chat itself labels, in any spelling, are replaced
-by stand-ins of the same shape; then a recogniser looks for names in what is left. The mapping lives in memory alone.
+First, values from the customer's own record and values that the chat itself labels, in any spelling, are replaced with
+stand-ins of the same shape. Then a recogniser looks for names in the rest. The mapping exists only in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST_CONTEXT = 160
 
 @dataclass
 class Left:
-    """Something that may be personal and was not replaced.
+    """Something that may be personal but was not replaced.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Left:
 
 @dataclass
 class Scrubbed:
-    """A scrubbed chat or texts, with replacements counted by kind, and what is left."""
+    """A scrubbed chat or list of texts, with counts of replacements by kind, and what is left."""
 
     chat: Any
     counts: Counter[str] = field(default_factory=Counter)
@@ -56,14 +56,14 @@ class Scrubbed:
 
 
 class Scrubber:
-    """Replaces personal data, the same value by the same stand-in in everything it scrubs.
+    """Replaces personal data; a value gets the same stand-in in everything that it scrubs.
 
     Parameters
     ----------
     kept, personal : iterable of str
-        Words that are no personal data, such as brands, and values that are.
+        Words that are not personal data, such as brands, and values that are.
     net : {"presidio", "plain"}, optional
-        The recogniser of names that are left; by default presidio if it is installed.
+        The recogniser of remaining names; by default presidio if it is installed.
     corpus : iterable of iterable of str
         The texts of every chat or ticket; words that several of them use raise no doubt.
     """
@@ -82,11 +82,11 @@ class Scrubber:
         self._secret = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
-        """Return a text without the secret and the values."""
+        """Return a text that does not reveal the secret or the values."""
         return f"Scrubber(net={self.net!r})"
 
     def with_words(self, kept: Iterable[str], personal: Iterable[str]) -> Scrubber:
-        """Return a scrubber with the same stand-ins and further decisions of a person."""
+        """Return a scrubber with the same stand-ins and a person's further decisions."""
         other = Scrubber(kept, personal, self.net)
         other.usual, other._secret = self.usual, self._secret
         return other
@@ -105,7 +105,7 @@ class Scrubber:
         chat = copy.deepcopy(chat)
         acts = [line.did for line in chat.lines if line.did is not None]
         known = of_record(chat.record)
-        # A field "Name" alone names a place or a thing: STAR has hotels under it.
+        # A field called just "Name" names a place or a thing: STAR uses it for hotels.
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
         told = (pair for did in acts for pair in _strings([{**did.values}, did.result]))
@@ -130,7 +130,7 @@ class Scrubber:
     def _values(
         self, texts: list[str], known: list[Personal], kept: set[str], sides: list[str] | None = None
     ) -> tuple[list[Personal], list[list[Said]]]:
-        """Return known values with those that the texts show, and the places of the latter by text."""
+        """Return known values and values that the texts reveal, with the latter's places by text."""
         places: list[list[Said]] = [[] for _ in texts]
         for one in said(texts, kept, sides):
             places[one.at].append(one)
@@ -228,7 +228,7 @@ class Scrubber:
         return self._shape(canonical, shown)
 
     def _date_part(self, match: re.Match[str]) -> str:
-        """Return another year, or another number that is a day as well as a month."""
+        """Return another year, or another number that may be both a day and a month."""
         number = self._number(f"date {int(match[0]) % 100}")
         if len(match[0]) == 4:
             return str(1940 + number % 60)
@@ -255,12 +255,12 @@ class Scrubber:
 
     def _word(self, kind: str, canonical: str) -> str:
         low = folded(canonical)
-        # "Stein" would still be there in "Steiniger".
+        # "Stein" would still be visible in "Steiniger".
         words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if not (low and low in word)]
         return str(words[self._number(f"{kind} {low}") % len(words)])
 
     def _shape(self, canonical: str, shown: str) -> str:
-        """Return `shown` with other letters and digits, the same for the same `canonical`."""
+        """Return `shown` with other letters and digits, always the same ones for one `canonical`."""
         place = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown))
         made = []
         for c in shown:
@@ -292,9 +292,9 @@ class Scrubber:
 
 @lru_cache(maxsize=1)
 def recogniser() -> Any:
-    """Return a function that finds persons in an English text; None without presidio.
+    """Return a function that finds people in an English text; None without presidio.
 
-    The model is named explicitly, and nothing is downloaded.
+    The model is named explicitly, so nothing is downloaded.
     """
     try:
         import logging
@@ -312,12 +312,12 @@ def recogniser() -> Any:
 
 
 def _is_english(texts: list[str]) -> bool:
-    """Return whether texts are English, as the recogniser needs, or too short to tell."""
+    """Return whether texts are English, as the recogniser requires, or too short to tell."""
     return written_in(" ".join(texts)) in ("en", None)
 
 
 def _strings(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a record, each with the name of its field."""
+    """Yield the texts in a record, each with the name of its field."""
     if isinstance(value, dict) and depth < DEEPEST:
         yield from (pair for name, one in value.items() for pair in _strings(one, str(name), depth + 1))
     elif isinstance(value, list | tuple) and depth < DEEPEST:
@@ -327,7 +327,7 @@ def _strings(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, s
 
 
 def _phrases(record: Any) -> Iterator[str]:
-    """Yield what a record says under fields of things, such as products and hotels."""
+    """Yield the values of a record's fields about things, such as products and hotels."""
     return (folded(v) for key, v in _strings(record) if is_thing(key) and 3 < len(v) <= LONGEST_CONTEXT)
 
 

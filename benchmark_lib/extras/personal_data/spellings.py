@@ -14,7 +14,7 @@ SEP = r"[\s.\-/()#_]{0,3}"
 
 
 class Spelling(NamedTuple):
-    """One way to write a value, with the kind of its stand-in and what that belongs to."""
+    """One way to write a value, with the kind of its stand-in and the canonical value."""
 
     kind: str
     canonical: str
@@ -55,12 +55,12 @@ def _whole(text: str) -> re.Pattern[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a name, without single letters."""
+    """Return the words of a name, except for single letters."""
     return [w for w in re.findall(NAME, text.replace(",", " ")) if len(w) > 1]
 
 
 def name_kind(part: str, n: int, of: int) -> str:
-    """Return the kind of stand-in of the `n`-th part of a name with `of` parts."""
+    """Return the kind of stand-in for the `n`-th part of a name with `of` parts."""
     return "given" if (n == 0 and of > 1) or part in first_names() else "family"
 
 
@@ -85,7 +85,7 @@ def _name(text: str) -> Iterator[Spelling]:
 
 @lru_cache(maxsize=4096)
 def _misspelt(word: str) -> re.Pattern[str]:
-    """Return a pattern of a word with one letter left out, added, changed or in another place."""
+    """Return a pattern for a word with one letter omitted, added, changed or misplaced."""
     inner = range(1, len(word))
     ways = {word[:i] + word[i + 1 :] for i in inner}
     ways |= {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in inner[:-1]}
@@ -153,9 +153,9 @@ def _near(word: str) -> re.Pattern[str]:
 
 
 def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str]) -> bool | None:
-    """Return whether a match is the value, and not a usual word or part of a kept one.
+    """Return whether a match is the value, rather than a common word or part of a kept one.
 
-    None: it is if another part of a name is next to it.
+    None means that it is the value only if another part of the name is next to it.
     """
     shown = low[start:end]
     if kind.startswith("house:"):
@@ -176,7 +176,7 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
             return None
     near = low[max(0, start - 16) : start]
     if kind == "city":
-        # Many people live in a city: alone, it stays.
+        # Many people live in a city: on its own, it is kept.
         return re.search(r"\d{4,5},? $", near) is not None
     if kind not in ("given", "family", "secret") or not is_word(shown):
         return True

@@ -1,4 +1,4 @@
-"""A conversation between two people, as every format of import is read into it."""
+"""A conversation between two people, into which every import format is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...project import slug
 from ...textfiles import read_text
 
 LARGEST = 1_000_000_000
-"""Bytes of the largest file."""
+"""Maximum size of a file in bytes."""
 OPENED = "(The customer opens the chat.)"
 """The customer's first message if the agent spoke first."""
 
@@ -22,7 +22,7 @@ OPENED = "(The customer opens the chat.)"
 class Did:
     """One act of the human agent: a button, an API call or a canned reply.
 
-    `values` is what the agent entered, by field, and `result` the system's answer. `suggested` lists the acts that the
+    `values` has what the agent entered, by field, and `result` the system's answer. `suggested` lists the acts that the
     tool suggested at that moment, best first. `text` is what the customer read, or else the log's line about the act.
     """
 
@@ -35,7 +35,7 @@ class Did:
 
 @dataclass
 class ChatLine:
-    """One line of a chat: the words of a side, or an act of the agent (then `did` is set)."""
+    """One line of a chat: the words of one side, or an act of the agent (then `did` is set)."""
 
     side: str
     text: str = ""
@@ -63,9 +63,9 @@ class Exchange(NamedTuple):
 class RealChat:
     """One chat, with an id that is unique among the chats of an import.
 
-    `record` is what the company's records say about the customer: its values are personal data. `about` is what the log
+    `record` is what the company's records say about the customer; its values are personal data. `about` is what the log
     says about the chat, such as its topic. `procedure` names the written procedure that applies. `handed_over` and
-    `resolved` are the outcome, if the log states it.
+    `resolved` give the outcome, if the log states it.
     """
 
     id: str
@@ -78,7 +78,7 @@ class RealChat:
 
     @property
     def name(self) -> str:
-        """Return the id as the beginning of the ids of its cases."""
+        """Return the id in the form with which the ids of its cases begin."""
         return slug(self.id).replace("-", "_")
 
     @property
@@ -88,7 +88,7 @@ class RealChat:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Return the chat as exchanges; lines of one side in a row belong together."""
+        """Return the chat as exchanges; consecutive lines of one side belong together."""
         found: list[Exchange] = []
         for line in self.lines:
             if line.side == "customer" and (not found or found[-1].agent):
@@ -103,7 +103,7 @@ class RealChat:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """Return the chat as plain data, as ``chats.jsonl`` has it, without the customer's record."""
+        """Return the chat as plain data for ``chats.jsonl``, without the customer's record."""
         plain = asdict(self)
         del plain["record"]
         for line in plain["lines"]:
@@ -113,7 +113,7 @@ class RealChat:
 
 
 def read_written(path: Path) -> list[RealChat]:
-    """Read the chats of a ``chats.jsonl``; raise `BadInput` for another form."""
+    """Read the chats in a ``chats.jsonl``; raise `BadInput` if its form is invalid."""
     form, chats = TypeAdapter(RealChat), []
     for number, line in enumerate(read_text(path, LARGEST).split("\n"), 1):
         try:

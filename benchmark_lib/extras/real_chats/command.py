@@ -15,9 +15,9 @@ from .formats import FORMATS
 from .importing import AUDIT, LEFT_OUT, import_chats
 
 ARGUMENTS: dict[str, Any] = {
-    "FILE+": "files of chats between people, or folders of such files",
+    "FILE+": "files of chats between people, or folders with such files",
     "--format": {
-        "help": "star, abcd, jsonl, csv or log (a log for `deskbench monitor`): see docs/real-chats.md",
+        "help": "star, abcd, jsonl, csv or log (as for `deskbench monitor`); see docs/real-chats.md",
         "choices": list(FORMATS),
         "required": True,
     },
@@ -25,14 +25,14 @@ ARGUMENTS: dict[str, Any] = {
     "--title NAME": ("the company's name for the agent's prompt (default: the folder's name)", ""),
     "--acts FILE": "the vocabulary of acts (default: the one in FOLDER, or the one shipped for the format)",
     "--procedures PLACE": "the written procedures: a YAML file, ABCD's folder or a folder of STAR's tasks",
-    "--keep WORD": ("a word that is no personal data, such as a brand; repeat it for several", []),
+    "--keep WORD": ("a word that is not personal data, such as a brand; repeat it for several", []),
     "--only ID": ("import only this chat; repeat it for several", []),
-    "--review": "ask about each possible personal datum that is left, in place of leaving its chat out",
+    "--review": "ask about each remaining item of possible personal data, instead of leaving its chat out",
 }
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Import the chats and say what became of them."""
+    """Import the chats and report what became of them."""
     if options.review and not sys.stdin.isatty() and sys.stdin.closed:
         raise BadInput("--review asks questions: run it in a terminal")
     names = ("format", "out", "title", "acts", "procedures", "keep", "only")
@@ -45,11 +45,11 @@ def execute(options: argparse.Namespace) -> int:
     print(f"personal data replaced: {replaced}")
     print(f"recogniser: {done.net}; table: {done.out / AUDIT}; chats left out: {done.out / LEFT_OUT}")
     if done.net == "plain":
-        note("names that no record has may be missed: `make extras` installs the recogniser presidio")
+        note("names that are in no record may be missed: `make extras` installs the recogniser presidio")
     if done.drafted:
-        note(f"{done.drafted} new acts wait in {done.out}/acts.yaml: set accepted: true, then rerun the command")
+        note(f"{done.drafted} new acts await approval: set accepted: true in {done.out}/acts.yaml, then rerun this")
     if done.review:
-        note(f"{len(done.review)} chats wait in review: rerun the command with --review")
+        note(f"{len(done.review)} chats await review: rerun the command with --review")
     if done.chats:
         print(f"next:\n  play it: {command('run', 'MODEL', '--store', str(done.out))}")
     return FINISHED

@@ -1,4 +1,4 @@
-"""Cut a chat before each decision of its agent, and compare acts with both truths of it."""
+"""Cut a chat before each decision of its agent, and compare acts with the two truths."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .procedures import Procedure
 from .vocabulary import HAND_OVER, Vocabulary
 
 AS_WRITTEN, ALLOWED, ERROR, UNCLEAR = "as written", "allowed branch", "human error", "unclear"
-"""How a human's acts relate to the written procedure."""
+"""The ways in which a human's acts may relate to the written procedure."""
 NO_ACT = "no act"
 NOT_ON_RECORD = {"not_on_record": "The chat's record has no answer to this. Go on without it."}
 ON = "_on"
-"""Ending of the case in which the customer goes on after the decision."""
+"""Suffix of the id of a case in which the customer goes on after the decision."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A chat cut before what its agent did in one exchange, whose number `turn` counts from 1.
+    """A chat, cut before what its agent did in exchange number `turn`, counted from 1.
 
-    `weak` marks the decision of a chat without acts, of which only handover or not is known.
+    `weak` marks the decision of a chat without acts, of which only the handover or its absence is known.
     """
 
     chat: RealChat
@@ -38,7 +38,7 @@ class Decision:
 
     @cached_property
     def before(self) -> list[Exchange]:
-        """Return the exchanges up to the cut; the agent of the last has yet to act."""
+        """Return the exchanges up to the cut; in the last one, the agent has yet to act."""
         return self.chat.exchanges[: self.turn]
 
     @cached_property
@@ -61,7 +61,7 @@ class Decision:
 
     @property
     def bucket(self) -> str:
-        """Return the bucket: whether the procedure, or without one the human, hands over here."""
+        """Return the bucket: whether the procedure (or else the human) hands over here."""
         hands = any(map(self.hands, self.written)) if self.written else self.handed_over
         return "must_escalate" if hands else "resolvable"
 
@@ -73,7 +73,7 @@ class Decision:
 
     @cached_property
     def answered(self) -> set[str]:
-        """Return the questions that the customer has answered with a value that an act accepted."""
+        """Return the questions that the customer has answered with a value accepted by an act."""
         said = folded(" ".join(exchange.customer for exchange in self.before))
         valid = [did for did in self.chat.acts if did.name in self.known.acts and not self.known.failed(did)]
         values = [(k, folded(v).strip()) for did in valid for k, v in did.values.items()]
@@ -82,13 +82,13 @@ class Decision:
 
     @property
     def written(self) -> list[str]:
-        """Return the acts that the procedure names next, the usual one first: the second truth."""
+        """Return the acts that the procedure names next, the usual act first: the second truth."""
         return self.procedure.usual(self.place, self.answered) if self.procedure else []
 
     def follows(self, acts: Iterable[Did]) -> bool | None:
         """Return whether acts follow the procedure, whatever their order within the exchange.
 
-        Reads that the procedure does not name never count. None without a procedure, or at its end.
+        Reads that the procedure does not name never count against them. None without a procedure, or at its end.
         """
         if not self.written:
             return None
@@ -97,7 +97,7 @@ class Decision:
         return len(broken) < len(acts) and all(map(self.reads, broken))
 
     def _broken(self, acts: list[Did], strict: bool = False) -> list[Did]:
-        """Return the acts that have no place in the procedure; `strict` forbids branches."""
+        """Return the acts that have no place in the procedure; `strict` rules out branches."""
         at, left = self.place, list(acts)
         while self.procedure:
             ways = (self.procedure.usual if strict else self.procedure.allowed)(at, self.answered)
@@ -110,10 +110,10 @@ class Decision:
 
     @property
     def parting(self) -> str | None:
-        """Return how the human's acts relate to the procedure; None without one.
+        """Return how the human's acts relate to the procedure; None if there is no procedure.
 
-        ``human error``: an act of the chart was made although a step before it is missing, or a question was asked
-        that the customer had answered. ``unclear``: a deviation in which neither is the case.
+        ``human error`` means that an act of the chart was made although a step before it is missing, or that a question
+        was asked that the customer had already answered. ``unclear`` is any other deviation.
         """
         follows = self.follows(self.human)
         if follows is None or self.procedure is None:
@@ -130,7 +130,7 @@ class Decision:
         return UNCLEAR
 
     def acts_of(self, calls: Iterable[ToolCall]) -> list[Did]:
-        """Return the acts that tool calls stand for; failed calls stand for none."""
+        """Return the acts for which tool calls stand; failed calls stand for none."""
         acts = []
         for call in (t for t in calls if not t.error):
             name = self.known.by_tool.get(call.name, "")
@@ -141,7 +141,7 @@ class Decision:
 
     @property
     def _handing(self) -> str:
-        # the name of a handover here: the human's, the procedure's or the first known
+        # the name for a handover here: the human's, the procedure's or the first known one
         names = [*filter(self.hands, self.known.acts)]
         places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
         return next((name for place in places for name in names if name in place), HAND_OVER)
@@ -150,7 +150,7 @@ class Decision:
         """Compare acts with both truths.
 
         Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
-        includes the values of the acts that the human made, too: the procedure names none.
+        also requires equal values in acts that the human made as well, because the procedure names no values.
         """
         theirs = {d.name for d in self.human}
         counted = [d for d in acts if d.name in theirs or not self.reads(d)]
@@ -182,7 +182,7 @@ def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) ->
 
 
 def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
-    """Return a whole chat as a record, with the human's acts as tool calls."""
+    """Return a whole chat as a record in which the human's acts are tool calls."""
     messages, calls = list[Message](), list[ToolCall]()
     for turn, exchange in enumerate(chat.exchanges, 1):
         messages.append(Message(turn, "customer", exchange.customer))
@@ -196,18 +196,18 @@ def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
 
 
 def answer_to(did: Did) -> Any:
-    """Return what the desk answers to an act that the human made."""
+    """Return the desk's answer to an act that the human also made."""
     return did.result if did.result is not None else {"log": did.text or "done"}
 
 
 def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
-    """Score one conversation: its first turn after the cut, by both truths, and counts.
+    """Score one conversation: its first turn after the cut by both truths, and its counts.
 
     Returns
     -------
     dict
-        ``success`` is agreement with the procedure where it names a next act, with the human's acts and values
-        otherwise; of a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so that
+        ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts and
+        values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so that
         boards and comparisons can read it. ``decision`` holds the parts.
     """
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
@@ -240,7 +240,7 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
 
 
 def _values_agree(acts: list[Did], human: list[Did]) -> bool | None:
-    """Return whether the acts that both made have the same values; None without any."""
+    """Return whether acts that both made have the same values; None if there are no such acts."""
     both = [(a, [d for d in human if d.name == a.name and d.values]) for a in acts]
     compared = [(a, theirs) for a, theirs in both if theirs]
     return all(any(_values(a) == _values(d) for d in theirs) for a, theirs in compared) if compared else None
@@ -255,5 +255,5 @@ def _label(acts: Iterable[str]) -> str:
 
 
 def folded(text: Any) -> str:
-    """Return a value as it is compared: without case, punctuation and repeated blanks."""
+    """Return a value for comparison, without case, punctuation and repeated blanks."""
     return " ".join(re.findall(r"[^\W_]+", str(text).casefold()))

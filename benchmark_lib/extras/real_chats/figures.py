@@ -1,4 +1,4 @@
-"""Figure of real chats: agreement with the human agents and with the written procedure."""
+"""The figure of real chats: agreement with the human agents and with the written procedure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRUTHS = {"human_acts": "what the human did", "procedure": "what the procedure s
 def chat_truths(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw each entry's agreement with both truths.
 
-    `table`: rows of `tables.chat_agreement` of one store.
+    `table` has the rows of one store from `tables.chat_agreement`.
     """
     ax = axes_for(ax, None, width, 1.3 + 1.4 * ROW * max(len(table), 3))
     if table.empty:

@@ -1,4 +1,4 @@
-"""Read chats between people from STAR, ABCD, JSON lines, CSV and logs of one's own desk."""
+"""Read chats between people from STAR, ABCD, JSON lines, CSV and the logs of one's own desk."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .chat import LARGEST, ChatLine, Did, RealChat
 from .vocabulary import Vocabulary
 
 MOST_LINES, LONGEST = 2_000, 20_000
-"""Lines of a chat, and characters of a line; a longer chat is left out."""
+"""Maximum lines of a chat, and maximum characters of a line; longer chats are left out."""
 SIDES = {"customer": "customer", "user": "customer", "client": "customer", "agent": "agent", "assistant": "agent"}
 
 
 class Unusable(ValueError):
-    """A chat cannot become a case; the text says why, without a word of the chat."""
+    """A chat cannot become a case; the text says why, without quoting the chat."""
 
 
 def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Iterator[tuple[str, RealChat | str]]:
-    """Yield each chat of files, or of folders, with its place; or why it cannot be read.
+    """Yield each chat in files or folders with its place, or why it cannot be read.
 
-    `form` is a key of `FORMATS`. Raise `BadInput` for a missing file, or one that is not of this format.
+    `form` is a key of `FORMATS`. Raise `BadInput` for a missing file, or one that is not in this format.
     """
     places, kinds = [*map(Path, files)], (".json", ".jsonl", ".csv")
     within = {at: sorted(p for p in at.iterdir() if p.suffix in kinds) for at in places if at.is_dir()}
     paths = [path for place in places for path in within.get(place, [place])]
     if not paths:
         raise BadInput(
-            f"{', '.join(map(str, places)) or 'no file'}: no chats are there: name files or folders of chats"
+            f"{', '.join(map(str, places)) or 'no file'}: there are no chats: name files or folders with chats"
         )
     raws, chat_of = FORMATS[form]
     for path in paths:
@@ -48,7 +48,7 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
             except BadInput as error:
                 yield place, str(error).partition(":")[0]
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-                yield place, f"not a chat of the format {form}"
+                yield place, f"not a chat in the format {form}"
 
 
 def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def _documents(text: str, path: Path, form: str) -> list[Any]:
         content = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{path} is not JSON ({error}): give files of {form}, or another --format") from None
-    if form == "abcd" and isinstance(content, dict):  # by the splits of the corpus
+    if form == "abcd" and isinstance(content, dict):  # a dict of the corpus's splits
         content = [chat for split in content.values() if isinstance(split, list) for chat in split]
     parts = [content] if form == "star" else content
     if not isinstance(parts, list):
@@ -79,7 +79,7 @@ def _checked(chat: RealChat) -> RealChat:
 
 
 def _star(raw: Any, known: Vocabulary) -> RealChat:
-    """Return a STAR dialogue: queries and picked suggestions are the agent's acts."""
+    """Return a STAR dialogue; its queries and picked suggestions are the agent's acts."""
     about, lines, record = raw["Scenario"], list[ChatLine](), dict[str, Any]()
     for event in raw["Events"]:
         side, action = event["Agent"], event["Action"]
@@ -105,7 +105,7 @@ def _star(raw: Any, known: Vocabulary) -> RealChat:
 
 
 def _abcd(raw: Any, known: Vocabulary) -> RealChat:
-    """Return an ABCD dialogue: its buttons are the agent's acts, its scenario the record."""
+    """Return an ABCD dialogue; its buttons are the agent's acts, its scenario is the record."""
     scenario, turns, listed = raw["scenario"], raw["original"], list(raw.get("actions_taken") or ())
     targets = raw.get("targets") or [t.get("targets") for t in raw.get("delexed") or ()] or []
     targets = [t[-1] if len(t) == 2 else t[:4] for t in targets if t]
@@ -135,7 +135,7 @@ def _button(text: str, target: Any, listed: list[str], known: Vocabulary) -> Did
 
 
 def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
-    """Return a chat of our own format: ``{id, record, outcome, procedure, topic, messages}``."""
+    """Return a chat in our own format: ``{id, record, outcome, procedure, topic, messages}``."""
     raw = orjson.loads(raw) if isinstance(raw, bytes) else raw
     lines, outcome = [], raw.get("outcome") or {}
     for message in raw["messages"]:
@@ -157,7 +157,7 @@ def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
 
 
 def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
-    """Yield the chats of a CSV file as the JSON format has them; one row per line of a chat."""
+    """Yield the chats of a CSV file, with one row per line of a chat, in the JSON format."""
     before = csv.field_size_limit(LONGEST * 10)
     try:
         rows = list(csv.DictReader(io.StringIO(text, newline="")))
@@ -173,7 +173,7 @@ def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
         try:
             given = orjson.loads(row.get("values") or "{}")
         except orjson.JSONDecodeError:
-            chat["messages"] = None  # refused as a chat, with its place
+            chat["messages"] = None  # refused later as a chat, with its place
             continue
         if row["from"] == "record":
             chat["record"] |= given
@@ -187,7 +187,7 @@ def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
 
 
 def _log(raw: Any, known: Vocabulary) -> RealChat:
-    """Return a logged conversation of a desk: its tool calls are the agent's acts."""
+    """Return a logged conversation of a desk; its tool calls are the agent's acts."""
     from ..monitoring.logs import logged_from
 
     seen = logged_from(raw, "")
@@ -209,4 +209,4 @@ FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary
     "csv": (_rows, _jsonl),
     "log": (_lines, _log),
 }
-"""How each format is read: a file's text as raw chats, and a raw chat."""
+"""For each format, the functions that read a file's text into raw chats, and a raw chat."""

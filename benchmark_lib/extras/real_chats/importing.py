@@ -1,4 +1,4 @@
-"""Turn chats between people into a store, without a personal datum in it."""
+"""Turn chats between people into a store that contains no personal data."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from .vocabulary import SHIPPED, Vocabulary
 AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
 NO_DECISION = "no act and no outcome, so there is nothing to decide"
 DRAFTED, IN_REVIEW, TWICE = (
-    "acts that wait to be accepted",
-    "possible personal data, waits in review",
-    "a second chat of this id",
+    "acts that await approval",
+    "possible personal data, awaits review",
+    "a second chat with this id",
 )
-NAMED = "its id contains a personal value, so give it another one"
+NAMED = "its id contains a personal value: give it another one"
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
 
 @dataclass
 class ImportedChats:
-    """What an import did.
+    """The outcome of an import.
 
     Attributes
     ----------
     out : Path
         The folder of the store.
     chats, decisions : int
-        Chats written, and their decisions.
+        Numbers of chats written, and of their decisions.
     left_out : dict of str to str
         The reason for each chat that was not written, by its place in the files.
     counts : Counter
         Personal data replaced, by kind.
     review : dict of str to list of Left
-        What the net still found, by the place of the chat. It holds personal data, and is never written.
+        What the recogniser still found, by the chat's place. It contains personal data, and is never written.
     drafted : int
-        Acts that were added to the vocabulary as drafts.
+        Number of acts added to the vocabulary as drafts.
     net : str
         The recogniser behind the scrubbing: ``presidio`` or ``plain``.
     """
@@ -87,29 +87,29 @@ def import_chats(
     Parameters
     ----------
     files : iterable of path
-        Files of chats, or folders of such files.
+        Files of chats, or folders with such files.
     format : str
         ``star``, ``abcd``, ``jsonl``, ``csv`` or ``log`` (a desk's own log, as for ``deskbench monitor``).
     out : path
-        The folder to write. Chats that it has stay as they are, so that runs on them can be resumed. Drafts in its
-        ``acts.yaml`` that were accepted since, and its ``kept.txt``, are used.
+        The folder to write. Chats already there are left unchanged, so that runs on them can be resumed. Drafts in its
+        ``acts.yaml`` that have been accepted, and its ``kept.txt``, are used.
     title : str
         The company's name for the agent's prompt; by default the folder's name.
     acts, procedures : path, optional
         A vocabulary in place of the shipped one, and the written procedures; see ``docs/real-chats.md``.
     keep : iterable of str
-        Words that are no personal data, such as brands; they are also written to ``kept.txt``.
+        Words that are not personal data, such as brands; they are also written to ``kept.txt``.
     personal : iterable of str
-        Values that are personal data; they are replaced, and written nowhere.
+        Values that are personal data; they are replaced, and not written anywhere.
     only : iterable of str
         Ids of the chats to read; by default all.
     ask : callable, optional
-        Decides on each finding of the net; without it, such chats wait.
+        Decides on each finding of the recogniser; without it, such chats await review.
 
     Raises
     ------
     BadInput
-        For unusable files, options or a folder that holds something else.
+        For unusable files or options, or a folder that contains something else.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
@@ -138,7 +138,7 @@ def import_chats(
     done.net, done.chats = net.scrubber.net, len(chats)
     done.decisions = sum(len(decisions(chat, known, charts.get(chat.procedure))) for chat in chats)
     if wanted and not chats and not done.left_out:
-        raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check their ids")
+        raise BadInput(f"none of the chats {', '.join(sorted(wanted))[:80]} is in the files: check the ids")
     used = {chat.procedure for chat in chats}
     _write(done, chats, known, {name: chart for name, chart in charts.items() if name in used}, kept, title)
     return done
@@ -147,7 +147,7 @@ def import_chats(
 def _read(
     done: ImportedChats, every: Iterable[tuple[str, RealChat | str]], wanted: set[str], before: set[str]
 ) -> dict[str, RealChat]:
-    """Return the new chats that are wanted, by their places."""
+    """Return the new chats to import, by their places."""
     chats, names = dict[str, RealChat](), set[str]()
     for place, chat in every:
         if isinstance(chat, str):
@@ -169,7 +169,7 @@ class _Net:
         self.scrubber, self.kept, self.personal, self.ask = scrubber, kept, personal, ask
 
     def scrubbed(self, place: str, chat: RealChat, done: ImportedChats) -> RealChat | str:
-        """Return a chat without personal data, or the reason why it is left out."""
+        """Return a chat without personal data, or the reason for leaving it out."""
         clean = self.scrubber.chat(chat)
         if clean.chat.id != chat.id:
             return NAMED

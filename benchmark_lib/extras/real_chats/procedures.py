@@ -1,4 +1,4 @@
-"""Written procedures as charts: which act may follow which, and where a chat is in it."""
+"""Written procedures as charts of which act may follow which, and a chat's place in them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .chat import Did
 from .vocabulary import KnownAct, Vocabulary
 
 FAILED = ":failed"
-"""Ending of a node for an act that failed."""
+"""Suffix of the node for an act that failed."""
 
 
 class Procedure(BaseModel):
     """A written procedure: its text as the agent reads it, and a chart of acts.
 
-    `start` has the acts with which it begins, and `next` those that follow each act, the usual one first. The node of
-    an act that failed is ``ACT:failed``. `branches` are further acts that may follow, such as those for a customer who
-    does not know an answer. Acts in `optional` depend on a condition, and may be passed over.
+    `start` has the acts that may come first, and `next` the acts that may follow each act, the usual one first. The
+    node of an act that failed is ``ACT:failed``. `branches` has further acts that may follow, for example if a customer
+    does not know an answer. Acts in `optional` depend on a condition and may be skipped.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -37,16 +37,16 @@ class Procedure(BaseModel):
     optional: list[str] = []
 
     def place(self, done: Iterable[Did], known: Vocabulary) -> str:
-        """Return the node that a chat has reached: its last act in the chart, or empty."""
+        """Return the node that a chat has reached: its last act in the chart; empty without one."""
         return (["", *self.passed(done, known)])[-1]
 
     def passed(self, done: Iterable[Did], known: Vocabulary) -> list[str]:
-        """Return the nodes of acts; an act that failed may have a node of its own."""
+        """Return the nodes of acts; a failed act may have its own node."""
         ends = ((did.name, f"{did.name}{FAILED}", known.failed(did)) for did in done if did.name in self.nodes)
         return [failed if did_fail and failed in self.next else name for name, failed, did_fail in ends]
 
     def reachable(self, passed: set[str]) -> set[str]:
-        """Return every act before which no step is missing once the nodes `passed` are done."""
+        """Return every act for which no earlier step is missing once the nodes `passed` are done."""
         found, waiting = set[str](), list(self.start)
         while waiting:
             act = waiting.pop()
@@ -63,7 +63,7 @@ class Procedure(BaseModel):
         return {*self.start, *self.next, *(act for acts in ways for act in acts)}
 
     def usual(self, at: str, answered: set[str]) -> list[str]:
-        """Return the acts that the chart names next, with answered questions passed over."""
+        """Return the acts that the chart names next, skipping questions already answered."""
         found, waiting, seen = list[str](), list(self.next.get(at, []) if at else self.start), set[str]()
         while waiting:
             act = waiting.pop(0)
@@ -75,7 +75,7 @@ class Procedure(BaseModel):
         return found
 
     def allowed(self, at: str, answered: set[str]) -> set[str]:
-        """Return every act that may come next, with branches and after optional acts."""
+        """Return every act that may come next, including branches and acts after optional ones."""
         allowed, waiting = set(self.branches.get(at, ())), self.usual(at, answered)
         while waiting:
             act = waiting.pop()
@@ -88,8 +88,8 @@ class Procedure(BaseModel):
 def read_procedures(place: Path | None, known: Vocabulary, form: str) -> dict[str, Procedure]:
     """Read procedures by name from a YAML file, ABCD's guidelines or STAR's tasks.
 
-    `place` is the file, or a folder: ABCD's with ``guidelines.json``, ``ontology.json`` and ``kb.json``, or that of
-    STAR's tasks. Without a place there are no procedures.
+    `place` is the file or a folder: ABCD's folder with ``guidelines.json``, ``ontology.json`` and ``kb.json``, or the
+    folder of STAR's tasks. Without it, there are no procedures.
     """
     if place is None:
         return {}

@@ -1,4 +1,4 @@
-"""Speakers of a decision: the recorded chat up to the cut, and who goes on after it."""
+"""Speakers of a decision: the recorded chat up to the cut, and whoever continues after it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggest
 WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do for you?"
 THANKS, NOTHING_MORE = "Thank you, that is all.", "I have nothing to add to that."
 ALIKE = 0.2
-"""Least overlap of an agent's message with a human's before the customer's answer to that fits."""
+"""Minimum overlap of an agent's message with a human's for the customer's answer to the latter to fit."""
 LEFT = {"[CONTENT]": "content", "[NOT SERVED]": "unserved"}
-"""Words with which a model customer leaves, and how it left."""
+"""Words by which a model customer ends the conversation, each with the ending."""
 
 
 class Resumed(Insider):
-    """An agent that takes a chat over: recorded exchanges first, then the live agent."""
+    """An agent that takes over a chat: recorded exchanges first, then the live agent."""
 
     def __init__(self, live: Speaker, decision: Decision):
         super().__init__()
@@ -39,7 +39,7 @@ class Resumed(Insider):
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Return the live model's messages, or the recorded ones before its first turn."""
+        """Return the live model's messages or, before its first turn, the recorded ones."""
         own = self._live.history if isinstance(self._live, ModelAgent) else []
         return own or [{"role": "system", "content": ""}, *self._spoken.history]
 
@@ -49,7 +49,7 @@ class Resumed(Insider):
             self._live.history = messages
 
     async def reply(self, talk: AgentView) -> Any:
-        """Return the recorded reply before the cut, and the live agent's from there."""
+        """Return the recorded reply before the cut, and the live agent's reply after it."""
         if talk.turn < self._decision.turn:
             return await self._spoken.reply(talk)
         if isinstance(self._live, ModelAgent) and not self._live.history:
@@ -59,7 +59,7 @@ class Resumed(Insider):
         return await reply_of(self._live, talk)
 
     async def _until_sent(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
-        # A canned reply is the agent's message: nothing more is bought in its turn.
+        # A canned reply is the agent's message, so the turn needs no further model call.
         sent = _sent(messages)
         if sent is not None:
             return Completion(sent, [], "stop", Usage())
@@ -72,7 +72,7 @@ class Resumed(Insider):
 
 
 def _sent(messages: list[dict[str, Any]]) -> str | None:
-    """Return the canned reply that the model has just sent; None without one."""
+    """Return the canned reply that the model has just sent; None if there is none."""
     last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n]["role"] == "assistant"), None)
     if last is None or messages[-1]["role"] != "tool":
         return None
@@ -82,14 +82,14 @@ def _sent(messages: list[dict[str, Any]]) -> str | None:
 
 
 class ChatAgent(Insider):
-    """A scripted agent: the human, the procedure, or a floor."""
+    """A scripted agent that follows the human, follows the procedure, or sets a floor."""
 
     def __init__(self, name: str, decision: Decision, commonest: str):
         super().__init__()
         self._name, self._decision, self._commonest = name, decision, commonest
 
     async def reply(self, talk: AgentView) -> str:
-        """Make the acts of this agent's rule."""
+        """Carry out the acts that this agent's rule prescribes."""
         one, (acts, words) = self._decision, self._next(talk.turn)
         if self._name in ("human", "oracle") and one.weak and one.handed_over and talk.turn == one.turn:
             await talk.call_aside(HAND_OVER, {"reason": "as the human did"})
@@ -118,7 +118,7 @@ class ChatAgent(Insider):
 
 
 class ChatCustomer:
-    """The customer of a chat: its own words up to the cut, and after it where the case goes on."""
+    """The customer of a chat: recorded words up to the cut, and after it if the case goes on."""
 
     def __init__(self, decision: Decision):
         self._decision, whole = decision, decision.chat.exchanges
@@ -126,7 +126,7 @@ class ChatCustomer:
         self._puzzled = False
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the recorded message, or after the cut the recorded answer to what is asked."""
+        """Return the recorded message or, after the cut, the recorded answer to the question."""
         before = self._decision.before
         if talk.turn <= len(before):
             return Reply(before[talk.turn - 1].customer)
@@ -148,7 +148,7 @@ class ChatCustomer:
 
 
 class ChatModelCustomer(ChatCustomer):
-    """A language model that goes on as the customer after the cut."""
+    """A language model that continues as the customer after the cut."""
 
     def __init__(self, decision: Decision, complete: Any):
         super().__init__(decision)
@@ -156,7 +156,7 @@ class ChatModelCustomer(ChatCustomer):
         self._history = [{"role": "system", "content": customer_prompt(decision)}]
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the recorded message, or after the cut the model's."""
+        """Return the recorded message or, after the cut, the model's message."""
         message = talk.last("agent")
         if message is not None:
             self._history.append({"role": "user", "content": message.text or "(an empty message)"})
@@ -176,7 +176,7 @@ class ChatModelCustomer(ChatCustomer):
 
 
 def customer_prompt(decision: Decision) -> str:
-    """Return the prompt of the model that goes on as the customer."""
+    """Return the prompt of the model that continues as the customer."""
     path, (content, unserved) = Path(__file__).with_name("customer.md"), LEFT
     said = [e.customer for e in decision.chat.exchanges if e.customer != OPENED]
     return render(front_matter(path)[1], str(path), said=said, content=content, unserved=unserved).strip()

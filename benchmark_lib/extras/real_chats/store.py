@@ -1,4 +1,4 @@
-"""A folder of real chats as a store: its cases, and the desk, agents and customers of each."""
+"""A folder of real chats as a store: its cases, each with its desk, agents and customers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .vocabulary import HAND_OVER, SEND_REPLY, Vocabulary
 
 PREFIX, KIND = "chats:", "chats"
 MESSAGES_ON = 8
-"""Messages of a customer that goes on."""
+"""Maximum number of the customer's messages after the decision, if the customer goes on."""
 PLAY_ON = "play-on"
 """Name of the cases in which the customer goes on."""
 CHATS, ACTS, PROCEDURES = "chats.jsonl", "acts.yaml", "procedures.yaml"
@@ -34,7 +34,7 @@ PROMPT = Path(__file__).with_name("agent.md")
 
 
 class ChatDesk(Desk):
-    """The desk of one decision: it answers what the human also did, from the record."""
+    """The desk of one decision: it answers acts that the human also made from the record."""
 
     __slots__ = ("_decision", "_left", "sent")
 
@@ -45,7 +45,7 @@ class ChatDesk(Desk):
         self.sent: str | None = None
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Record a call; answer from the record what the human did in the same exchange."""
+        """Record a call; if the human made it in the same exchange, answer from the record."""
         known = self._decision.known
         write = not known.is_kind(known.by_tool.get(name, ""), "read")
         call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, write)
@@ -85,11 +85,11 @@ class ChatDesk(Desk):
             self.over = "handed_over"
 
     def changes(self) -> list[dict[str, Any]]:
-        """Return no changes: a real chat has no rows."""
+        """Return no changes, because a real chat has no rows."""
         return []
 
     def explained(self) -> bool:
-        """Return True: agents see only copies, and the desk has nothing to change."""
+        """Return True, because agents see only copies and the desk has nothing to change."""
         return True
 
 
@@ -144,7 +144,7 @@ class ChatStore(ForeignStore):
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Return every decision as a case, and again as one in which the customer goes on."""
+        """Return each decision as two cases; in the second, the customer goes on afterwards."""
         plain = {chat.id: chat.plain for chat in self.chats}
         every = self.decisions.items()
         return tuple(self._case(name, one, on, plain[one.chat.id]) for on in ("", ON) for name, one in every)
@@ -192,7 +192,7 @@ class ChatStore(ForeignStore):
         return self.known.schemas()
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """Return the prompt of the agent, or of the file `path`, with its version."""
+        """Return the agent's prompt, or the one in the file `path`, with its version."""
         head, text = front_matter(path or PROMPT)
         filled = render(text, str(path or PROMPT), store=self.info, replies=bool(self.known.replies))
         return filled.strip(), str(head.get("version", (path or PROMPT).stem))
@@ -205,9 +205,9 @@ class ChatStore(ForeignStore):
 
 
 class RealChats:
-    """The chats of a store's name, or of its folder, as the core plays and scores them.
+    """The chats of a store, given by name or folder, as the core plays and scores them.
 
-    The store is opened on first use: a run can be listed where its store is missing.
+    The store is opened on first use, so that a run can be listed even if its store is missing.
     """
 
     scripted = speakers.SCRIPTED
@@ -218,12 +218,12 @@ class RealChats:
 
     @property
     def domain(self) -> str:
-        """Return the name without its prefix; of an open store, the store's."""
+        """Return the name without its prefix, or the name in the store itself once it is open."""
         return self._store.domain if self._store else self._name.removeprefix(PREFIX)
 
     @property
     def store(self) -> ChatStore:
-        """Return the folder as a store; raise `BadInput` if there is none of this name."""
+        """Return the folder as a store; raise `BadInput` if there is no store of this name."""
         places = [Path(self._name)]
         if self._name.startswith(PREFIX):
             places = [place / f"chats-{self.domain}" for place in (DATA / "stores", Path("data") / "stores")]
@@ -232,7 +232,7 @@ class RealChats:
                 self._store = _opened(place.resolve())
                 break
         if self._store is None:
-            raise BadInput(f"no store {self._name[:80]!r} of real chats: give its folder with --store")
+            raise BadInput(f"there is no store {self._name[:80]!r} of real chats: give its folder with --store")
         return self._store
 
     def cases(self) -> tuple[Case, ...]:
@@ -260,15 +260,15 @@ class RealChats:
         return [case for case in cases if case.id in kept]
 
     def agent(self, spec: str, case: Case) -> Any:
-        """Return a scripted agent that takes the chat over."""
+        """Return a scripted agent that takes over the chat."""
         name = spec.removeprefix("scripted:")
         if name not in self.scripted:
             known = ", ".join(f"scripted:{known}" for known in self.scripted)
-            raise BadInput(f"{spec} plays only our own cases: on {self.store.name}, name {known} or a model")
+            raise BadInput(f"{spec} plays only our own cases: for {self.store.name}, name {known} or a model")
         return self.resumed(speakers.ChatAgent(name, self.store.decision(case), self.store.commonest), case)
 
     def resumed(self, agent: Any, case: Case) -> Any:
-        """Return an agent that speaks the chat up to the cut, and lets `agent` go on."""
+        """Return an agent that repeats the chat up to the cut and then lets `agent` take over."""
         return speakers.Resumed(agent, self.store.decision(case))
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
@@ -277,7 +277,7 @@ class RealChats:
         return speakers.ChatCustomer(one) if spec == "scripted" else speakers.ChatModelCustomer(one, complete)
 
     def customer_prompt(self, case: Case) -> str:
-        """Return the system prompt of the model that goes on as the customer."""
+        """Return the system prompt of the model that continues as the customer."""
         return speakers.customer_prompt(self.store.decision(case))
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class RealChats:
         return chat_score(conversation, case, self.store.decision(case))
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Describe a run: decisions as written, and as the human decided."""
+        """Describe a run: how many decisions are right, and how many equal the human's."""
         right = [bool(s["success"]) for s in scores if s.get("scored")]
         equal = [p["human_acts"] for s in scores if (p := s.get("decision")) and p["human_acts"] is not None]
         both = f"{sum(right)} of {len(right)} decisions right; {sum(equal)} of {len(equal)} with the human's acts"

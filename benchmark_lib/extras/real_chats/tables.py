@@ -1,4 +1,4 @@
-"""Tables of decisions in real chats: agreement with both truths, and where they part."""
+"""Tables of decisions in real chats: agreement with both truths, and where those differ."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 PARTS = "chat acts human human_acts human_values procedure handover human_follows parting weak not_on_record"
 HUMANS = "the human agents"
-"""The row of the people whose chats were imported."""
+"""Name of the row for the people whose chats were imported."""
 SHARES = ("human_acts", "human_values", "procedure", "handover")
 RESAMPLES = 2_000
 SHOWN = 5
-"""Cases that a row names."""
+"""Maximum number of cases that a row names."""
 
 
 def chat_decisions(results: Results) -> pd.DataFrame:
@@ -34,8 +34,8 @@ def chat_decisions(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Of the runs on stores of real chats: run_id, case_id, trial, entry, store, intent (the topic), and the parts of
-        the score: chat, acts and human (labels of what was done), human_acts, human_values, procedure, handover,
+        For runs on stores of real chats: run_id, case_id, trial, entry, store, intent (the topic), and the parts of the
+        score: chat, acts and human (labels of what each did), human_acts, human_values, procedure, handover,
         human_follows (True, False or None), parting, weak, not_on_record. Trials without a score are left out.
     """
     conversations, rows = results.conversations, list[Any]()
@@ -62,9 +62,9 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per store and entry, the human agents first: chats, decisions, weak (decisions of chats without acts),
-        and of human_acts, human_values (of acts that both made), procedure (where it names a next act) and handover
-        (handed over or not): the share with its ends (``_low``, ``_high``, see `clustered_rate`; chats are the
+        One row per store and entry, the human agents first: chats, decisions, weak (decisions of chats without acts);
+        for each of human_acts, human_values (of acts that both made), procedure (where it names a next act) and
+        handover (handed over or not), the share with its ends (``_low``, ``_high``, see `clustered_rate`; chats are the
         clusters) and the number of decisions (``_n``); kappa with its ends, see `beyond_chance`; not_on_record (lookups
         per decision that the human did not make); reason.
     """
@@ -84,7 +84,7 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return where human agents and the written procedure part, by kind.
+    """Return where human agents depart from the written procedure, by kind.
 
     Returns
     -------
@@ -103,13 +103,13 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what entries did where they did not do what the human did.
+    """Return what entries did when they did not act as the human did.
 
     Returns
     -------
     DataFrame
-        One row per entry and pair of acts: human, acts (the entry's), trials, procedure (share of these that follow
-        it), chats, cases (the first few).
+        One row per entry and pair of acts: human, acts (the entry's), trials, procedure (share of these trials that
+        follow it), chats, cases (the first few).
     """
     made = _made(results)
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
@@ -121,7 +121,7 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
-    """Estimate Cohen's kappa of two series of acts, resampling whole chats.
+    """Estimate Cohen's kappa between two series of acts, resampling whole chats.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     Returns
     -------
     Estimate
-        Kappa with a percentile interval over chats (2,000 resamples); NaN if both always did the same one thing.
+        Kappa with a percentile interval over chats (2,000 resamples); NaN if both made the same act every time.
     """
     import pandas as pd
 
@@ -159,7 +159,7 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     if point == 0 and 1 in {len(set(one)), len(set(two))}:
         return Estimate(estimate=point, reason=ONE_SIDED, **words)
     if np.isnan(point) or chats < 2:
-        why = "both did the same one thing every time" if np.isnan(point) else "one chat shows no spread between chats"
+        why = "both made the same act every time" if np.isnan(point) else "one chat shows no spread between chats"
         return Estimate(estimate=point, reason=why, **words)
     drawn = kappa(generator(None).multinomial(chats, np.full(chats, 1 / chats), RESAMPLES).astype(float))
     low, high = np.nanquantile(drawn, TAILS)
@@ -171,7 +171,7 @@ def _made(results: Any) -> pd.DataFrame:
 
 
 def _counted(made: pd.DataFrame, by: str, columns: str, row: Callable[[pd.DataFrame], list[Any]]) -> pd.DataFrame:
-    """Return a row for each group: what `row` makes of it, its chats and first cases."""
+    """Return a row for each group: what `row` returns for it, its chats and its first cases."""
     groups = [(key, own) for key, own in made.groupby(by.split())]
     groups.sort(key=lambda group: (*group[0][:2], -len(group[1])))
     rows = [(*key, *row(own), own["chat"].nunique(), _few(own["case_id"].unique())) for key, own in groups]

@@ -1,4 +1,4 @@
-"""Vocabulary of a desk: which acts its people can make, and the tools that stand for them."""
+"""Vocabulary of a desk: the acts that its people can make, and the tools for these acts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .chat import Did, RealChat
 SHIPPED = DATA / "chats"
 SEND_REPLY, HAND_OVER = "send_reply", "hand_over_to_human"
 EXAMPLES = 3
-"""Examples of a drafted entry."""
+"""Maximum number of examples in a drafted entry."""
 
 
 class KnownAct(BaseModel):
@@ -29,13 +29,13 @@ class KnownAct(BaseModel):
     words, values : str, dict of str to str
         The tool's description, and the fields that an agent fills in, in order, with their meaning.
     line : str
-        The line of a log that shows the act, with fields in braces; used where a log has no act of its own.
+        The log line that shows the act, with fields in braces; used if a log does not record acts.
     text : str
         The words of a canned reply.
     fails : list of str
-        Words of an answer which say that the act failed.
+        Words in an answer that say that the act failed.
     accepted, examples : bool, list of str
-        False for a draft, whose chats wait, and the lines of the log from which it was made.
+        False for a draft, whose chats must wait; and the log lines from which the draft was made.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,14 +51,14 @@ class KnownAct(BaseModel):
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """Return the pattern of `line`; None without one."""
+        """Return the pattern of `line`; None if there is no line."""
         parts = re.split(r"\{(\w+)\}", self.line)
         shown = [re.escape(p) if i % 2 == 0 else f"(?P<{p}>.{{1,200}})" for i, p in enumerate(parts)]
         return re.compile("".join(shown), re.I) if self.line else None
 
 
 class Vocabulary(BaseModel):
-    """Acts by the name that the log gives them.
+    """Acts, by their names in the log.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Vocabulary(BaseModel):
         return known
 
     def is_kind(self, name: str, kind: str) -> bool:
-        """Return whether an act is known and of a kind."""
+        """Return whether an act is known and of the given kind."""
         return name in self.acts and self.acts[name].kind == kind
 
     def failed(self, did: Did) -> bool:
@@ -98,7 +98,7 @@ class Vocabulary(BaseModel):
 
     @property
     def tools(self) -> dict[str, KnownAct]:
-        """Return the accepted acts that have a tool of their own."""
+        """Return the accepted acts that have their own tool."""
         return {n: a for n, a in self.acts.items() if a.accepted and a.kind in ("read", "write")}
 
     @property
@@ -112,7 +112,7 @@ class Vocabulary(BaseModel):
         return {_tool_name(name): name for name in self.tools}
 
     def call(self, did: Did) -> tuple[str, dict[str, Any]]:
-        """Return tool and arguments that stand for an act of the human agent."""
+        """Return the tool and the arguments that stand for an act of the human agent."""
         kind = self.acts[did.name].kind
         if kind == "say":
             return SEND_REPLY, {"reply": did.name}
@@ -132,7 +132,7 @@ class Vocabulary(BaseModel):
         return [*made, _schema(HAND_OVER, "Hand the chat over to a human colleague.", reason)]
 
     def of_line(self, text: str) -> Did | None:
-        """Return the act that a line of a log shows; None if no entry matches it."""
+        """Return the act that a log line shows; None if no entry matches it."""
         for name, act in self.acts.items():
             if act.pattern is not None and (found := act.pattern.match(text.strip())):
                 return Did(name, {k: v.strip() for k, v in found.groupdict().items()}, text=text)
@@ -147,10 +147,10 @@ class Vocabulary(BaseModel):
         return gaps
 
     def complete(self, chats: list[RealChat]) -> int:
-        """Add what chats show of acts, and drafts of unknown ones; return how many drafts are new.
+        """Add what chats reveal about acts, and drafts of unknown acts; count the new drafts.
 
-        Where every act of a chat is known or was suggested by the tool, its suggestions are canned replies, and the
-        fields that its agents filled in are added to their acts.
+        If every act of a chat is known or was suggested by the tool, the suggestions become canned replies, and the
+        fields that the agents filled in are added to their acts.
         """
         whole = [chat for chat in chats if all(did.name in self.acts or did.suggested for did in chat.acts)]
         for did in (did for chat in whole for did in chat.acts):

@@ -14,7 +14,7 @@ __all__ = ["sit"]
 def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options: Any) -> ChairWidget:
     """Return a notebook widget in which you answer in place of a model.
 
-    Nothing is played or written before you press *Begin*. Sent messages are saved, and the same call resumes.
+    Nothing is played or written before you press *Begin*. Sent messages are saved; the same call resumes the session.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
     chair : str
         ``agent`` or ``customer``.
     **options
-        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` of `benchmark_lib.extras.sitting.session.seated`,
-        and further options of the run, such as ``out`` or ``store``.
+        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as in
+        `benchmark_lib.extras.sitting.session.seated`, and further options of the run, such as ``out`` or ``store``.
 
     Raises
     ------

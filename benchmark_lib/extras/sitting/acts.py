@@ -1,17 +1,17 @@
-"""Acts of a message in a person's notation: ``attached photo; agreed start_return``."""
+"""A message's acts in notation for people: ``attached photo; agreed start_return``."""
 
 READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
 
 
 def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
-    """Parse the acts of a line, separated by semicolons.
+    """Parse the acts in a line, which are separated by semicolons.
 
     Returns
     -------
     acts : list of dict
-        Each a ``kind`` with its ``what``.
+        Each has a ``kind`` and a ``what``.
     why_not : str
-        The fault of the line; empty if it is valid.
+        The fault in the line; empty if the line is valid.
     """
     acts = []
     for part in filter(None, (part.strip() for part in text.split(";"))):

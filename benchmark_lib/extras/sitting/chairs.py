@@ -1,4 +1,4 @@
-"""The chairs: they show players their conversations and pass on the answers.
+"""The chairs, which show players their conversations and pass on their answers.
 
 A player sees only what a language model would get: prompt, tools, words. The chairs do not know which case a
 conversation is about.
@@ -19,19 +19,20 @@ Item = dict[str, Any]
 """One item shown to a player.
 
 Its ``kind`` is ``conversation`` (a new one, with its ``number``), ``prompt``, ``tools``, ``words`` (of the other side),
-``result`` (of a call), ``own`` (this player's message or call), ``over`` (the conversation) or ``finished`` (all).
+``result`` (of a call), ``own`` (this player's message or call), ``over`` (the conversation has ended) or ``finished``
+(all conversations have ended).
 """
 _LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
-"""Format of the other side's last message, by the player's side; the same as of earlier messages."""
+"""Format of the other side's last message, by the player's side; it matches that of earlier messages."""
 
 
 class NotYourTurn(Exception):
-    """An answer from a chair that has no open request."""
+    """A chair sent an answer although none was due."""
 
 
 @dataclass(eq=False)
 class _View:
-    """A conversation from its player's view; `begun` counts the items from before this session."""
+    """A conversation as its player sees it; `begun` counts items from before this session."""
 
     chair: int | None
     items: list[Item] = field(default_factory=list)
@@ -44,7 +45,7 @@ class _View:
 
 @dataclass
 class _Chair:
-    """A place for one player, with its present conversation and its number of conversations."""
+    """A place for one player, with the current conversation and the number played so far."""
 
     view: _View | None = None
     views: int = 0
@@ -59,7 +60,7 @@ class Chairs:
     Parameters
     ----------
     count : int
-        Number of chairs and of concurrent conversations; a free chair takes the next conversation.
+        Number of chairs, and so of concurrent conversations; a free chair takes the next conversation.
     side : str
         ``agent`` or ``customer``.
 
@@ -68,7 +69,7 @@ class Chairs:
     tools : list of dict
         The agent's tools, once a conversation has begun: name, description and parameters of each.
     closed : str or None
-        Why no conversation will follow.
+        Why no further conversation will follow; None as long as one may.
     left : int or None
         Number of conversations still to finish, including open ones; None if unknown.
     """
@@ -88,7 +89,7 @@ class Chairs:
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the conversation's player; `chair` played it before."""
+        """Wait for the player's answer in a conversation; `chair` played the conversation before."""
         self.tools = [tool["function"] for tool in tools or []]
         view = self._views.get(conversation)
         if view is None:
@@ -123,7 +124,7 @@ class Chairs:
         self._tell()
 
     def close(self, reason: str) -> None:
-        """Inform every player, at its next request, that no conversation will follow, and why."""
+        """Inform each player, at its next request, that no conversation will follow, and why."""
         self.closed = reason
         self._tell()
 
@@ -135,7 +136,7 @@ class Chairs:
     # What a player does.
 
     async def news(self, number: int, wait_s: float = 0.0) -> list[Item]:
-        """Return the new items of a chair; wait up to `wait_s` seconds unless it is its turn.
+        """Return a chair's new items; wait for some up to `wait_s` seconds unless it is its turn.
 
         A chair whose conversation is over takes the next conversation.
         """
@@ -151,7 +152,7 @@ class Chairs:
                 return self._unseen(number, chair)
 
     def again(self, number: int) -> list[Item]:
-        """Return all items of a chair's conversation from the prompt on, its own included."""
+        """Return all items of a chair's conversation, from the prompt on and including its own."""
         chair = self._chairs[number]
         chair.used = True
         if chair.view is None:
@@ -160,14 +161,14 @@ class Chairs:
         return [*self._opening(chair, whole=True), *chair.view.items]
 
     def only_others_play(self, number: int) -> bool:
-        """Return whether no conversation is left for a chair: other chairs play all of them."""
+        """Return whether no conversation is left for a chair, because other chairs play them all."""
         view = self._chairs[number].view
         free = view is None or view.over
         taken = sum(one not in self._waiting for one in self._views.values())
         return free and self.left is not None and self.left <= taken
 
     def dismiss(self, number: int) -> None:
-        """Mark a chair as informed that no conversation will follow, so that nobody waits for it."""
+        """Record that a chair knows that no conversation will follow, so that nobody waits for it."""
         self._chairs[number].told_of_end = True
 
     def my_turn(self, number: int) -> bool:
@@ -183,18 +184,18 @@ class Chairs:
         number : int
             The chair.
         text : str
-            The words; for a customer also its complete answer in the form of its prompt.
+            The words; a customer may also send its complete answer in the form that its prompt asks for.
         acts : sequence of dict, end : bool
-            For a customer: the acts of the message, each a ``kind`` with its ``what``, and whether it is the last.
+            For a customer: the acts of the message, each with a ``kind`` and a ``what``, and whether it is the last.
 
-        Raises `NotYourTurn` if no answer is due.
+        Raise `NotYourTurn` if no answer is due.
         """
         if self.side == "customer" and not _is_in_form(text):
             text = orjson.dumps({"message": text, "acts": [*acts], "end": end}).decode()
         self._answer(number, Completion(text, [], "stop", Usage(calls=1, missing=1)))
 
     def call(self, number: int, calls: list[tuple[str, dict[str, Any] | str]]) -> None:
-        """Call tools, each a name with its arguments; their results come as news.
+        """Call tools, each given by name and arguments; their results arrive as news.
 
         Raise `NotYourTurn` if no answer is due.
         """
@@ -227,15 +228,15 @@ class Chairs:
         return items
 
     def _take(self, number: int) -> _View | None:
-        """Return the next conversation for a chair: first its own from an earlier session."""
-        # Conversations begun in other chairs come last, because their players may return.
+        """Return the next conversation for a chair, beginning with its own from earlier sessions."""
+        # Conversations that other chairs began come last, because their players may return.
         rank = {number: 0, None: 1}
         view = min((one for one in self._waiting if not one.over), key=lambda one: rank.get(one.chair, 2), default=None)
         self._waiting = [one for one in self._waiting if one is not view and not one.over]
         return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
-        """Return the items before a conversation; unless `whole`, no tools and only a new prompt."""
+        """Return the items before a conversation; unless `whole`, omit tools and a known prompt."""
         assert chair.view is not None
         system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
         whole = whole or self.side == "customer"
@@ -253,7 +254,7 @@ class Chairs:
 
 
 def _is_in_form(text: str) -> bool:
-    """Return whether an answer has the JSON form of a customer's prompt."""
+    """Return whether an answer has the JSON form that a customer's prompt asks for."""
     try:
         return "message" in orjson.loads(text)
     except (orjson.JSONDecodeError, TypeError):
@@ -261,7 +262,7 @@ def _is_in_form(text: str) -> bool:
 
 
 def _items(before: list[Any], now: list[Any]) -> list[Item]:
-    """Return what a request adds to the last one; a rejected answer may have changed its end."""
+    """Return what a request adds to the last one, whose end a rejected answer may have changed."""
     same = 0
     while same < min(len(before), len(now)) and before[same] == now[same]:
         same += 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ARGUMENTS = {
     "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
-    "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
+    "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free port)", int),
     "--chairs N": ("how many players play at once over the port (default: 1)", 1),
     "--name NAME": ("the player's name in tables (default: human)", "human"),
     "--source WORDS": (
@@ -38,7 +38,7 @@ ARGUMENTS = {
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
     **RUN_FILE,
-    "--replay": "replay what is on file, without players, and compare every record",
+    "--replay": "replay the run file without players, and compare every record",
 }
 
 
@@ -83,4 +83,4 @@ def _tell(run: RunFile, experiment: Experiment) -> None:
     finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
     print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
     if experiment.stopped is not None:
-        note(f"what is finished is saved; {experiment.stopped.sentence}")
+        note(f"everything finished is saved; {experiment.stopped.sentence}")

@@ -1,4 +1,4 @@
-"""The arguments of a tool one by one, for a person to fill in."""
+"""A tool's arguments as single fields, for a person to fill in."""
 
 import json
 from collections.abc import Callable
@@ -25,13 +25,13 @@ class Field:
 
     @property
     def place(self) -> str:
-        """Return its path as text, ``address.city``."""
+        """Return the path as text, such as ``address.city``."""
         return ".".join(self.path)
 
     def put(self, text: str, arguments: dict[str, Any]) -> None:
         """Store the typed value in the arguments; omit an empty optional field.
 
-        Raise `ValueError` with a sentence if the value is of the wrong type.
+        Raise `ValueError` with an explanation if the value has the wrong type.
         """
         text = text.strip()
         if not text and not self.required:
@@ -62,7 +62,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: _TRUTH[text.lower()],
     "array": _several,
 }
-"""Parsers of typed text by JSON type; other types stay text."""
+"""Parsers of typed text by JSON type; values of other types remain text."""
 
 
 def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
@@ -83,7 +83,7 @@ _HOW = {
     "number": "a number",
     "boolean": "yes or no",
 }
-"""How to type a value of each type, if its description does not say."""
+"""How to enter a value of each type, if its description does not say."""
 
 
 def _hint(schema: dict[str, Any], required: bool) -> str:

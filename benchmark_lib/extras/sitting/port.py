@@ -1,6 +1,6 @@
-"""The chairs over a small HTTP port of this machine, for players that are programs.
+"""A small HTTP server for the chairs, for players that are programs.
 
-Only this machine can reach it, and no web page: a browser's request for another page is refused.
+Only programs on this machine can use it, and no web page can: requests that a page makes a browser send are refused.
 """
 
 import logging
@@ -19,7 +19,7 @@ from .wording import as_text
 
 HOST = "127.0.0.1"
 WAIT_S = 30.0
-"""Default seconds to delay an answer while there is no news; ``?wait=`` sets another time."""
+"""Default seconds to hold back an answer while there is no news; ``?wait=`` sets another time."""
 LONGEST_WAIT_S = 300.0
 MOST_BYTES = 1_000_000
 TOKEN = web.AppKey("token", str)
@@ -61,7 +61,7 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
   END
 """,  # noqa: E501
 }
-"""Help on answering, for each side."""
+"""Help on how to answer, for each side."""
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ OTHERS_PLAY = (
 
 
 class Refused(Exception):
-    """A rejected request without effect; its text says how to correct it."""
+    """A request is rejected and has no effect; the text says how to correct it."""
 
     def __init__(self, text: str, status: int = 400):
         super().__init__(text)
@@ -120,7 +120,7 @@ class Refused(Exception):
 
 
 class Seats:
-    """The requests of the port, each a method."""
+    """The server's requests, with one method for each."""
 
     def __init__(self, chairs: Chairs, token: str):
         self.chairs, self._token = chairs, token
@@ -205,7 +205,7 @@ def _wait(request: web.Request) -> float:
 
 
 async def _message(request: web.Request) -> dict[str, Any]:
-    """Return a request's message: the plain body, or JSON with ``text``, ``acts``, ``end``."""
+    """Return a request's message: the plain body, or JSON with ``text``, ``acts`` and ``end``."""
     body = await _body(request)
     if request.content_type != "application/json":
         return {"text": body.strip()}
@@ -218,7 +218,7 @@ async def _message(request: web.Request) -> dict[str, Any]:
 
 
 async def _calls(request: web.Request) -> list[tuple[str, dict[str, Any] | str]]:
-    """Return the calls of a request: of the tool in the path, or a list of names with arguments."""
+    """Return a request's calls: one of the tool in the path, or a list of names with arguments."""
     body, tool = await _body(request), request.match_info.get("tool")
     if tool is not None:
         calls = [{"name": tool, "arguments": _json(body or "{}")}]
@@ -240,7 +240,7 @@ async def _body(request: web.Request) -> str:
         return (await request.read()).decode()
     except web.HTTPException:
         raise
-    except Exception:  # each way to send a body has errors of its own
+    except Exception:  # each way to send a body has its own errors
         raise Refused("The body is not UTF-8 text, or its encoding is broken.") from None
 
 
@@ -267,7 +267,7 @@ async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
 
 @web.middleware
 async def _of_this_machine(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Refuse requests that another page makes a browser send."""
+    """Refuse requests that a web page makes a browser send."""
     # Such a request names its page, comes from another site, or uses the page's own host name for this machine.
     host = request.host.rpartition(":")[0] or request.host
     same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"

@@ -12,7 +12,7 @@ from .chairs import Chairs
 PLAYED = "All conversations are finished."
 STOPPED = "The sitting was stopped; everything you sent is saved, and you can resume it later."
 FAREWELL_S = 60.0
-"""Seconds that a port waits for players that do not know yet that no conversation will follow."""
+"""Seconds for which a port waits for players that do not yet know that no conversation will follow."""
 MOST_CHAIRS = 100
 
 
@@ -38,16 +38,16 @@ def seated(
     name : str
         The player's name in tables, in place of a model's name.
     source : str
-        The source that the run file records.
+        The source to record in the run file.
     other, base_url : str, optional
-        The other side and its address: the customer's model (default: the scripted customer), or the agent (default:
+        The other side and its address: the customer's model (default: the scripted customer) or the agent (default:
         the scripted oracle).
     shuffle : int
-        Seed of the order of the cases.
+        Seed for the order of the cases.
     **options
         Further options of the run, see `benchmark_lib.experiment.options.Options`.
 
-    Raises `BadInput` for an invalid chair, number of chairs, name or source.
+    Raise `BadInput` for an invalid chair, number of chairs, name or source.
     """
     if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
         raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")
@@ -63,7 +63,7 @@ def seated(
 
 
 async def play(chairs: Chairs, experiment: Experiment) -> RunFile:
-    """Play a session to its end and inform the players, whether it succeeds or fails."""
+    """Play a session to its end; whether it succeeds or fails, inform the players."""
     reason = STOPPED
     try:
         run = await experiment.run()
@@ -75,7 +75,7 @@ async def play(chairs: Chairs, experiment: Experiment) -> RunFile:
 
 
 async def goodbyes(chairs: Chairs) -> None:
-    """Wait until every participating player knows the end, but at most `FAREWELL_S` seconds."""
+    """Wait up to `FAREWELL_S` seconds until every participating player knows of the end."""
     until = asyncio.get_running_loop().time() + FAREWELL_S
     while not chairs.everyone_knows and asyncio.get_running_loop().time() < until:
         await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""A chair in the terminal: print the news, and collect lines until they form an answer."""
+"""A chair in the terminal: it prints the news and collects lines until they form an answer."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ CHAIR = 1
 """The only chair of a terminal."""
 END_OF_MESSAGE = "."
 PATIENCE_S = 10.0
-"""Seconds before a line says that the other side is still writing."""
+"""Seconds before a note says that the other side is still writing."""
 HELP = {
     "agent": """\
 say [TEXT]          write a message, which ends your turn; finish it with a line that contains only a dot
@@ -40,7 +40,7 @@ again               show the whole conversation again, beginning with your instr
 quit                stop here; everything you sent is saved, and the same command resumes""",
 }
 ReadLine = Callable[[str], Awaitable[str]]
-"""Function that prompts for a line and returns it without its end; raises EOFError at the end of input."""
+"""Function that prompts for a line and returns it without its line break; raises EOFError at the end of input."""
 
 
 class _Quit(Exception):
@@ -50,7 +50,7 @@ class _Quit(Exception):
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
     """Play a session in this terminal until it is finished or the player quits.
 
-    Raise `BadInput` if the run refuses its input.
+    Raise `BadInput` if the run rejects its input.
     """
     playing = asyncio.ensure_future(play(chairs, experiment))
     sitting = asyncio.ensure_future(Terminal(chairs, line_reader(chairs)).sit())
@@ -69,7 +69,7 @@ async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
 
 
 def line_reader(chairs: Chairs) -> ReadLine:
-    """Return a reader of lines: from the keyboard with history and completion, or from a pipe."""
+    """Return a reader of lines from the keyboard (with history and completion) or from a pipe."""
     if not sys.stdin.isatty():
         try:
             return _Pipe(sys.stdin.fileno()).line
@@ -95,7 +95,7 @@ def line_reader(chairs: Chairs) -> ReadLine:
 
 
 class _Pipe:
-    """Lines of a pipe or file, read in a thread that never keeps the process from ending."""
+    """Lines of a pipe or file, read in a thread that does not keep the process alive."""
 
     def __init__(self, handle: int):
         self._handle, self._rest, self._ended = handle, b"", False
@@ -124,7 +124,7 @@ class Terminal:
                 while self.chairs.my_turn(CHAIR):
                     await self._command()
         except (_Quit, EOFError):
-            _print("\nEverything you sent is kept.")
+            _print("\nEverything you sent is saved.")
 
     async def _show_news(self) -> bool:
         """Print the news; return True if no conversation will follow."""
@@ -175,7 +175,7 @@ class Terminal:
         """Read the lines of a message up to the dot."""
         lines = [first] if first else []
         if not first:
-            _print("Your message, up to a line with nothing but a dot:")
+            _print("Your message, up to a line that contains only a dot:")
         while (line := await self._read_line("| ")).strip() != END_OF_MESSAGE:
             lines.append(line)
         return "\n".join(lines).strip()

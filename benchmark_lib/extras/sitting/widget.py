@@ -1,4 +1,4 @@
-"""A chair in a notebook: the conversation above, tools and message below, all escaped."""
+"""A chair in a notebook: the conversation above, tools and message below, all text escaped."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ class ChairWidget(w.VBox):
     Parameters
     ----------
     seat : callable
-        Returns the chair and its run, see `benchmark_lib.extras.sitting.session.seated`.
+        Returns the chair and its run; see `benchmark_lib.extras.sitting.session.seated`.
     """
 
     def __init__(self, seat: Callable[[], tuple[Chairs, Experiment]]):
@@ -49,7 +49,7 @@ class ChairWidget(w.VBox):
         self._build_answer()
         folded = w.Accordion([self.instructions], titles=["Your instructions"], selected_index=None)
         if self.chairs.side == "customer":
-            folded.selected_index = 0  # each conversation has instructions of its own
+            folded.selected_index = 0  # each conversation has its own instructions
         buttons = w.HBox([self.begin, self.onward, self.stop])
         style = w.HTML(f"<style>{transcript_css()}</style>")
         self.children = [style, buttons, self.status, folded, self.talk, self.answer]
@@ -71,7 +71,7 @@ class ChairWidget(w.VBox):
 
         return clicked
 
-    # What the player answers with.
+    # The means to answer.
 
     def _build_answer(self) -> None:
         self.message = w.Textarea(placeholder="Your message", rows=7, layout=WIDE)
@@ -125,7 +125,7 @@ class ChairWidget(w.VBox):
             self._show_fields()
 
     def _answered(self, answer: Any) -> bool:
-        """Pass an answer on; return False if none was due."""
+        """Pass on an answer; return False if none was due."""
         try:
             answer()
         except NotYourTurn:
@@ -136,7 +136,7 @@ class ChairWidget(w.VBox):
         self._tasks.append(asyncio.ensure_future(self._watch()))
         return True
 
-    # What the player is shown.
+    # The view of the player.
 
     def _on_begin(self) -> None:
         self.chairs, self._experiment = self._seat()
@@ -145,7 +145,7 @@ class ChairWidget(w.VBox):
         self._tasks = [asyncio.ensure_future(self._play()), asyncio.ensure_future(self._watch())]
 
     async def _play(self) -> None:
-        """Play until the end, and show how it ended."""
+        """Play the session to its end, and show how it ended."""
         try:
             await play(self.chairs, self._experiment)
         except Exception as error:  # no code awaits this task, so this is the only place to show its error
@@ -156,7 +156,7 @@ class ChairWidget(w.VBox):
         self._enable(False)
 
     async def _watch(self) -> None:
-        """Show news until it is the player's turn, or the conversation is over."""
+        """Show news until it is the player's turn or the conversation is over."""
         chairs = self.chairs
         while chairs.closed is None:
             items = await chairs.news(CHAIR, PATIENCE_S)

@@ -1,6 +1,6 @@
 """Items as plain text for a player.
 
-Every line is quoted, so that no words of a conversation can pass for the harness's own.
+Every line is quoted, so that no words of a conversation can be mistaken for the harness's own.
 """
 
 import json
@@ -16,7 +16,7 @@ BAR = "| "
 OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "FOR YOU"}
 """Heading of the other side's messages, by the player's side."""
 BLANK = "\u00a0\t"
-"""Spaces to show unchanged, although Python calls them not printable."""
+"""Spaces to show unchanged, although Python does not count them as printable."""
 
 
 def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | None = None) -> str:
@@ -25,9 +25,9 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
     Parameters
     ----------
     indent : bool
-        True to spread JSON over lines, for people.
+        Whether to spread JSON over several lines, for people.
     width : int, optional
-        Where to break longer lines.
+        Width at which to break longer lines.
     """
     wording = _Wording(side, indent, width)
     return "\n\n".join(getattr(wording, item["kind"])(item) for item in items)
@@ -46,15 +46,15 @@ def tool_text(tool: dict[str, Any]) -> str:
 
 
 def spread(text: str) -> str:
-    """Return JSON over several lines, with the line breaks of its texts; else the same text."""
+    """Return JSON over several lines, keeping line breaks in its texts; return other text as is."""
     try:
         return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode().replace("\\n", "\n")
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter where it is nested too deep to be shown so
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter if it is nested too deeply
         return text
 
 
 def visible(text: str) -> str:
-    """Return a text with the codes of characters that control a terminal or direction."""
+    """Return a text with codes in place of characters that control a terminal or text direction."""
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
@@ -110,7 +110,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _broken(line: str, width: int) -> list[str]:
-    """Wrap a line to a width, with its indentation on further lines."""
+    """Wrap a line to a width, repeating its indentation on further lines."""
     margin = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(
         line, width, subsequent_indent=margin, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False

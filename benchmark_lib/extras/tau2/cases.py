@@ -10,7 +10,7 @@ from . import TauStore
 SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
 MESSAGES = 60
-"""Maximum number of messages of a tau2 customer; tau2 itself counts 100 steps, including calls and results."""
+"""Maximum number of a tau2 customer's messages; tau2 itself allows 100 steps, including calls and results."""
 
 
 def tau_cases(store: TauStore) -> tuple[Case, ...]:
@@ -24,13 +24,13 @@ def choose(store: TauStore, pattern: str) -> list[Case]:
     Parameters
     ----------
     pattern : str
-        ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``, with
-        wildcards), and ``known-defects``. A part after ``not:`` is excluded.
+        ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``; wildcards
+        are allowed), and ``known-defects``. A part after ``not:`` is excluded.
 
     Raises
     ------
     BadInput
-        For a part that names no task.
+        If a part names no task.
     """
     cases = tau_cases(store)
     kept: set[str] = set()
@@ -64,7 +64,7 @@ def _shortened(task_id: str) -> str:
 
 
 def _case(task: Any, store: TauStore) -> Case:
-    """Return the case of a task; the task's content in it is hashed and never written."""
+    """Return the case of a task; it contains the task, which is hashed but never written."""
     content = task.model_dump(mode="json")
     wish = task.user_scenario.instructions
     none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))

