@@ -1,4 +1,4 @@
-"""Declare the columns of a frame once, and the fields of a score.
+"""Declare the columns of a frame, and the fields of a score, in one place.
 
 The frames, the importers and the data dictionary take types, units and words from these declarations.
 """
@@ -52,7 +52,7 @@ def columns_of(row: type) -> dict[str, Column]:
 
 @lru_cache
 def names_of(row: type) -> dict[str, str]:
-    """Return the frame's name of every field that is a column."""
+    """Return the name in the frame of every field that is a column."""
     return {column.field: name for name, column in columns_of(row).items()}
 
 

@@ -80,7 +80,7 @@ class Moment:
 
 
 def state_of(score: Mapping[str, Any], ended_by: str) -> str:
-    """Return the key of `SUCCESS_STATES` for a score or a frame's row; None is unknown."""
+    """Return the key of `SUCCESS_STATES` for a score or a frame's row; None means unknown."""
     if not score or ended_by in NOT_SCORED or score.get("success") is None:
         return "none"
     if score["success"]:
@@ -118,7 +118,7 @@ def reasons_against(
 
 
 def outcome_label(bucket: str | None, row: dict[str, Any]) -> str:
-    """Return a conversation's outcome in a few words: unless a success, the main reason."""
+    """Return a conversation's outcome in a few words; without success, the main reason."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":
         return reasons[0].words

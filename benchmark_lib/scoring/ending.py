@@ -1,4 +1,4 @@
-"""Score how it ended: reasons, open steps, requests for a person, the customer's language."""
+"""Score the ending: reasons, open steps, requests for a person, the customer's language."""
 
 import re
 from collections.abc import Iterable
@@ -88,7 +88,7 @@ def _says_open(text: str, customer_text: str = "") -> bool:
 
 @lru_cache
 def denied_patterns(file: str, part: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return two patterns per language, of which the first denies what the second finds."""
+    """Return two patterns per language; the first denies what the second finds."""
     books = read_yaml(DATA / f"{file}.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book[part])) for book in books.values())
 

@@ -53,11 +53,11 @@ def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
 
 
 TOPICS = 6
-"""Minimum follow-ups that divide a conversation into topics; a bare value then answers only the question before it."""
+"""Minimum number of follow-ups for a division into topics, where a value answers only the question before it."""
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
-    """Return the answers (see `answers_of`) for each fact of a long conversation, by its name.
+    """Return a long conversation's answers (see `answers_of`) to each fact, by the fact's name.
 
     They are the messages after the fact's topic came up and before the next topic did. Links, and facts whose topic
     never came up, are left out. The result is empty with fewer than `TOPICS` follow-ups.
@@ -163,7 +163,7 @@ def _asked_for(conversation: Conversation, turn: int) -> set[str]:
 FEWEST_WORDS = 5
 """Minimum number of words in a published sentence that a message does not contain by chance."""
 PASTED = 3
-"""Number of verbatim published sentences that make a message a pasted one. 186 honest agents' messages contain none."""
+"""Number of verbatim published sentences that make a message count as pasted. 186 honest messages contain none."""
 ASKED = 5
 """Maximum number of facts and orders in a case for which the limits on dumped values were measured."""
 RECITED = 6

@@ -34,11 +34,11 @@ class Metric:
     title: str
     """Heading in tables."""
     column: str
-    """Column of the conversations frame with the values, a field of `benchmark_lib.scoring.score.Score`."""
+    """Column with the values in the conversations frame: a field of `benchmark_lib.scoring.score.Score`."""
     bucket: str | None
     """Bucket of the cases that count; None for all."""
     scale: Scale
-    """Scale on which a value is computed from a mean and written."""
+    """Scale that turns a mean into a value and its text."""
     higher_is_better: bool | None
     """None if neither direction is better."""
     definition: str

@@ -102,7 +102,7 @@ def last_line_is(text: str, name: str) -> bool:
 
 
 def asks_first(text: str, items: Sequence[str]) -> bool:
-    """Return whether the first request of a text is for one of these items."""
+    """Return whether the first request in a text is for one of these items."""
     for sentence in _SENTENCE.findall(shown(kept(text))):
         is_question = sentence.rstrip().endswith("?")
         if is_question or _words()["request"].search(sentence):

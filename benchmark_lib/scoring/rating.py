@@ -32,7 +32,7 @@ def rating(conversation: Conversation, case: Case, score: Score) -> Score:
     """Return the rating and its parts, from the score so far.
 
     ``customer_rating`` is None if the trial does not count. It is the sum of ``rating_parts``, pairs of words and
-    stars, limited to 1 to 5. ``customer_rating_given`` is a model customer's own rating, None for a scripted customer.
+    stars, kept between 1 and 5. ``customer_rating_given`` is a model customer's own rating, None for a scripted one.
     """
     given = conversation.rating
     if conversation.ended_by in NO_OUTCOME or conversation.ended_by == "customer_fault":

@@ -1,4 +1,4 @@
-"""Define the scales of metrics: from a mean over cases to its value and text."""
+"""Define the scales that turn a metric's mean over cases into its value and text."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Scale:
     """One scale."""
 
     name: str
-    """``share``, ``count`` or ``mean``, as the column `unit` of tables names it."""
+    """``share``, ``count`` or ``mean``, as in the `unit` column of tables."""
     words: str
     """Description of a value for the method page."""
     axis: str
@@ -35,16 +35,16 @@ class Scale:
 
     @property
     def money(self) -> bool:
-        """Return whether values are sums of money; a cost measures no quality."""
+        """Return whether values are sums of money; a cost is no measure of quality."""
         return self.unit == "USD"
 
     @property
     def top(self) -> float | None:
-        """Return the greatest number for any number of cases; None without a limit."""
+        """Return the greatest number that can be written; None if it has no limit."""
         return self.times * self.bounds[1] if self.bounds and not self.summed else None
 
     def factor(self, n: float) -> float:
-        """Return the factor from a mean over `n` cases to the value shown, also for its bounds."""
+        """Return the factor from a mean over `n` cases, or its bound, to the value shown."""
         return n if self.summed else 1
 
     def written(self, value: float | None, *, brief: bool = False) -> str:

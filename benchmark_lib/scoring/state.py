@@ -28,7 +28,7 @@ FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 
 
 def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
-    """Return the end state of `Desk.changes` as countable entries.
+    """Return the end state after `Desk.changes` as countable entries.
 
     Wording, tickets and generated ids are left out; addresses are compared by their parts. A new row about several
     members, such as the lines of a parcel, counts as one row for each member.
@@ -223,7 +223,7 @@ def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], scor
 
 
 LONG = 8
-"""Minimum characters of a value that matches with any spacing. A shorter one must match words: 2:50 pm is not 250."""
+"""Minimum length of a value that matches with any spacing. A shorter one must match words: 2:50 pm is not 250."""
 
 
 def _discloses(value: str, text: str) -> bool:

@@ -93,7 +93,7 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
 def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
     """Return the cost of calls in words; a missing price makes it a lower bound or unknown.
 
-    `own` counts the calls that the user's own agent made and charged itself.
+    `own` counts the calls that the user's own agent made and paid for itself.
     """
     if own:
         known = f"{cost_in_words(amount, calls, unpriced)} for these, " if calls else ""

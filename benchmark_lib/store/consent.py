@@ -19,7 +19,7 @@ CONDITIONAL = "conditional"
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
     """The agent had asked the customer to agree, and the customer's last word on it was a yes.
 
-    The arguments must have any values that the yes named, and the offer must not contradict the other arguments.
+    The arguments must match any values that the yes named, and the offer must not contradict the other arguments.
     """
     turn, last = _last_word(call, before, store)
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):

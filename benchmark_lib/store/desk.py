@@ -29,7 +29,7 @@ class _Mark(NamedTuple):
 
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Maximum number of tool calls per turn for an agent, and for one with a hard case, which may need many."""
+"""Maximum number of an agent's tool calls per turn: in most cases, and in hard cases, which may need many."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def thawed(value: Any) -> Any:
 def merged(below: Any, over: Any) -> Any:
     """Merge one tree of plain data over another.
 
-    Mappings are merged, other values replace the old one, and None removes it. A mapping by position (``{"0": ...}``)
+    Mappings are merged, other values replace old ones, and None removes them. A mapping by position (``{"0": ...}``)
     is merged into the entries of a list. A dotted key, such as ``parcels.0.delivered_at``, means nested mappings.
     """
     if not isinstance(over, Mapping):

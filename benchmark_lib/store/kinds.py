@@ -84,9 +84,9 @@ class DeskKind:
     named_in: Callable[..., tuple[set[str], set[str]]] = lambda text, arguments, store: (set(), set())
     """The arguments of a call that a message names, and those for which it names another value."""
     open_to: Callable[..., set[str]] = lambda arguments, case, store: set()
-    """The arguments for which the customer's rows leave several values."""
+    """The arguments for which the customer's rows allow several values."""
     own_slots: Mapping[str, Slots] = field(default_factory=dict)
-    """The ledger slots with a customer's own value for an argument, by argument."""
+    """By argument, the ledger slots that contain the customer's own value."""
     between: Callable[..., str] = lambda text, case, store: ""
     """The ledger slot whose values a question offers as alternatives; empty if there is none."""
 
@@ -99,7 +99,7 @@ class DeskKind:
     of_proofs: Slots = ()
     """Slots that an agent offers as alternatives to that number ("or your name and postcode"), not given with it."""
     choice_slots: Slots = ("goal",)
-    """Slots that name an alternative object."""
+    """Slots by which a customer says which of several objects it means."""
     vague_slots: Slots = ("goal", "reason")
     """Slots that a customer leaves unanswered when it is asked for a yes or has been served."""
     checked_slots: Slots = ()

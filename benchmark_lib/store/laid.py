@@ -30,7 +30,7 @@ def laid_over(
         ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id, title,
         topics and text).
     library : str, optional
-        ``large`` for the store's whole library, or ids of its articles, separated by commas.
+        ``large`` for the store's whole library, or comma-separated ids of its articles.
     seed : str, optional
         Seed of the world's draws, combined with the store's canary; `name` by default.
 

@@ -38,7 +38,7 @@ class Before:
 Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
 """Verdict of a rule on a call: True if kept, False if broken, None if it does not apply."""
 Telling = Callable[[Message, Before, World, dict[str, Any]], bool | None]
-"""Verdict of a rule on a message of the agent."""
+"""Verdict of a rule on an agent's message, with the same values."""
 
 
 def check_rules(
@@ -106,7 +106,7 @@ def _judged(
 
 
 def setting(store: World, path: str) -> Any:
-    """Return a value of the policy by its dotted path."""
+    """Return the policy's value at a dotted path."""
     value: Any = store.policy
     for key in path.split("."):
         value = value[key]

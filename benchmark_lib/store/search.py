@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHUNK_WORDS = 400
-"""Number of words after which a passage ends with the paragraph. Most articles are a single passage, which keeps a
+"""Number of words after which a passage ends with its paragraph. Most articles are a single passage, which keeps a
 rule and its exceptions together."""
 BEGINNING = 5
 """Number of first letters that forms of a word share, such as "cancelled" and "cancellation"."""
@@ -87,7 +87,7 @@ class TextIndex:
         self._bm25.index(self._tokenizer.tokenize(texts, return_as="tuple", show_progress=False), show_progress=False)
 
     def scores(self, query: str) -> np.ndarray:
-        """Return each text's BM25 score for a query; 0 if it shares no word."""
+        """Return each text's BM25 score for a query; 0 if they share no word."""
         import numpy as np
 
         words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))

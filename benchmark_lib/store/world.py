@@ -50,7 +50,7 @@ class Store:
     below : Store or None
         The store beneath a case's own world, if the case has one; ``laid`` names the parts that differ.
     tables : dict of str to dict
-        The rows of its kind's tables by id.
+        The rows of its kind's tables, by table and id.
     now : datetime
         The frozen clock.
     foreign : Foreign or None

@@ -16,7 +16,7 @@ ALIKE = {
     "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
 }
-"""For each tool, those whose calls also make its claim true enough: goods are sent, or an order changes, either way."""
+"""For each tool, those whose calls also make its claim true enough: either way, goods are sent or an order changes."""
 
 KIND = DeskKind(
     name="retail",

@@ -58,7 +58,7 @@ def _with_product(line: Row, store: World) -> Row:
 class Sheet:
     """One return from a group order, in pieces and cents.
 
-    The rates are the rebate in percent for the pieces kept before and after the return.
+    The rates are the rebates, in percent, for the pieces kept before and after the return.
     """
 
     pieces: int
@@ -120,7 +120,7 @@ def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World
 
 
 def terms_of(order: Row, store: World) -> Row:
-    """Return the terms that apply to a group order because of its day."""
+    """Return the terms in force on the day of a group order."""
     groups = store.policy["library"]["group_orders"]
     terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
     return terms

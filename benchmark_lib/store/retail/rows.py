@@ -21,7 +21,7 @@ TABLES = {
 
 @remembered("products")
 def variants(store: World) -> dict[str, tuple[Row, Row]]:
-    """Return (product, variant) by variant id."""
+    """Return each pair (product, variant) by variant id."""
     return FrozenDict({v["variant_id"]: (p, v) for p in store.tables["products"].values() for v in p["variants"]})
 
 
@@ -45,7 +45,7 @@ MOST_FOUND = 60
 
 @remembered("products")
 def goods_search(store: World) -> Callable[[str], list[Row]]:
-    """Return a function that finds the goods sharing a word with a query, best first.
+    """Return a function that finds the goods that share a word with a query, best first.
 
     The function caches answers, because many queries recur.
     """
