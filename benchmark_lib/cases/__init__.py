@@ -1,4 +1,4 @@
-"""Define cases: what a customer wants, what must and what must not happen."""
+"""Define cases: what a customer wants, and what must and must not happen."""
 
 from .case import Call, Case, FollowUp, Known, Outcome
 from .facts import Fact

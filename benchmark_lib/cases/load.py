@@ -1,4 +1,4 @@
-"""Load the cases of a store, select some by a pattern, and list its names."""
+"""Load a store's cases, select some by a pattern, and list the names for selection."""
 
 import difflib
 import fnmatch

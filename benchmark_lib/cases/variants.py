@@ -1,4 +1,4 @@
-"""Cases made from others: arms of hard cases, evidence x pressure variants, wordings."""
+"""Cases made from other cases: arms of hard cases, evidence x pressure variants, wordings."""
 
 import re
 from collections.abc import Iterator

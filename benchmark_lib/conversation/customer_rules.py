@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     case: str
     desk: tuple[str, ...]
     answer: str
-    """An example: a case, messages of the desk, and words of the customer's answer to the last one."""
+    """An example: a case, the desk's messages, and words from the customer's answer to the last one."""
 
 
 RULES: list[Rule] = []
@@ -300,7 +300,7 @@ def does_not_understand(c: "Customer") -> bool:
 
 @rule("course", "cancel_before_ship_5", "No.", "No.", "That's the same message again.")
 def hears_nothing_new(c: "Customer") -> bool:
-    """Point out that the desk repeats itself; leave if it does so again or stays without news."""
+    """Point out that the desk repeats itself; leave the next time, or after rounds without news."""
     if c.fresh:
         return False
     c.stale += 1

@@ -1,4 +1,4 @@
-"""What a scripted customer wants: open wishes, facts not told, and requests raised later."""
+"""What a scripted customer wants: open wishes, facts not yet told, requests raised later."""
 
 import re
 from typing import TYPE_CHECKING
@@ -196,7 +196,7 @@ def _follow_up(c: "Customer", place: int) -> bool:
 
 
 def plan_of(c: "Customer", tools: set[str], texts: list[str], least: float = SURE) -> str:
-    """Return the agent's latest message that may be about a tool, unless it was declined."""
+    """Return the agent's latest message that may be about a tool, unless the tool was declined."""
     for words in reversed(texts):
         parsed = c.parser.parse(words)
         menu = len(parsed.offered) != 1 and is_menu(words, c.parser, c.case.several)
@@ -242,7 +242,7 @@ def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is
 
 
 def is_not_content(c: "Customer") -> bool:
-    """Return whether the customer objects to its answers, although they are complete."""
+    """Return whether the customer objects to the outcome although its answers are complete."""
     asked_later = any(c.case.followups[place].when == "served" for place in c.followed_up)
     only_a_colleague = asked_later and all(o.handover for o in c.case.outcomes)
     return only_a_colleague or not (c.accepting or all_made(c))

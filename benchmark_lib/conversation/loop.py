@@ -196,7 +196,7 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:
-    # An exception with which the harness excludes a trial becomes an `AgentFault` if the user's own agent raises it.
+    # An exception that would exclude a trial becomes an `AgentFault` if the user's own agent raises it.
     try:
         text = plain_text((await _reply(agent, talk.for_agent(own), reply_s)).text)
         text = without_keys(text) if own else text

@@ -262,7 +262,7 @@ class _Acts:
             self.attachments.append(what)
 
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
-        """Record a yes with the arguments that the offer names; `conditional` means the whole wish.
+        """Record a yes with the arguments that the offer names, or the whole wish if `conditional`.
 
         Of the wishes for the tool, the one that best matches the offer is meant.
         """
@@ -298,7 +298,7 @@ class _Acts:
 
 
 def is_code(value: str | None) -> bool:
-    """Return whether a value has only one spelling, as a postcode does, and so shows in a text."""
+    """Return whether a value has a single spelling that can be found in a text (a postcode)."""
     if not value:
         return False
     return "@" in value or (CODE.fullmatch(value) is not None and any(c.isdigit() for c in value))

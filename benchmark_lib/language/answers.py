@@ -1,4 +1,4 @@
-"""Decide whether a message states a value as its answer: not denied, listed or dumped.
+"""Decide whether a message states a value as its answer, without denying or dumping it.
 
 A message is read sentence by sentence. Every value of the fact's kind is a mention; its context is the words around it,
 up to the next value.
@@ -246,7 +246,7 @@ def _around(folded: str, start: int, end: int, spans: list[Span]) -> str:
 
 
 def _between(folded: str, start: int, end: int, spans: list[Span]) -> tuple[str, str]:
-    """Return the text from the value before a place and the text to the value after it."""
+    """Return the texts between a place and the values before and after it."""
     before = max((e for _, e, _ in spans if e <= start), default=0)
     return folded[before:start], folded[end : min((s for s, _, _ in spans if s >= end), default=len(folded))]
 

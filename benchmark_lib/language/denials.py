@@ -1,4 +1,4 @@
-"""Decide whether a value is denied, unreal or only asked about, by its clause."""
+"""Decide from its clause whether a value is denied, unreal or only asked about."""
 
 import re
 from functools import lru_cache

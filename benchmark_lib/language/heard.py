@@ -40,11 +40,11 @@ class ParsedMessage:
     proposed: list[str] = field(default_factory=list)
     """Tools for which the message asks for a yes."""
     claimed: list[str] = field(default_factory=list)
-    """Tools that the message says were carried out."""
+    """Tools that the message says were used."""
     reports: dict[str, float] = field(default_factory=dict)
     """Probability of each such report."""
     declined: list[str] = field(default_factory=list)
-    """Tools that the message says will not be carried out."""
+    """Tools that the message says will not be used."""
     slots: dict[str, float] = field(default_factory=dict)
     """Probability of each slot being wanted, in descending order."""
     in_passing: set[str] = field(default_factory=set)
@@ -78,7 +78,7 @@ class ParsedMessage:
 
     @property
     def surely_claimed(self) -> set[str]:
-        """Return the tools that it plainly says were carried out."""
+        """Return the tools that it plainly says were used."""
         return {tool for tool, chance in self.reports.items() if chance >= CLAIMS}
 
 

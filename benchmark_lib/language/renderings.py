@@ -1,4 +1,4 @@
-"""Build the pattern of a value: every form in which people write it, over folded text."""
+"""Build the pattern of a value: every form in which people write it, for folded text."""
 
 import re
 from datetime import date

@@ -1,4 +1,4 @@
-"""Split a text into folded letters and sentences, and keep the ends of a long text."""
+"""Fold a text, split it into sentences, and keep both ends of a long one."""
 
 import re
 from functools import lru_cache

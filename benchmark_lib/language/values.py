@@ -80,7 +80,7 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """Add the unit to a window that shares the last one's: "1 to 2 business days and 3 to 5"."""
+    """Add the previous window's unit to one without: "1 to 2 business days and 3 to 5"."""
     lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
     if len(lower) != len(text) or not _DIGITS.search(text):
         return text

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.attack``: every part of the attack within the time given; one table of figures and goals, exit 1 if one is not met.
+"""``python -m benchmarks.attack``: run every part of the attack in the time given, and print a table of figures and goals.
 
-Every part runs in a process of its own that is ended when its time is over, so that what hangs or eats memory is a line
-of the table.
+The exit code is 1 if a goal is not met. Every part runs in a process of its own that is ended when its time is over, so
+a part that hangs or exhausts memory becomes a line of the table.
 """
 
 import argparse
@@ -33,17 +33,17 @@ PARTS = {
     "scores": 15,
     "reading": 13,
 }
-"""Modules with a ``measure(seed, seconds)``, in turn, and their share of the time.
+"""Modules with a ``measure(seed, seconds)``, in order, and their shares of the time.
 
-What one leaves over goes to those after it.
+Time that one does not use goes to those after it.
 """
 LEAST_S, BORROWED = 20.0, 0.35
-"""Seconds that every part is given, and the share of all that is left after which it is ended, where that is more than its own."""
+"""Minimum seconds of a part, and the share of the remaining time after which it is ended, if that exceeds its own share."""
 MEMORY_BYTES = 8 << 30
 
 
 def main() -> int:
-    """Run the attack; returns the exit code."""
+    """Run the attack, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attack", description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=600.0, help="time for all of it (default: 600)")
     parser.add_argument(
@@ -105,14 +105,14 @@ def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figur
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a part and what it started in its own group."""
+    """End a part and everything that it started in its group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _measure(name: str, seed: int, seconds: float) -> None:
-    """Do one part for the process above and print its figures as JSON lines."""
+    """Run one part for the parent process, and print its figures as JSON lines."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     for figure in import_module(f".{name}", __package__).measure(seed, seconds):
         print(json.dumps(asdict(figure)), flush=True)

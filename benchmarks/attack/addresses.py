@@ -1,4 +1,4 @@
-"""Part: base URLs that carry a password and a key; neither may stand in anything that is written or printed."""
+"""Part: base URLs that carry a password and a key; neither may appear in anything that is written or printed."""
 
 import gzip
 import tempfile

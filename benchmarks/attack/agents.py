@@ -1,4 +1,4 @@
-"""Part: agents of a user's own that leave, block or cheat; none of it may count as success, or as a finished run."""
+"""Part: users' own agents that leave, block or cheat; nothing of this may count as success or as a finished run."""
 
 import re
 import shlex
@@ -106,7 +106,7 @@ def _forgers(folder: Path) -> Iterator[Figure]:
 
 
 def _forged(record: object, agent: str) -> bool:
-    """Whether a forgery went into a record as what it is not; the agent's own words may say what they like."""
+    """Return whether a forgery entered a record as something genuine; the agent's own words may say anything."""
     if agent == "ForgesActs":
         return any(
             FORGED in m.text or any(a.detail == FORGED for a in m.acts) for m in record.messages if m.side == "customer"
@@ -149,7 +149,7 @@ def _reach(folder: Path) -> Iterator[Figure]:
 
 
 def _read(path: Path, question: Callable[[Any], Any], otherwise: Any) -> Any:
-    """Return what `question` finds in a run file; `otherwise` without a file."""
+    """Return what `question` finds in a run file, or `otherwise` if there is no file."""
     from benchmark_lib.errors import BadInput
     from benchmark_lib.runfile import RunFile
 

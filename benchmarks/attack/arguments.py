@@ -1,6 +1,6 @@
-"""Command lines that are wrong.
+"""Invalid command lines.
 
-A table of them with the files they need, damaged manifests, and a generated family for every command.
+There is a table of them with the files they need, damaged manifests, and a generated family for every command.
 """
 
 import contextlib
@@ -112,7 +112,7 @@ TAU = (
     '{"simulations": [{}], "tasks": [], "info": {}}', '{"simulations": [5], "tasks": 5, "info": 5}',
 )  # fmt: skip
 MUST_SAY = {"lines.yaml": "header", "name.yaml": "header"}
-"""What the sentence about a file has to name, where another fault could be blamed for it."""
+"""What the sentence about a file has to name, if another fault could be blamed for it."""
 VALUES = (
     "", " ", "-", "0", "-1", "1e999", "nan", "inf", LARGE, "1" * 5000, "..", "../..", "a" * 300, "a" * 5000, "/",
     "/dev/null", "/dev/full", "/proc/self/mem", "/proc/x", "/sys/x.deskbench", "notes.txt", "notes.txt/x", GOOD,
@@ -123,7 +123,7 @@ VALUES = (
     "http://", "http://[::1", "https://a b", "ftp://x/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:x/v1",
     "file:///etc/passwd", "\x1b[31m", "jsonl", "parquet", "tau2", "address_change_1", *SETTINGS, *PROMPTS,
 )  # fmt: skip
-"""What is given where a command wants something else."""
+"""Values given to commands that expect something else."""
 
 
 AGENTS = (
@@ -153,7 +153,7 @@ class Line:
 
 
 def table() -> list[Line]:
-    """Return the command lines that must be refused in one sentence with exit code 2 (or 3 where the disk is full)."""
+    """Return the command lines that must be refused in one sentence with exit code 2 (or 3 if the disk is full)."""
     run, out = RUN[:-2], RUN[-2:]
     lines = [[*RUN, option, LARGE] for option in ("--seed", "--messages", "--trials", "--concurrency")]
     lines += [[*RUN, "--trials", "1" * 5000], [*RUN, "--timeout", "inf"], [*RUN, "--budget-usd", "1e999"]]
@@ -196,7 +196,7 @@ def table() -> list[Line]:
 
 
 MAY_PASS = frozenset(["bucket", "trial", "usage_list", "cost", "case_list"])
-"""Records that an importer may as well take as they are."""
+"""Records that an importer may also accept as they are."""
 
 
 def lay_out(folder: Path) -> None:
@@ -232,10 +232,10 @@ def lay_out(folder: Path) -> None:
 
 
 def odd_manifest(folder: Path, rng: random.Random) -> str:
-    """Write ``odd.deskbench``, the good run file with one part of its manifest gone or of another type; says which."""
+    """Write ``odd.deskbench``, the good run file with one part of its manifest gone or of another type; return which."""
     path = folder / "odd.deskbench"
     for old in folder.glob("odd.deskbench*"):
-        old.unlink()  # a new file and not new content: SQLite knows an open one again
+        old.unlink()  # a new file, not new content: SQLite recognises an open one
     shutil.copy(folder / GOOD, path)
     db = connect_to_write(path)
     manifest = {key: orjson.loads(value) for key, value in db.execute("SELECT key, value FROM manifest")}
@@ -292,18 +292,18 @@ def family(rng: random.Random) -> Line:
         if option.nargs != 0:
             words.append(rng.choice(VALUES))
     if len(words) == 1 or name in ("notebooks", "demo", "audit"):
-        words.append(f"--{rng.choice(['odd', 'x y', '', '=', chr(0xDCFF)])}")  # or it would begin an hour's work
+        words.append(f"--{rng.choice(['odd', 'x y', '', '=', chr(0xDCFF)])}")  # otherwise it would begin an hour's work
     return Line(tuple(words))
 
 
 def attempt(line: Line) -> tuple[int | None, str]:
-    """Give a command line in this process, from the current folder.
+    """Run a command line in this process, from the current folder.
 
     Returns
     -------
     tuple of int or None, str
-        The exit code and what was complained of; None with the traceback where an exception came out, None and an empty
-        text where it went on for long, as nothing was wrong with it.
+        The exit code and the complaint; None with the traceback if an exception escaped, None and an empty text if the
+        command ran on for long because nothing was wrong with it.
     """
     from benchmark_lib.cli import main
 
@@ -325,7 +325,7 @@ def attempt(line: Line) -> tuple[int | None, str]:
 
 
 def fault_of(line: Line, folder: Path, must_refuse: bool = True) -> str | None:
-    """Return what is wrong with the end of a command line, or None; remove the files it wrote."""
+    """Return what is wrong with how a command line ends, or None; remove the files it wrote."""
     before = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
     code, complained = attempt(line)
     left = [p for p in folder.iterdir() if p not in before]

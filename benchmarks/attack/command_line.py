@@ -1,4 +1,4 @@
-"""Part: wrong command lines; each is refused in one sentence, with exit code 2."""
+"""Part: invalid command lines; each must be refused in one sentence, with exit code 2."""
 
 import os
 import random

@@ -1,6 +1,6 @@
 """Whole conversations from a seed.
 
-Some are made as records, some are played by an agent and a customer's model that say anything.
+Some are made as records; others are played by an agent and a customer's model that may say anything.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ SENTENCES = (
 )  # fmt: skip
 """What replies are made of.
 
-``{n}`` a number, ``{id}`` an order, ``{slot}`` what the customer knows, ``{value}`` how it says it, ``{word}`` any
-word.
+``{n}`` is a number, ``{id}`` an order, ``{slot}`` what the customer knows, ``{value}`` how it says that, and ``{word}``
+any word.
 """
 ODD = (
     None,
@@ -96,7 +96,7 @@ def _filled(sentence: str, rng: random.Random, case: Case) -> str:
 
 
 def json_value(rng: random.Random, depth: int = 3) -> Any:
-    """Anything that JSON can hold."""
+    """Draw anything that JSON can hold."""
     if depth and rng.random() < 0.3:
         if rng.random() < 0.5:
             return [json_value(rng, depth - 1) for _ in range(rng.randint(0, 4))]
@@ -243,7 +243,7 @@ class _Model:
 
 
 def completion(text: str, finish_reason: str | None = "stop") -> Completion:
-    """Return an answer of a model that says `text`."""
+    """Return a model's answer that says `text`."""
     return Completion(
         text=text,
         tool_calls=[],

@@ -1,4 +1,4 @@
-"""Damaged run files: how they are damaged, and what loading makes of them."""
+"""Damaged run files: how they are damaged, and what happens when they are loaded."""
 
 import random
 import warnings
@@ -14,7 +14,7 @@ WAYS = (
 
 
 def damaged(data: bytes, rng: random.Random, other: bytes = b"") -> bytes:
-    """Return a copy of a file that was damaged in one of the `WAYS`; it always differs."""
+    """Return a copy of a file, damaged in one of the `WAYS`; it always differs from the original."""
     while True:
         found = _damaged(bytearray(data), rng, other or data[::-1])
         if found != data:
@@ -51,7 +51,7 @@ def _damaged(data: bytearray, rng: random.Random, other: bytes) -> bytes:
 
 
 class Original:
-    """An undamaged run file and everything on it, to hold damaged copies against."""
+    """An undamaged run file and everything in it, for comparison with damaged copies."""
 
     def __init__(self, path: Path, other: Path):
         self.path, self.data, self.other = path, path.read_bytes(), other.read_bytes()
@@ -80,7 +80,7 @@ class Original:
 
 
 def _loaded(path: Path) -> tuple[list[str], bool]:
-    """Everything that the frames of a run file hold, as text, and whether a warning named rows that are left out."""
+    """Return everything in a run file's frames as text, and whether a warning named omitted rows."""
     from benchmark_lib import load_results
 
     with warnings.catch_warnings(record=True) as said:
@@ -95,9 +95,9 @@ def _loaded(path: Path) -> tuple[list[str], bool]:
 def make_files(
     folder: Path, base_url: str | None, cases: str = "address_change_*,fraud_reroute_*"
 ) -> tuple[Path, Path]:
-    """Two run files with different things on them.
+    """Make two run files with different contents.
 
-    The first with a model's calls, bought from `base_url`; without one, of a scripted agent.
+    The first holds a model's calls, bought from `base_url`; without an address, it is a scripted agent's.
     """
     import asyncio
 

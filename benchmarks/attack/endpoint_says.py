@@ -1,4 +1,4 @@
-"""Part: what an endpoint may do to memory, to the budget and to the run file; and where it cannot be reached."""
+"""Part: what an endpoint may do to memory, budget and run file, and what happens if it cannot be reached."""
 
 import os
 import resource
@@ -17,9 +17,9 @@ CASES = "address_change_*,wismo_travel_*"
 MEMORY_MB, LIMIT_MB = 400, 6000
 FILE_MB = 20
 TELLS_S, UNREACHABLE_S = 5.0, 30.0
-"""Seconds in which an unreachable address is told, and after which it is waited for no longer."""
+"""Seconds within which an unreachable address must be reported, and after which the measurement stops waiting."""
 BUDGET_USD = 0.4
-"""Enough for some calls of the small runs below, at the dearest listed price."""
+"""Enough for some calls of the small runs below, at the highest listed price."""
 
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
@@ -97,7 +97,7 @@ def _calls(path: Path) -> int:
 
 
 def _doubled(folder: Path) -> Iterator[Figure]:
-    """Two processes on one file, one of them by a symbolic link, the other by a hard path."""
+    """Run three processes on one file: by its own path, through a link to it, and through a linked folder."""
     (folder / "real").mkdir()
     (folder / "link.deskbench").symlink_to(folder / "real" / "run.deskbench")
     (folder / "linked").symlink_to(folder / "real")
@@ -126,7 +126,7 @@ def _redirected(folder: Path) -> Figure:
 
 
 def _unreachable(folder: Path) -> Figure:
-    """How long the main job works before it says that the model's address cannot be reached."""
+    """Measure how long the main job works before it says that the model's address cannot be reached."""
     line = "demo --model x --base-url http://127.0.0.1:9/v1 --cases address_change_1 --trials 1"
     process = start(shlex.split(line), folder)
     ended = finish(process, UNREACHABLE_S)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_S = 40.0
-"""Seconds after which a command is killed that should have ended long ago."""
+"""Seconds after which a command that should have ended long ago is killed."""
 LAST_WORDS_S = 3.0
 
 
@@ -47,24 +47,24 @@ def count(what: str, found: int, of: int | None = None, note: str = "") -> Figur
 
 
 def at_most(what: str, value: float, goal: float, unit: str, cut: bool = False) -> Figure:
-    """Return a measure that has to stay within a bound; `cut` marks one that was ended before it was complete."""
+    """Return a measurement with an upper bound; `cut` marks one that was ended before it was complete."""
     return Figure(what, f"{'over ' if cut else ''}{value:.3g} {unit}", f"<= {goal:g} {unit}", value <= goal and not cut)
 
 
 def yes(what: str, held: bool, otherwise: str = "no") -> Figure:
-    """Return a statement that has to hold; `otherwise` says what was found where it does not."""
+    """Return a statement that has to hold; `otherwise` says what was found if it does not."""
     return Figure(what, "yes" if held else otherwise, "yes", held)
 
 
 class OutOfTime(BaseException):
-    """What was measured took more CPU time than it was given; no library catches it on the way."""
+    """A measurement took more CPU time than it was given; no library catches this exception on the way."""
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """End what stands in the block with `OutOfTime` after this much CPU time of the process (main thread only).
+    """End the block with `OutOfTime` after this much CPU time of the process (main thread only).
 
-    CPU time and not the clock: another process on the machine must not decide what is slow.
+    CPU time counts, not elapsed time, because another process on the machine must not decide what is slow.
     """
 
     def end(*_: object) -> None:
@@ -82,7 +82,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def cpu_seconds(action: Callable[[], object], limit: float) -> tuple[float, bool]:
-    """CPU time of a call in seconds, and whether it was cut at the limit."""
+    """Return the CPU time of a call in seconds, and whether it was cut at the limit."""
     started = time.process_time()
     try:
         with limited(limit):
@@ -96,7 +96,7 @@ def cpu_seconds(action: Callable[[], object], limit: float) -> tuple[float, bool
 class Ended:
     """How a command ended.
 
-    Its exit code (None where it had to be killed), everything it printed, and how long it took.
+    It holds the exit code (None if the command had to be killed), everything it printed, and how long it took.
     """
 
     code: int | None
@@ -105,18 +105,18 @@ class Ended:
 
     @property
     def traceback(self) -> bool:
-        """Whether it printed a traceback."""
+        """Return whether it printed a traceback."""
         return "Traceback (most recent call last)" in self.said
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a command: this project importable, no key and no address of the user's own."""
+    """Return a command's environment: this project can be imported, and there is no key or address of the user's own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("OPENAI_")}
     return kept | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | more
 
 
 def start(arguments: list[str], folder: Path, memory_mb: int = 0, **more: str) -> subprocess.Popen[str]:
-    """Begin ``deskbench ARGUMENTS`` in a folder; output and complaints come together.
+    """Start ``deskbench ARGUMENTS`` in a folder; merge its output and error output.
 
     It stays in the process group of its part, which is ended as a whole.
     """
@@ -139,7 +139,7 @@ def start(arguments: list[str], folder: Path, memory_mb: int = 0, **more: str) -
 
 
 def finish(process: subprocess.Popen[str], seconds: float = COMMAND_S, since: float | None = None) -> Ended:
-    """Wait for a command at most so long, then kill it."""
+    """Wait for a command for at most `seconds`, then kill it."""
     began = time.monotonic() if since is None else since
     try:
         said, _ = process.communicate(timeout=seconds)
@@ -148,11 +148,11 @@ def finish(process: subprocess.Popen[str], seconds: float = COMMAND_S, since: fl
         process.kill()
     try:
         said, _ = process.communicate(timeout=LAST_WORDS_S)
-    except subprocess.TimeoutExpired as late:  # what it started holds its output open
+    except subprocess.TimeoutExpired as late:  # a process that it started keeps its output open
         said = (late.output or b"").decode(errors="replace")
     return Ended(None, said, time.monotonic() - began)
 
 
 def deskbench(arguments: list[str], folder: Path, seconds: float = COMMAND_S, memory_mb: int = 0, **more: str) -> Ended:
-    """Run ``deskbench ARGUMENTS`` to its end, or to its time."""
+    """Run ``deskbench ARGUMENTS`` until it ends or its time is over."""
     return finish(start(arguments, folder, memory_mb, **more), seconds)

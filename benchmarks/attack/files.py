@@ -13,7 +13,7 @@ from .server import serving
 
 FULL = 1000
 MEMORY = Path("/dev/shm")
-"""Where there is such a place, files are damaged in memory: a disk that is waited for finds nothing."""
+"""If this folder exists, files are damaged in memory, because time spent waiting for a disk finds nothing."""
 WRONG = {
     "damaged files on which loading ends in a traceback": "raises",
     "damaged files that load with something else than was written": "loads altered",

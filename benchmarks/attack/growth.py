@@ -40,13 +40,13 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 
 def _cpu_s() -> float:
-    """CPU seconds of the commands that have ended."""
+    """Return the CPU seconds of the commands that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def write(path: Path, trials: int) -> None:
-    """Write records of one case, every other one a success."""
+    """Write records of one case, with every other one a success."""
     said = [{"side": "customer", "text": "Where is my order?"}, {"side": "agent", "text": "On its way."}]
     rows = (
         {

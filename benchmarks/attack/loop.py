@@ -1,4 +1,4 @@
-"""Part: one conversation of long hostile replies among many that have calls in flight."""
+"""Part: one conversation with long hostile replies among many that have calls in flight."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ CONVERSATIONS = 37
 LATENCY_S = 0.5
 TIMEOUT_S = 2.0
 SLACK_S = 0.03
-"""What the machine may take away beside the 20 ms that scoring may hold the loop: it is shared."""
+"""Seconds allowed for other work on a shared machine, in addition to the 20 ms for which scoring may hold the loop."""
 HELD_S = 0.02
 HEARD_S = 1.0
 SAMPLES_S = 0.002
@@ -85,7 +85,7 @@ async def _stall(endpoint: Served, out: Path, seconds: float) -> tuple[float, bo
 
 
 def _signal(endpoint: Served, folder: Path, seconds: float) -> Figure:
-    """How long a SIGTERM waits that is sent just after the first hostile reply arrived."""
+    """Measure how long a SIGTERM waits if it is sent just after the first hostile reply arrived."""
     line = f"run some-model --base-url {endpoint.base_url} --cases {_cases()} --trials 1 --out signal.deskbench"
     process = start(shlex.split(line), folder)
     endpoint.wait_for_hostile_answer(30)
@@ -98,7 +98,7 @@ def _signal(endpoint: Served, folder: Path, seconds: float) -> Figure:
 
 
 def _first_words(process: subprocess.Popen[str], word: str, seconds: float) -> float:
-    """When a process first printed a word, or its end, or the time is up."""
+    """Return when a process first prints a word, ends, or runs out of time."""
     said, until = b"", time.monotonic() + seconds
     while time.monotonic() < until and word.encode() not in said:
         if select.select([process.stdout], [], [], 0.05)[0]:

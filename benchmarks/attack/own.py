@@ -1,4 +1,4 @@
-"""Agents and tools of a user's own that misbehave; ``deskbench run --agent benchmarks.attack.own:NAME`` plays one."""
+"""A user's own agents and tools that misbehave; ``deskbench run --agent benchmarks.attack.own:NAME`` plays one."""
 
 import asyncio
 import contextlib
@@ -9,11 +9,11 @@ from typing import Any
 from benchmark_lib.store import tool
 
 FORGED = "forged by the agent"
-"""Stands in everything that an agent here makes up."""
+"""Text in everything that an agent here makes up."""
 
 
 class Agent:
-    """Says something polite; what it does before that is each agent's own."""
+    """Says something polite; each agent does something of its own before that."""
 
     said = "Thank you for your message, I am looking into it."
 
@@ -22,7 +22,7 @@ class Agent:
         try:
             found = self.act(talk)
         except (AttributeError, TypeError, KeyError, IndexError, ValueError, RuntimeError):
-            found = None  # there was no way to it
+            found = None  # it could not be reached
         return found or self.said
 
     def act(self, talk: Any) -> Any:
@@ -94,7 +94,7 @@ class BlamesCustomer(Agent):
 
 
 class ForgesActs(Agent):
-    """Has the customer say yes, and say it in words too."""
+    """Makes the customer say yes, in acts and in words."""
 
     def act(self, talk: Any) -> Any:
         from benchmark_lib.records import Act, Message
@@ -119,7 +119,7 @@ class ForgesCalls(Agent):
 
 
 class WritesOverlay(Agent):
-    """Leaves the accepted end state without a call, and tells the facts out of the case file."""
+    """Leaves the accepted final state without a call, and states the facts from the case file."""
 
     def act(self, talk: Any) -> Any:
         from benchmark_lib import load_cases, load_store
@@ -137,7 +137,7 @@ class WritesOverlay(Agent):
 
 
 class ChangesRows(Agent):
-    """Changes what all conversations share, and shows an order to see whether one before it did."""
+    """Changes what all conversations share, and shows an order to see whether an earlier conversation did so."""
 
     def act(self, talk: Any) -> Any:
         seen = talk.call("get_order", order_id="NL-51386").result
@@ -156,7 +156,7 @@ class ChangesRows(Agent):
 
 
 class Snoops(Agent):
-    """Looks for the case, the store and the customer's acts in all that it is given, and in the frames above it."""
+    """Looks for the case, the store and the customer's acts in everything that it is given, and in the frames above it."""
 
     def act(self, talk: Any) -> Any:
         held = _reached(talk, 4)
@@ -168,7 +168,7 @@ class Snoops(Agent):
 
 
 def _reached(thing: Any, depth: int, seen: set[int] | None = None) -> set[str]:
-    """Types of the harness that attributes, members and keys of a thing lead to."""
+    """Return the harness's types that an object's attributes, members and keys lead to."""
     seen = set() if seen is None else seen
     if id(thing) in seen or depth < 0 or isinstance(thing, (str, bytes, int, float, type(None), type)):
         return set()
@@ -205,7 +205,7 @@ class OddReply(Agent):
 
 
 class OddObject(Agent):
-    """Answers with something that is no text."""
+    """Answers with something that is not text."""
 
     class _Odd:
         def __str__(self) -> str:

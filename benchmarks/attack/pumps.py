@@ -1,6 +1,6 @@
-"""Texts against the library's own patterns.
+"""Texts that attack the library's own patterns.
 
-What one of them repeats is said over and over, as far as a match has come by then.
+A text says over and over what a pattern repeats, after the beginning of a match.
 """
 
 import random
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]  # private, and the one thing that knows how a pattern is built
+from re import _parser as parser  # type: ignore[attr-defined]  # private, but nothing else knows how a pattern is built
 from typing import Any
 
 STARTS = (
@@ -21,9 +21,9 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 -.@$"
 
 @lru_cache(maxsize=1)
 def patterns() -> list[str]:
-    """Every pattern that repeats something.
+    """Return every pattern that repeats something.
 
-    Of the store's phrases, and of the library's modules that have been imported by now.
+    The patterns come from the store's phrases and from the library's modules imported so far.
     """
     from benchmark_lib import load_store
 
@@ -85,7 +85,7 @@ class _Sample:
         self.rng, self.text, self.unit = rng, "", ""
 
     def walk(self, tree: Any) -> bool:
-        """Add what matches; True once a repeat was chosen."""
+        """Add what matches; return True once a repeat was chosen."""
         return any(self._step(op, given) for op, given in tree)
 
     def _step(self, op: Any, given: Any) -> bool:

@@ -1,6 +1,6 @@
-"""Part.
+"""Part: texts made to be slow to read, for every reader of texts.
 
-Texts made to be slow to read, for every reader of texts; what is slowest at a small size is tried again at large ones.
+The texts that are slowest at a small size are tried again at large sizes.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ SMALL, MIDDLE, LARGE = 16_000, 100_000, 1_000_000
 GOALS = {MIDDLE: 0.1, LARGE: 1.0}
 """CPU seconds that a text of this size may take."""
 GIVEN_UP = 5.0
-"""A text is given up after this many times its goal."""
+"""Multiple of its goal after which a text is given up."""
 AGAIN = 2
-"""How often a text over its goal is read again; the quickest time counts, since the machine may be shared."""
+"""Number of times that a text over its goal is read again; the fastest counts, since the machine may be shared."""
 ORDINARY = (
     "Shall I cancel NL-51386? It costs $12.50, and takes 3 to 5 days.",
     "¿Quiere que cancele el pedido NL-51386? Cuesta 12,50 $ y tarda de 3 a 5 días.",
     "Voulez-vous que j'annule la commande NL-51386 ? Elle coûte 12,50 $ et prend de 3 à 5 jours.",
     "Soll ich die Bestellung NL-51386 stornieren? Sie kostet 12,50 $ und dauert 3 bis 5 Tage.",
 )
-"""Read first: what is loaded on first use, one file per language, is not what a text costs."""
+"""Texts read first, so that loading on first use (one file per language) does not count as a text's cost."""
 KEPT = 8
-"""Slowest small texts that are tried at the sizes with goals."""
+"""Number of the slowest small texts that are tried at the sizes with goals."""
 
 Part = tuple[str, str, str]
 _number = itertools.count(1)
@@ -104,7 +104,7 @@ def model_customer(text: str) -> None:
     talk = ConversationState(case, store.desk(), trial=1, seed=0, prompt="-", tools=[])
     talk.messages += [Message(1, "customer", case.email.text), Message(1, "agent", "May I have your order number?")]
     talk.desk.turn = 2
-    with suppress(CustomerFault):  # what cannot be used is the customer's fault, and is to be found out quickly
+    with suppress(CustomerFault):  # an unusable answer is the customer's fault, and must be detected quickly
         asyncio.run(make_customer("some-model", case=case, store=store, complete=complete).reply(talk))
 
 
@@ -115,13 +115,13 @@ READERS: dict[str, Callable[[str], None]] = {
     "customer audit": audit,
     "model customer": model_customer,
 }
-"""Who reads what is said, by name."""
+"""Readers of what is said, by name."""
 
 
 def seconds_for(reader: Callable[[str], None], part: Part, size: int, goal: float) -> tuple[float, bool]:
-    """CPU seconds of reading a text of this size, and whether it was given up.
+    """Return the CPU seconds of reading a text of this size, and whether it was given up.
 
-    The text is always a new one, as readers keep what they read.
+    The text is always a new one, because readers cache what they read.
     """
     quickest = math.inf
     for _ in range(1 + AGAIN):

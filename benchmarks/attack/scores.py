@@ -1,6 +1,6 @@
-"""Part.
+"""Part: thousands of conversations are played, read by the customer and scored.
 
-Thousands of conversations are played, read by the customer and scored; nothing may raise, and none may take long.
+Nothing may raise an exception, and no conversation may take long.
 """
 
 import os
@@ -14,17 +14,17 @@ from concurrent.futures import ProcessPoolExecutor
 from .figure import Figure, OutOfTime, at_most, count, cpu_seconds, limited
 
 SLOWEST_S = 1.0
-"""CPU seconds that one conversation may take to be scored."""
+"""CPU seconds that scoring one conversation may take."""
 CUT_S = 3.0
 AT_ONCE = 100
 FULL, FULL_S = 20_000, 90
-"""Conversations of a part that lasts so many seconds or longer; a shorter one takes its share."""
+"""Number of conversations in a part that lasts this many seconds or longer; a shorter part plays its share."""
 
 
 def attack_one(seed: int, cut_s: float = CUT_S) -> tuple[str | None, str | None, float]:
     """Return the errors of playing and of scoring a seed's conversation, and scoring's CPU seconds.
 
-    Playing that takes longer than `cut_s` CPU seconds counts as raised; scoring is ended there.
+    Playing for more than `cut_s` CPU seconds counts as an error; scoring is ended at that limit.
     """
     from benchmark_lib import load_cases, load_store
     from benchmark_lib.scoring import score
@@ -69,7 +69,7 @@ def _some(first: int, until: float) -> list[tuple[str | None, str | None, float]
 
 def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """Yield the figures of this part."""
-    attack_one(seed)  # what is compiled on first use is no conversation's fault
+    attack_one(seed)  # do not charge a conversation for what is compiled on first use
     wanted, until = max(AT_ONCE, int(FULL * min(seconds, FULL_S) / FULL_S)), time.time() + 0.9 * seconds
     with ProcessPoolExecutor(2, initializer=attack_one, initargs=(seed,)) as pool:
         chunks = pool.map(_some, range(seed * 10**6, seed * 10**6 + wanted, AT_ONCE), [until] * (wanted // AT_ONCE))

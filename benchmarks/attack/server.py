@@ -1,4 +1,4 @@
-"""An endpoint with a mood of its own, as a process: what it says is fixed, what it was asked is counted.
+"""An endpoint with a mood, in its own process: what it says is fixed, and the requests are counted.
 
 ``python -m benchmarks.attack.server MOOD`` prints ``READY URL`` and later ``SENT`` when its first hostile answer goes
 out, serves until standard input closes, and ends with its counts as JSON.
@@ -37,7 +37,7 @@ LONG = [
 ]
 """Replies of the conversation that tries to hold up all others."""
 HOSTILE = 10
-"""Which of the conversations that arrive is that one: when it begins, others have calls in flight."""
+"""Position of that conversation among those that arrive; when it begins, others have calls in flight."""
 BOMB_BYTES = 50_000_000
 
 
@@ -84,7 +84,7 @@ class MoodyServer(ScriptedServer):
 
 
 class Served:
-    """A running endpoint: its address, and after the block what it counted."""
+    """A running endpoint: its address and, after the block, what it counted."""
 
     def __init__(self, process: subprocess.Popen[str]):
         self.process = process
@@ -99,7 +99,7 @@ class Served:
 
 @contextmanager
 def serving(mood: str, latency_s: float = 0.0) -> Iterator[Served]:
-    """Yield an endpoint in a process of its own, so that nobody who asks it can hold it up."""
+    """Yield an endpoint in a process of its own, so that no client can hold it up."""
     line = [sys.executable, "-m", "benchmarks.attack.server", mood, "--latency", str(latency_s)]
     process = subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment()

@@ -32,7 +32,7 @@ KNOWN = {
     "promises": ("", "I will refund you. ", ""),
     "claims": ("", "I have cancelled your order. ", ""),
 }
-"""Name to what stands before, what is repeated, and what stands after it."""
+"""By name, the beginning of a text, what it repeats, and its end."""
 
 WORDS = {
     "en": "i we you have has been will would can could not please which order cancelled refund return your the of and or if once let me know send"
@@ -61,7 +61,7 @@ SIGNS = ("", "$", "US$", "USD ", "\u20ac", "\u00a3", "-", "+", "#", "NL-")
 def repeated(part: tuple[str, str, str], size: int, mark: str = "") -> str:
     """Return a text of about `size` characters that repeats one thing.
 
-    `mark` makes it another text than the last one.
+    `mark` makes it different from the last text.
     """
     before, unit, after = part
     return before + unit * (max(size - len(before) - len(after) - len(mark), 1) // len(unit) + 1) + after + mark
@@ -90,7 +90,7 @@ def _words(language: str) -> tuple[str, ...]:
 
 
 def nested(rng: random.Random, size: int) -> str:
-    """Brackets, quotes, clauses or lists inside one another."""
+    """Return brackets, quotes, clauses or lists nested in one another."""
     left, right = rng.choice(
         [
             ("(", ")"),
@@ -109,7 +109,7 @@ def nested(rng: random.Random, size: int) -> str:
 
 
 def mixed(rng: random.Random, size: int) -> str:
-    """Random words of a language, marks, numbers and letters from anywhere."""
+    """Draw words of a language, marks, numbers, and letters of any script at random."""
     words, found, length = _words(rng.choice(list(WORDS))), [], 0
     while length < size:
         draw = rng.random()

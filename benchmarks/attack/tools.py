@@ -1,4 +1,4 @@
-"""Part: tools of a user's own that raise, sleep, leave or return what cannot be written."""
+"""Part: a user's own tools that raise, sleep, leave or return what cannot be written."""
 
 import shlex
 import signal
@@ -56,7 +56,7 @@ def _line(base_url: str, name: str) -> list[str]:
 
 
 def _asleep(folder: Path) -> Figure:
-    """How long a run goes on after two SIGTERMs while a tool sleeps."""
+    """Measure how long a run goes on after two SIGTERMs while a tool sleeps."""
     with serving(f"call:{SLEEPS}") as endpoint:
         process = start(_line(endpoint.base_url, SLEEPS), folder)
         while "ASLEEP" not in (said := process.stdout.readline()) and said:
