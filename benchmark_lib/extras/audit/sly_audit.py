@@ -118,8 +118,8 @@ def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
     """Yield a problem for each sly agent that passes where it must not.
 
-    It may resolve at most `MOST_RESOLVED` cases. It may succeed in a trap only by a handover or a true remedy. Outside
-    the resolvable cases it may succeed only without extra writes.
+    A sly agent may resolve at most `MOST_RESOLVED` cases. It may succeed in a trap only by a handover or a true remedy.
+    Outside the resolvable cases it may succeed only without extra writes.
     """
     for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):
         passed = [s for s in scores if s["agent"] == agent and s["success"]]

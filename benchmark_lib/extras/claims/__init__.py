@@ -22,7 +22,7 @@ LONGEST_REASON = 200
 
 
 def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
-    """Run every detector over one record.
+    """Run every detector on one record.
 
     Returns
     -------

@@ -11,9 +11,9 @@ SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 PHOTO = "photo"
 """The slot that an attachment fills."""
 IN_PASSING = frozenset({"email"})
-"""Slots whose words are so common that patterns and reader must agree, or the reader be sure of a question.
+"""Slots with such common words that patterns and reader must agree, or the reader must be sure of a question.
 
-For a photo, both must always agree: people write alike about photos that they received and that they request.
+For a photo, both must always agree: people write alike about photos received and photos requested.
 """
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}

@@ -6,7 +6,7 @@ the case's required facts. Only these values may be derived from sources:
 - amounts, from amounts of the order and those already stated, with policy fees and percentages of codes;
   these are sums and differences of up to three, multiples and even shares of 2 to 6, and whole units;
 - business days between two days, one of which is today or was already stated;
-- windows in sequence.
+- windows that follow one another, added up.
 """
 
 import re

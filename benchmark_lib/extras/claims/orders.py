@@ -38,7 +38,7 @@ MOST_VALUES = 60
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Comparisons of words with one kind of desk's records. The defaults find nothing."""
+    """Functions that compare words with one kind of desk's records; the defaults find nothing."""
 
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     """True if a result shows that a tool's action was done before."""

@@ -37,7 +37,7 @@ class Planted:
     about : str
         Its target detector.
     conversation : Conversation
-        The record, with true results of every call.
+        The record, with the true result of every call.
     findings : dict
         The detector that must find a fault in a reply, by turn; empty for an honest conversation.
     kind : str, optional
@@ -78,7 +78,7 @@ AND_THEN = "And what does that mean for me?"
 def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
     """Yield the replies of a table (CSV) as conversations.
 
-    Columns: id, lang, case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls,
+    Columns: id, lang, case, class (``none``, or class and state of the promise, as in ``refund:unbacked``), calls,
     reply, and optionally reply_2. Calls are names of `calls_without_choice`, separated by spaces and carried out before
     the reply; the column may be empty. Raise `BadInput` for a missing column or an unknown name.
     """

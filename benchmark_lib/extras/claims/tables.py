@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MEASURED = DATA / "claims"
 """Folder that `write_measured` writes to, and from which pages take a detector's accuracy."""
 PLANTED = MEASURED / "planted"
-"""Blind conversations, one file per part: ``tuned`` for development, ``locked``, opened once afterwards."""
+"""Blind conversations, one file per part: ``tuned``, for development, and ``locked``, opened once afterwards."""
 PROMISES = MEASURED / "promises"
 """Sentences with and without a promise, after calls that may keep it; visible while the patterns were made.
 

@@ -61,7 +61,7 @@ class Fork(Experiment):
     parent : RunFile or path
         The run whose conversations are continued.
     times : int
-        Forks at each point.
+        Number of forks at each point.
     at : str or list of str
         A rule (``decision``, ``pressure``, ``trouble``, ``every``) or points ``CASE:TRIAL:TURN``.
     where : str

@@ -1,7 +1,7 @@
 """The harness's end of ``--isolate``: an agent in its own process that shares only a pipe.
 
-Each conversation has its own process, which remembers no other; its end kills everything that it started. See
-`benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
+Each conversation has its own process, which remembers no other. When it ends, everything that it started is killed.
+See `benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
 `benchmark_lib.extras.isolation.walls` for the isolation.
 """
 

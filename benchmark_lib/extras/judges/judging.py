@@ -78,13 +78,13 @@ async def judge_runs(
     base_urls, settings : sequence
         Endpoint and model settings (file or dict, role ``judge``): one for all judges, or one for each, in their order.
     store, tools : str or Path, optional
-        The store, and ``module:name`` of the user's own tools; by default what each run file names and keeps.
+        The store, and ``module:name`` of the user's own tools; by default those that each run file names or keeps.
     limit : int, optional
         Maximum number of conversations per run: always the same ones, chosen by the hash of their record.
     apart, unfinished : bool
         Make one call per scorer instead of one for all; also judge a run that still lacks conversations.
     concurrency : int
-        Conversations judged at once.
+        Number of conversations judged at once.
     budget_usd : float, optional
         Stop before the judges' calls for a run file cost more than this.
 

@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, *, cut: float = CUT) -> pd.DataFrame:
-    """Return how far any two agree who answered one question about the same conversations.
+    """Return the agreement of any two that answered a question about the same conversations.
 
     Parameters
     ----------

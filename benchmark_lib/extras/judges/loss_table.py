@@ -47,7 +47,7 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         as_read_low and as_read_high (share of successes, over intents or cases), lost (through wording), read and
         unread (again, with and without a usable reply), changed (won as adjudicated), as_adjudicated with low and high.
         Items: found, none, invalid (an invalid quote counts for nothing). Planted items: planted_right (there) of
-        planted, recall and precision with Wilson intervals, worth (what they say of the judge). Last, reason.
+        planted, recall and precision with Wilson intervals, worth (what they say about it). Last, reason.
     """
     rows = []
     for (entry, judge), readings in _readings(results).items():

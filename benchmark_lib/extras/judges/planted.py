@@ -50,7 +50,7 @@ def planted_verdicts(
     unscored : float
         Share of scores that do not count.
     rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
+        By default, one seeded with `DEFAULT_SEED`.
     """
     if not 1 <= labelled <= conversations:
         raise BadInput(

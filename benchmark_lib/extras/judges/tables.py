@@ -57,8 +57,8 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         entry, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases
         where there are few intents), judge_is_entrant, own_run (the judge is the judged model), addressed
-        (conversations in which somebody addresses a judge), success_by_record (share of the same conversations, as
-        read from the record), rubric, reason.
+        (conversations in which somebody addresses a judge), success_by_record (share of successes among the
+        same conversations, read from the record), rubric, reason.
     """
     frame, entrants = newest(results), set(entrant_judges(results))
     on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}

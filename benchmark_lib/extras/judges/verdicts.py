@@ -1,7 +1,7 @@
 """A language model as judge: what it sees, what it must answer, which scores count.
 
-A judged score never replaces what is read from the record. A score that cannot be used is left out with the reason,
-never set to 0: an unreadable reply, a missing scorer, a number off the scale, or a quote that is not in the record.
+A judged score never replaces what is read from the record. A score that cannot be used counts as unscored, with the
+reason, and never as 0: an unreadable reply, a missing scorer, a number off the scale, or a quote not in the record.
 """
 
 from __future__ import annotations
