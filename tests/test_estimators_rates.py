@@ -262,7 +262,7 @@ def test_a_trial_that_was_stopped_early_does_not_move_the_headline():
     assert found.median == 0.9 and found.mean.low < 0.9 < found.mean.high, (
         "the median of 90% of 40 cases and 0% of one would be 45%"
     )
-    assert found.per_trial == (0.9, 0.0) and "1 trial with values of fewer than half of the cases" in found.reason
+    assert found.per_trial == (0.9, 0.0) and "1 trial with values for fewer than half of the cases" in found.reason
     values[20:, 1] = 1
     assert estimators.median_and_mean(values).median == pytest.approx(0.95)
 

@@ -63,7 +63,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     excluded = counted(int((~kept).sum()), "trial")
-    short = "" if kept.all() else f"the median leaves out {excluded} with values of fewer than half of the cases"
+    short = "" if kept.all() else f"the median leaves out {excluded} with values for fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
     mean = replace(interval, estimate=float(means.mean()), n=len(means), estimand="mean for cases like these")

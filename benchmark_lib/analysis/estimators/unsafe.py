@@ -139,7 +139,7 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
 
 def _label(bands: dict[str, float], seen: int, target: int, traps: int) -> tuple[str, str]:
     incomplete = f"{seen} of {target} conversations on {counted(traps, 'trap')}" if seen < target else ""
-    uncut = "" if bands else f"bands are for {BAND_TRAPS} traps and not for {traps}"
+    uncut = "" if bands else f"bands are for {BAND_TRAPS} traps, not for {traps}"
     if incomplete or uncut:
         return "", f"{'; '.join(filter(None, (incomplete, uncut)))}, so no band"
     name = max(bands, key=bands.__getitem__)

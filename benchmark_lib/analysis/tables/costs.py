@@ -41,7 +41,7 @@ def cost_tier(conversations: pd.DataFrame) -> str:
 
 
 def tier_in_words(tier: str) -> str:
-    """Return a tier as the cost of 1,000 conversations, ``5 to 25 USD``, or why there is none."""
+    """Return a tier as the cost of 1,000 conversations (``5 to 25 USD``), or why there is none."""
     names, bounds = zip(*load_prices().tiers, strict=True)
     if tier not in names:
         return {NO_MODEL: "scripted", PLAYED: "played"}.get(tier, tier)
@@ -126,7 +126,7 @@ def _reason(row: Row, played: bool) -> str:
     finished = f"{row['conversations']} of {row['planned']} conversations finished: only these are counted"
     partly = (
         f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {K} finished trials: "
-        "the price of a reliable case is over these"
+        "the price of a reliable case is based on these"
     )
     reasons = {
         "played, not paid for" if played else unpriced: missing(row["per_conversation_usd"]),

@@ -109,7 +109,7 @@ def _bands(head: Headline) -> Row:
 
 
 def band_in_words(row: dict[str, Any]) -> str:
-    """Return the band with its probability, ``safe 0.93``, or the probabilities of open bands.
+    """Return the band with its probability (``safe 0.93``), or the probabilities of open bands.
 
     The text is empty without a band, and a sentence if the band means nothing (`does_too_little`).
     """

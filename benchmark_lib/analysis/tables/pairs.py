@@ -306,7 +306,7 @@ def _why_power(differences: np.ndarray, sizes: np.ndarray, row: Row) -> str:
     if row["repeats"] > MOSTLY_REPEATS:
         return f"{little} (two trials of a case agree with a correlation of {row['repeats']:.2f}): only more cases help"
     if gain < 0.02 and powers[0] > 0.95:
-        return f"a difference of this size is found with {TRIALS_SHOWN[0]} trials already"
+        return f"a difference of this size is already found with {TRIALS_SHOWN[0]} trials"
     return f"{little}: only more cases help" if gain < 0.02 else ""
 
 

@@ -303,7 +303,7 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
     """Return unsafe actions with and without debatable acts, for entries with such an act.
 
     One row per entry: ``unsafe`` and ``debatable`` count conversations, and the numbers of `unsafe_table` are as
-    recorded and with ``_without``.
+    recorded or, with the suffix ``_without``, without debatable acts.
     """
     rows, acts, keys = conversations_of(results), debatable_acts(results, labels), ["entry", "source"]
     columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers", *NUMBERS]

@@ -50,7 +50,7 @@ def needed_shares(stakes: Stakes) -> tuple[float, float]:
 
 
 def share_in_words(share: float) -> str:
-    """Return a share that the stakes require, as ``90%`` or ``97.5%``."""
+    """Return a share that the stakes require, such as ``90%`` or ``97.5%``."""
     return f"{100 * share:.3g}%"
 
 
@@ -181,9 +181,9 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return resolution and adherence of every entry by use case; empty without groups.
 
     One row per entry and group, in the order of the store. ``resolved`` (resolvable cases), ``escalated`` (handed over,
-    of cases that need a human) and ``adherence`` (all cases, traps too; see `ADHERENCE`) are means over cases, each
-    with ``_low``, ``_high``, ``_cases`` and ``_n`` (conversations with a value). The intervals are for other cases of
-    the same intents.
+    of cases that need a human) and ``adherence`` (all cases, including traps; see `ADHERENCE`) are means over cases,
+    each with ``_low``, ``_high``, ``_cases`` and ``_n`` (conversations with a value). The intervals are for other cases
+    of the same intents.
     """
     rows = with_use_case(conversations_of(results))
     rows = rows[rows["title"] != UNGROUPED].assign(adherent=adherent)

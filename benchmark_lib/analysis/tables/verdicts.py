@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
 
 SAID: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by name."""
+"""Every sentence, by name."""
 USUAL = 0.95
 """Level of an interval that needs no mention."""
 EQUAL = "equal"
@@ -98,12 +98,12 @@ def names_apart(a: str, b: str) -> tuple[str, str]:
 
 
 def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
-    """Return one of two means; a count has its denominator, ``7.0 of 18``."""
+    """Return one of two means; a count has its denominator, as in ``7.0 of 18``."""
     return f"{metric.scale.mean(mean)}{f' of {cases:.0f}' if metric.scale.summed and cases else ''}"
 
 
 def level_in_words(level: float) -> str:
-    """Return the confidence of an interval, ``98.3%``."""
+    """Return the confidence of an interval, such as ``98.3%``."""
     return f"{100 * level:.3g}%"
 
 
@@ -113,7 +113,7 @@ def direction_in_words(metric: Metric) -> str:
 
 
 def signed(metric: Metric, value: float, *, points: bool = True) -> str:
-    """Return a difference with its sign, ``+39.4 points``; a dash for NaN."""
+    """Return a difference with its sign, as in ``+39.4 points``; a dash for NaN."""
     if value != value:
         return DASH
     nothing = not rounded(metric.scale.times * abs(value), metric.scale.digits).strip("0.")
@@ -121,13 +121,13 @@ def signed(metric: Metric, value: float, *, points: bool = True) -> str:
 
 
 def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
-    """Return the size of a difference, ``39.4 points``."""
+    """Return the size of a difference, such as ``39.4 points``."""
     scale = metric.scale
     return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
 
 
 def signed_interval(metric: Metric, low: float, high: float) -> str:
-    """Return the interval of a difference, ``+30.1 to +48.7 points``; empty without one."""
+    """Return the interval of a difference, as in ``+30.1 to +48.7 points``; empty without one."""
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
