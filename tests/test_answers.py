@@ -181,11 +181,16 @@ def test_a_hostile_name_stays_text(odd):
     [
         ("half finished", "half", "7 of its 54 planned conversations are finished", "deskbench run half --trials 3"),
         ("begun beside finished", "begun", "None of its 54 planned", "deskbench run begun --trials 3"),
-        ("other cases", "b", "It was played on 12 of the 18 cases that the others have", "deskbench run b --trials 3"),
+        (
+            "other cases",
+            "b",
+            "It was played on 12 of the 18 cases that the others played",
+            "deskbench run b --trials 3",
+        ),
         (
             "other versions",
             "c",
-            "It was played on northline 2, the others on northline 1",
+            "It was played on northline 2, the others were played on northline 1",
             "deskbench run c --trials 3",
         ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),

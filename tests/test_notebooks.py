@@ -99,7 +99,7 @@ def test_a_notebook_is_run_for_each_model_and_pages_stand_side_by_side(tmp_path,
     made.clear()
     list(notebooks.run_for_each_model("20_model_report", {"runs": [*runs, str(EXAMPLE), str(model)]}))
     assert [given["entry"] for given in made] == ["acme"], "who sat in the chair is no model either"
-    with pytest.raises(BadInput, match="is not run for each model"):
+    with pytest.raises(BadInput, match="cannot be run for each model"):
         list(notebooks.run_for_each_model("02_leaderboard"))
 
 

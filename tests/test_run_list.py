@@ -78,9 +78,14 @@ def test_the_board_says_what_its_words_mean_and_that_nothing_unsafe_is_no_merit_
     rows = {name: next(line for line in lines if re.match(rf"[> ] +{name} +\d", line)) for name in ("idle", "busy")}
     assert " 0* " in rows["idle"] and " 0 " in rows["busy"] and rows["busy"].startswith(">")
     said = " ".join(lines[3:])
-    for words in ("> marks this run", "Lower is better", "Higher is better", "one that does nothing is never unsafe"):
+    for words in (
+        "> marks this run",
+        "Lower is better",
+        "Higher is better",
+        "an agent that does nothing is never unsafe",
+    ):
         assert words in said
-    assert "one that does nothing" not in terminal_board([busy]) and "marks this run" not in terminal_board([busy])
+    assert "an agent that does nothing" not in terminal_board([busy]) and "marks this run" not in terminal_board([busy])
 
 
 def test_an_own_agent_is_no_language_model_on_the_board(play, tmp_path, capsys, monkeypatch):

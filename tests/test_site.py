@@ -667,7 +667,11 @@ def test_leaving_out_flagged_customers_also_leaves_them_out_of_how_many(browser,
 def test_a_mark_opens_the_share_of_conversations_that_it_says(site, runs):
     """A bar is a mean over cases, all of which have two trials here: its share of the conversations is that of its tip."""
     marks = re.findall(r'<a data-tip="([^"]+)"[^>]* href="transcripts\.html#([^"]+)"', index_of(site))
-    asked = {"not handed over, of": "handed_over", "handed over, of": "needless_handover", "trap conv": "unsafe"}
+    asked = {
+        "human were not handed over": "handed_over",
+        "cases were handed over": "needless_handover",
+        "trap conv": "unsafe",
+    }
     found = 0
     for tip, address in marks:
         query = Query.of(unquote(address))

@@ -1,4 +1,4 @@
-"""Estimates to axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
+"""Draw estimates: ``figure(*, data, ax=None, width="page") -> Axes``; `save` writes files.
 
 Without `ax` a figure makes its own axes, ``"column"`` (3.3 inches) or ``"page"`` (7 inches) wide.
 """

@@ -41,25 +41,25 @@ LOOKS = {
 """Colour and mark of each block of a board."""
 NO_TRAPS = "no trap run"
 NOTHING_KNOWN = "No trap was run, so nothing is known about unsafe actions."
-NO_COST = "No cost is known (`deskbench score FILE --costs` computes it by data/prices.yaml): "
+NO_COST = "No cost is known (`deskbench score FILE --costs` computes it from data/prices.yaml): "
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
 BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
 MISSED, OVER = "#C44E00", "#0072B2"
-TIPS = {"missed": "not handed over, of the cases that need a human", "over": "handed over, of the resolvable cases"}
+TIPS = {"missed": "of the cases for a human were not handed over", "over": "of the resolvable cases were handed over"}
 WHICH = {
     name: {"bucket": METRICS[key].bucket, METRICS[key].column: flag}
     for (name, key), flag in zip(DIRECTIONS.items(), (NO, YES), strict=True)
 }
 """Query fields of the conversations that each bar counts."""
-NEITHER = "No case was run and scored that needs a human or can be resolved."
+NEITHER = "No case that needs a human or can be resolved was run and scored."
 
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw unsafe actions against the cost of 1,000 conversations, with bands for 18 traps.
 
-    `board` is from `tables.leaderboard` or `tables.tier_table`. Published models have no mean and no interval.
+    `board` is from `tables.leaderboard` or `tables.tier_table`. Published models have neither mean nor interval.
     """
     known = board.dropna(subset=["unsafe"])
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
@@ -130,7 +130,7 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
 
 
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
-    """Return the legend of the blocks of a board."""
+    """Return the legend entries for the blocks of a board."""
     return [
         canvas.mark(ax, f"{b}: {'one number' if b == 'published' else shown}", color=color, marker=sign, markersize=5)
         for b, (color, sign) in LOOKS.items()
@@ -146,7 +146,7 @@ def trials_in_words(table: pd.DataFrame) -> str:
 
 @figure
 def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the models of a board in both directions of `two_directions`."""
+    """Draw the misses and the over-escalation of a board's models, as `two_directions` does."""
     return two_directions(table=both_directions(board), ax=ax, width=width)
 
 
@@ -162,7 +162,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         return nothing(ax, NOTHING_KNOWN)
     left_out(ax, table, known, NO_TRAPS)
     shown, traps = on_all_traps(ax, known, "traps")
-    share = traps / BAND_TRAPS  # the interval for traps like these is for as many as the bands
+    share = traps / BAND_TRAPS  # the interval for traps like these assumes as many traps as the bands
     for y, row in enumerate(shown.itertuples()):
         interval(ax, y, share * row.low, share * row.high, color="#5F8FB0", wide=1.5, zorder=2)
         interval(ax, y, row.these_low, row.these_high, color="#0072B2", wide=4, zorder=3)
@@ -196,12 +196,12 @@ def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
 
 
 def no_merit(table: pd.DataFrame) -> str:
-    """Return the sentence on rows with a star; empty without one."""
+    """Return the sentence that explains starred rows; empty if there are none."""
     return NO_MERIT if any(_idle(table)) else ""
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the rows with the usual number of traps, and that number; note the other rows."""
+    """Return the rows with the usual number of traps, and that number; list the others below."""
     shown, traps, others = of_usual_traps(table, count)
     if others:
         canvas.note_below(ax, f"Not drawn: {listed(others)}")
@@ -250,7 +250,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         return nothing(ax, canvas.why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
-        canvas.note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
+        canvas.note_below(ax, f"No bands, because not run on {BAND_TRAPS} traps: {listed(without)}")
     names, idle = names_of(ax, shown["entry"]), _idle(shown)
     if all(idle):
         enough = percent(RESOLVES_ENOUGH)
@@ -302,13 +302,13 @@ def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
         leads(ax, row, ax.text(sign * 3, y, "not run", color="#888888", **text))
         return
     bars, others = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85), list[Any]()
-    tip = f"{row.entry}: {TIPS[name]} {percent(mean)} (as published)"
+    tip = f"{row.entry}: {percent(mean)} {TIPS[name]} (as published)"
     if low == low:
         others += interval(ax, y, sign * 100 * low, sign * 100 * high, color=STROKE, wide=0.9)
         look: dict[str, Any] = dict(color="white", markeredgecolor=STROKE, markeredgewidth=0.7)
         others += ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
         ends = f"{span(100 * low, 100 * high)}, {counted(cases, 'case')}"
-        tip = f"{row.entry}: {TIPS[name]} {percent(mean)} ({ends}); median over trials {percent(median)}"
+        tip = f"{row.entry}: {percent(mean)} {TIPS[name]} ({ends}); median over trials {percent(median)}"
     leads(ax, row, *bars, tip=tip, to=WHICH[name] if mean else None)
     far = max(100 * v for v in (high, mean, median) if v == v)
     text |= dict(xytext=(sign * 4, 0), textcoords="offset points", annotation_clip=False)

@@ -30,7 +30,7 @@ QUIET = "#B8B8B8"
 SMALL = 7
 """Smallest type, in points."""
 LETTERS = 17.0
-"""Letters of the smallest type per inch."""
+"""Letters per inch in the smallest type."""
 ROW = 0.25
 """Height in inches of one row whose name has two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
@@ -38,14 +38,14 @@ PAGE_OF_ROWS, CLOSE = 5.1, 0.17
 
 
 def rows_high(count: int) -> float:
-    """Return the height in inches of rows with names of one line, closer if a page needs it."""
+    """Return the height in inches of rows with one-line names, packed closer to fit a page."""
     return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """Return `ax`, or new axes with notes on partial rows and on rows that are no models.
+    """Return `ax`, or new axes with notes on partial rows and on rows that are not models.
 
-    `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), `height` is in inches; another width is `BadInput`.
+    `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), else `BadInput` is raised. `height` is in inches.
     """
     wide, given = inches(width), ax is not None
     ax = new_axes(wide, height) if ax is None else ax
@@ -54,7 +54,7 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     figure_notes(ax).partial |= partial_in(table)
     if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
         figure_notes(ax).noun = "agent"
-    if not given:  # the notes on such rows are in the picture itself, which grows by their lines
+    if not given:  # the notes on such rows are part of the picture, which grows by their height
         for words in kinds_in_words(table):
             note_below(ax, words)
         lines = len(figure_of(ax).get_supxlabel().splitlines())
@@ -73,7 +73,7 @@ def nothing(ax: Axes, why: str) -> Axes:
 
 
 def why_nothing(table: pd.DataFrame) -> str:
-    """Return why there is no figure, from the reasons in the table."""
+    """Return the reason that the table gives for the lack of a figure."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
@@ -95,8 +95,8 @@ def stacked_bars(
 ) -> list[Any]:
     """Draw one bar per row from consecutive parts with a legend; return the parts.
 
-    `parts` has the widths of each part in every row, from the bottom row up, by label. `words` are texts in the parts,
-    shown if they fit; a page hides them with the entries of `rows`.
+    `parts` maps each label to the widths of its part, from the bottom row up. `words` are texts inside the parts, shown
+    if they fit; a page hides them together with the entries of `rows`.
     """
     left, drawn, words = [0.0] * len(next(iter(parts.values()), ())), list[Any](), list(words)
     for place, ((label, widths), color) in enumerate(zip(parts.items(), colors, strict=True)):
@@ -118,10 +118,10 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
 
 
 def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
-    """Set title, caption, axis labels and legend of a figure from ``figures.yaml``; return it.
+    """Set a figure's title, caption, axis labels and legend from ``figures.yaml``; return it.
 
-    A figure of one row (or point, or line) is drawn but not saved: a sentence is enough. The legend begins with the
-    `handles`; `values` are those of the templates.
+    A figure with only one row (or point, or line) is drawn but not saved, since a sentence says as much. The legend
+    begins with the `handles`; `values` fill in the templates.
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
@@ -139,7 +139,7 @@ def _texts() -> dict[str, dict[str, Any]]:
     return read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
-_template = cache(Template)  # without markup: the writers of pages escape the text
+_template = cache(Template)  # not escaped here: whatever writes a page escapes the text
 
 
 def _rendered(text: str, values: Mapping[str, Any]) -> str:
@@ -193,7 +193,7 @@ def interval(ax: Axes, y: float, low: float, high: float, *, wide: float = 1.6, 
 def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any] | None = None) -> None:
     """Connect artists with the entry of their row, for a page that hides or links them.
 
-    `tip` is their text. `to` has fields of the query of the conversations counted; ``{}`` links the page of the entry.
+    `tip` is their tooltip. `to` has the query fields of the conversations counted; ``{}`` links to the entry's page.
     """
     marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
@@ -203,7 +203,7 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
 
 
 def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
-    """Group the values of a column, in their order, if their rows have equal numbers."""
+    """Group those values of a column whose rows have equal numbers, in order."""
     together: dict[str, list[str]] = {}
     for value, group in table.groupby(name, sort=False):
         together.setdefault(str(group[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
@@ -213,7 +213,7 @@ def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[s
 def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:
     """Return a colour for each entry by its place in the table: the same in every figure.
 
-    Of two entries with one colour, the later one gets the next free colour.
+    If two entries would share a colour, the later one gets the next free one.
     """
     every, colors = sorted(set(table["entry"])), dict[str, str]()
     for entry in sorted(entries):
@@ -228,12 +228,12 @@ def fit(ax: Axes) -> None:
 
     notes, whole = figure_notes(ax), figure_of(ax)
     for text in whole.findobj(Text):
-        text.set_parse_math(False)  # a dollar sign in a name starts no formula
+        text.set_parse_math(False)  # so that a dollar sign in a name does not start a formula
     if not ax.axison:
         return
     engine = whole.get_layout_engine()
     lay_out = partial(engine.execute, whole) if engine else whole.draw_without_rendering
-    lay_out()  # fixes the layout, and with it places in pixels
+    lay_out()  # fixes the layout, and with it all positions in pixels
     dpi, box = whole.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # A letter of the labels has a mean width of 0.062 inches; a line may be a little longer than its axis.

@@ -32,9 +32,9 @@ MARKS = "osD^vP*"
 
 @figure
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the difference of every tested share, in points with its interval; filled if clear.
+    """Draw the difference in every tested share, in points with its interval; filled if clear.
 
-    `table` is the result of `tables.comparison_table`. Unsafe acts are a share of the traps.
+    `table` is the result of `tables.comparison_table`. Unsafe acts are drawn as a share of the traps.
     """
     bounded = table["metric"].map(lambda name: metric_of(name).scale.bounds is not None).astype(bool)
     shown = table[bounded & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
@@ -103,7 +103,7 @@ def differing_cases(
 
 @figure
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the power of `tables.what_it_takes` for the observed difference, by number of trials."""
+    """Draw the power to detect the observed difference by trials, from `tables.what_it_takes`."""
     ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     known = table.dropna(subset=["a", "b"])
@@ -131,8 +131,8 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
 def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw one entry in colour among the others in grey, one row per metric.
 
-    `table` is the result of `reports.one_model.numbers.field_table`. It has shares; unsafe acts are a share of the
-    traps.
+    `table` is the result of `reports.one_model.numbers.field_table`. Its values are shares; unsafe acts are a
+    share of the traps.
     """
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.5 + 0.4 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
@@ -182,7 +182,7 @@ def hard_families(
 ) -> Axes:
     """Draw success by family in hard cases (filled, with interval) and clean twins (hollow).
 
-    `table` has the rows of one entry in `tables.hard_table`. The order of families is that of `known`, then by name.
+    `table` has one entry's rows of `tables.hard_table`. Families are in the order of `known`, others sorted by name.
     """
     ax = axes_for(ax, table, width, 1.3 + canvas.ROW * max(len(table), 4))
     if table.empty:
@@ -208,9 +208,9 @@ def hard_families(
 
 @figure
 def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the share of replies that keep each rule, by turn; equal rules share a line.
+    """Draw the share of replies that keep each rule, by turn; rules that tie share a line.
 
-    `table` has the rows of one entry in `tables.rules_by_turn`.
+    `table` has one entry's rows of `tables.rules_by_turn`.
     """
     ax = axes_for(ax, table, width, 3.6)
     if table.empty:

@@ -24,13 +24,13 @@ PLACES = tuple(
     for dy in (3, -3, 13, -13, 23, -23)
     for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
-"""Possible places of a name: offsets from its point, in points, and alignment of the text."""
+"""Possible places of a name: its offset from the mark, in typographic points, and its alignment."""
 NEAR = 3
-"""A line joins a name to its point if it is farther above or below than this, in points."""
+"""A line joins a name to its mark if the name is farther above or below than this, in points."""
 APART = 3
-"""Points between two names in a row, to keep them separate in any resolution."""
+"""Points between two names in a row, to keep them separate at any resolution."""
 FEW = 12
-"""Largest number of points that all have names."""
+"""Largest number of points for which every point is named."""
 LONGEST = 48
 """Letters of a name that fit on two lines."""
 LINE = {True: 22, False: 36}
@@ -40,7 +40,7 @@ EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "lin
 
 
 class Point(NamedTuple):
-    """Point with its name, in data units; with `row` a page hides the name with its entry."""
+    """Point with its name, in data units; given its `row`, a page hides the name with the entry."""
 
     x: float
     y: float
@@ -49,7 +49,7 @@ class Point(NamedTuple):
 
 
 def name_of(ax: Axes, entry: Any) -> str:
-    """Return a model's name as shown in a figure; a partial run has its progress."""
+    """Return a model's name as shown in a figure, with the progress of a partial run."""
     lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
         return visible(short_name(entry, LONGEST))
@@ -116,7 +116,7 @@ def two_lines(ax: Axes, name: str) -> str:
 
 
 def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ...]]) -> list[str]:
-    """Return names; complete runs on an unusual number of cases have that number."""
+    """Return names; a complete run on an unusual number of cases also shows that number."""
     most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
@@ -127,8 +127,8 @@ def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ..
 def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, first: Collection[str] = ()) -> None:
     """Write names next to their points, each in the first free place of `PLACES`.
 
-    Points that coincide share a name. A name without a free place appears below the figure. Of many points `crowded`
-    by lines, only the outermost are named. The names `first` are always written, and placed before all others.
+    Points that coincide share a name. A name without a free place appears below the figure. If many points are
+    `crowded` by lines, only the outermost are named. Names in `first` are always written, and are placed first.
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, first) if many else points
@@ -144,12 +144,12 @@ def _outermost(points: Sequence[Point], most: int, first: Collection[str]) -> li
 
 
 def outermost_in_words(points: int, first: str = "") -> str:
-    """Return the sentence of a caption on which points are named, with those that come `first`."""
+    """Return the caption's sentence that says which points are named, beginning with `first`."""
     return f"Only {first}the outermost models are named." if points > FEW else ""
 
 
 def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Collection[str]) -> None:
-    # Names go away from all points; the rest is noted below, which moves the axes, so the others are placed again.
+    # Names that find no place are noted below the figure. That moves the axes, so the others are placed again.
     together: dict[tuple[int, ...], list[Point]] = {}
     for point in named:
         key = tuple(int(v) // 3 for v in ax.transData.transform((point.x, point.y)))

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""Minimum number of models for a correlation or a scatter."""
+"""Minimum number of models for a correlation or a scatter plot."""
 RATES = {"recall": "Recall: % of must-escalate cases handed over", "precision": "Precision: % of handovers needed"}
-"""Axes of the shares of `tables.escalation_table`."""
+"""Axis labels for the shares in `tables.escalation_table`."""
 UNPRICED = "No price is known for these runs, so there is no frontier."
 UNPAID = "No run here cost anything: scripted agents and the local model are free, so there is no frontier."
 
@@ -69,10 +69,10 @@ def models_as_points(
 ) -> Axes:
     """Draw two metrics, one point per model, with intervals if the table has them.
 
-    `table` is from `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`; a
-    board gives means with intervals. `x` and `y` are columns: labels have the titles of metrics, and shares are in
-    percent. `name` is the column of the names, ``model`` for published figures. Of many models only the outermost are
-    named. Fewer than five models are not drawn.
+    `table` is from `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`;
+    for a board, means are drawn with intervals. `x` and `y` are columns: axis labels use the titles of metrics, and
+    shares are in percent. `name` is the column with the names (``model`` for published figures). If there are many
+    models, only the outermost are named. Fewer than five models are not drawn.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -120,7 +120,7 @@ def models_as_points(
 def _intervals(
     ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
 ) -> bool:
-    """Draw the intervals that a table has of both metrics; return True if there are any."""
+    """Draw the intervals that a table has for the two metrics; return True if there are any."""
     known = [m for m in metrics if f"{m}_low" in shown]
     for metric in known:
         ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
@@ -167,9 +167,9 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
 @figure
 def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric of each setting against its cost, joined from low to high for each model.
+    """Draw a metric at each setting against its cost, joined from low to high for each model.
 
-    `table` is the result of `tables.settings_table`. Without known costs above 0 the settings are next to each other.
+    `table` is the result of `tables.settings_table`. If costs are unknown or 0, the settings are drawn side by side.
     """
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["mean"]) if len(table) else table

@@ -31,8 +31,8 @@ POWER_WANTED = 0.8
 def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw pass^k by model: observed, extrapolated (dashed), and its lower bound p^k (dotted).
 
-    `table` is the result of `tables.reliability_table` for one panel and one bucket. `named` models, spread over the
-    order at the last k, are coloured; the others are grey.
+    `table` is the result of `tables.reliability_table` for one panel and one bucket. `named` models, spread evenly
+    over the ranking at the last k, are coloured; the others are grey.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"]).sort_values("k")
@@ -84,7 +84,7 @@ def _decay_line(ax: Axes, curve: pd.DataFrame, color: str, *, band: bool, shift:
 
 @figure
 def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw cases that always, sometimes and never succeed, with the chance that trials differ.
+    """Draw cases that always, sometimes or never succeed, and the chance that trials differ.
 
     `table` is the result of `tables.flip_table` for one panel and one bucket.
     """
@@ -110,9 +110,9 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 
 @figure
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric in every trial of `tables.trial_table`, of one panel, with its median."""
+    """Draw a metric in every trial, with its median, from one panel of `tables.trial_table`."""
     shown = table[table["value"].notna() & table["in_median"]]
-    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of traps compare only if equal
+    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts need equally many traps
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
     models = models[sorted(models.index, key=lambda entry: entry not in partial_in(table))]
@@ -125,7 +125,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     left = table[table["value"].notna() & ~table.index.isin(shown.index)].to_dict("records")
     if left:
         names = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
-        canvas.note_below(ax, f"Not drawn, for too few cases: {listed(names)}")
+        canvas.note_below(ax, f"Not drawn, because of too few cases: {listed(names)}")
     scale, summed = metric.scale.times, metric.scale.summed
     dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
@@ -157,7 +157,7 @@ def textbook_decay(
     ax: Axes | None = None,
     width: str = "page",
 ) -> Axes:
-    """Draw pass^k of one mean rate for equal and for mixed cases, with published figures.
+    """Draw pass^k at one mean rate for equal and for mixed cases, with published figures.
 
     `table` is the result of `tables.textbook_table`, `rate` one of its rates, `published` the result of
     `tables.published_pass_hat_k`.
@@ -182,7 +182,7 @@ def textbook_decay(
 
 @figure
 def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the power of `tables.power_table` by number of trials; its units are `noun`."""
+    """Draw the power in `tables.power_table` by number of trials; `noun` names its units."""
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
         return nothing(ax, "This table has no plans.")

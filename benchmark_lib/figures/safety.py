@@ -27,7 +27,7 @@ SOME = "unsafe in some trials"
 CELL_COLORS = {**{s: c for s, c in STATE_COLORS.items() if s != "unsafe"}, SOME: "#CC79A7", "unsafe": "#C44E00"}
 """Colours of cells by the state of most trials, with a separate colour if a minority was unsafe."""
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
-"""Sign of a cell. Other signs of the site mark success, for which *held* alone is not enough."""
+"""Sign of a cell. The site's other signs mark success, for which *held* alone is not enough."""
 KIND_COLORS = {
     "free_goods": "#0072B2",
     "enabling_fraud": "#D55E00",
@@ -35,9 +35,9 @@ KIND_COLORS = {
     "false_closure": "#CC79A7",
 }
 MODELS_ACROSS = 10
-"""Maximum number of models that are columns of a narrow matrix."""
+"""Maximum number of models shown as columns of a narrow matrix."""
 LEAST_CASES = 3
-"""Minimum number of cases with which a cell has a colour and an interval."""
+"""Minimum number of cases for a cell to have a colour and an interval."""
 
 
 @figure
@@ -54,7 +54,7 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
     if len(models) == 1:
-        return nothing(ax, f"A matrix of one {figure_notes(ax).noun} is a list: the tables name its traps.")
+        return nothing(ax, f"A matrix of one {figure_notes(ax).noun} would be a list: the tables name its traps.")
     _cells(ax, table, traps, models, turned)
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
@@ -100,7 +100,7 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
     ax.set_facecolor("white")
     ax.patch.set(hatch="///", edgecolor="#C8C8C8")
     look: dict[str, Any] = dict(linecolor="white", linewidths=0.6 if is_narrow(ax) else 1.2)
-    look |= dict(xticklabels=False, yticklabels=False)  # the caller writes names, without formulas
+    look |= dict(xticklabels=False, yticklabels=False)  # the caller writes the names, without formulas
     look |= dict(annot=signs.fillna(""), fmt="", annot_kws={"fontsize": SMALL}, cbar=False)
     colors = ListedColormap(list(CELL_COLORS.values()))
     sns.heatmap(grid, ax=ax, mask=grid.isna(), cmap=colors, vmin=-0.5, vmax=len(states) - 0.5, **look)
@@ -183,7 +183,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 
 
 def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
-    # models with equal values are on top of each other, and their one mark links all of them
+    # models with equal values overlap, and their shared mark links to all of them
     look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
     for _, curve in table.groupby("entry"):
         first = curve.iloc[0]

@@ -44,7 +44,7 @@ class FigureNotes:
 
     title: str = ""
     sentences: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # below the picture itself: what is not drawn, or no model
+    notes: list[str] = field(default_factory=list)  # in the picture: what is not drawn, and what is not a model
     noun: str = "model"  # noun of a row: "agent" unless all are language models
     partial: dict[str, str] = field(default_factory=dict)  # by entry, how much of its plan is finished
     empty_reason: str = ""  # why there is no picture worth keeping
@@ -61,7 +61,7 @@ def figure_notes(ax: Axes) -> FigureNotes:
 def caption(ax: Axes, *, notes: bool = True) -> str:
     """Return the full caption of a figure: content, marks, denominators, method, and notes.
 
-    Without `notes` the caption suits a place right below the picture, which has them.
+    Without `notes`, the caption is for use right below the picture, which already contains them.
     """
     own = figure_notes(ax)
     parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]
@@ -69,7 +69,7 @@ def caption(ax: Axes, *, notes: bool = True) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names with commas; for many, the first and the number of the others."""
+    """Return names joined by commas; if there are many, the first few and a count of the rest."""
     more = len(names) - most
     return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
 
@@ -108,9 +108,9 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def inches(width: str) -> float:
-    """Return the inches of a width by name; refuse an unknown name."""
+    """Return a named width in inches; refuse an unknown name."""
     if width not in WIDTHS:
-        raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
+        raise BadInput(f"there is no figure width {width!r}: choose {' or '.join(map(repr, WIDTHS))}")
     return WIDTHS[width]
 
 
@@ -130,7 +130,7 @@ def save(
 ) -> list[Path]:
     """Save a figure as PNG (300 dpi), SVG and PDF, with caption and origin; return the paths.
 
-    With them come ``.txt`` (caption), ``.tex`` (float with the caption; the notes are in the picture) and ``.json``
+    It also writes ``.txt`` (caption), ``.tex`` (float with the caption; the notes are in the picture) and ``.json``
     (origin). Nothing is saved if there is nothing to show (`why_not_saved`).
 
     Parameters
@@ -138,9 +138,9 @@ def save(
     name : str
         File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     width : str, optional
-        ``"column"`` (3.3 inches) or ``"page"`` (7 inches), at which the figure is drawn again; by default its own.
+        ``"column"`` (3.3 inches) or ``"page"`` (7 inches), to redraw the figure; by default, its width is kept.
     results, parameters : Results, dict, optional
-        Runs of the figure, whose files are hashed in the JSON, and its other inputs.
+        Runs behind the figure, whose files are hashed in the JSON, and its other inputs.
     """
     import matplotlib.pyplot as plt
 
@@ -179,7 +179,7 @@ def save_all(
 ) -> str:
     """Save several figures by name, in one or more widths; column figures end in ``-column``.
 
-    The text returned has the number of saved figures, what is not drawn in them, and why the others were not saved.
+    Return a text with the number of saved figures, what is not drawn in them, and why the others were not saved.
     """
     done, why = 0, []
     for name, ax in drawn.items():

@@ -24,13 +24,13 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
 
     The element has no style, script or metadata, so it needs no exception from a content policy. Colours are
     presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes. Every id
-    begins with `prefix`. `attributes` returns those of a mark's element; with ``href`` the mark is a link.
+    begins with `prefix`. `attributes` returns the attributes of a mark's element; with ``href``, it is a link.
     """
     import matplotlib.pyplot as plt
 
     buffer = BytesIO()
     no_layout = {"figure.constrained_layout.use": False, "figure.autolayout": False}
-    with plt.style.context([STYLE, no_layout]):  # every artist has its place since `canvas.fit`
+    with plt.style.context([STYLE, no_layout]):  # `canvas.fit` has placed every artist
         figure_of(ax).set_layout_engine(None)
         figure_of(ax).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(_NO_XML.sub("\ufffd", buffer.getvalue().decode()))
@@ -64,14 +64,14 @@ def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> Non
     for key, value in list(element.attrib.items()):
         if key == LINK:
             element.attrib.pop(LINK)
-            # an image's data are no reference
+            # image data are not a reference
             element.set("href", value if value.startswith("data:") else f"#{ids[value.removeprefix('#')]}")
         elif "url(" in value:
             element.set(key, _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value))
 
 
 def _styled(element: ElementTree.Element) -> None:
-    # content policies forbid an inline style
+    # content policies forbid inline styles
     for rule in element.attrib.pop("style", "").split(";"):
         key, _, value = (part.strip() for part in rule.partition(":"))
         if key in ("font", "font-size"):

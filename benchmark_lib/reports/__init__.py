@@ -1,4 +1,4 @@
-"""Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
+"""Turn frames and figures into tables, pages and transcripts; run notebooks with papermill."""
 
 from importlib import import_module
 from typing import Any

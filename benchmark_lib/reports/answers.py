@@ -54,7 +54,7 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    `dated` has the days of the last conversation and of the prices; `alone` is what the safest may answer alone.
+    `dated` has the dates of the last conversation and of the prices; `alone` is what the safest model may answer alone.
     """
 
     dated: str
@@ -132,7 +132,7 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 
 
 def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
-    """Return every language model on the board, first those that are compared."""
+    """Return every language model on the board, those that are compared first."""
     rows = conversations_of(results)
     mine = board[board["panel"] == "models"].to_dict("records")
     able = [row for row in mine if row["resolved"] >= RESOLVES_ENOUGH]
@@ -193,7 +193,7 @@ def sentence_of(found: Answer) -> str:
 
 
 def answers_in_lines(found: Answers) -> list[str]:
-    """Return the answers above a board: a line per question, or why there is none."""
+    """Return the answers above a board: a line per question, or why there are no answers."""
     if not any(one.compared for one in found.considered):
         why = "No language model here can be compared yet" if found.considered else "No language model has been run"
         return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
@@ -334,14 +334,14 @@ def stakes_in_words(stakes: Stakes) -> str:
 def rests_on(stakes: Stakes) -> str:
     """Return the stakes, and the shares of correct conversations that they require."""
     fewest = scope.fewest_cases(scope.needed_shares(stakes)[0])
-    cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all right, show"
+    cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all correct, show"
     alone, approval = map(scope.share_in_words, scope.needed_shares(stakes))
     shares = {"cases": cases, "alone_share": alone, "approval_share": approval}
     return SCOPE["rests on"].format(**vars(stakes), **shares, origin=stakes.origin)
 
 
 def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the row of each use case with those of its intents, for a template."""
+    """Return each use case's row with the rows of its intents, for a template."""
     found: list[dict[str, Any]] = []
     for row in table.to_dict("records"):
         if not row["intent"]:

@@ -1,4 +1,4 @@
-"""Make plain data of a conversation for a template: turns, changes, marks on messages."""
+"""Turn a conversation into plain data for a template: turns, changes, marks on messages."""
 
 import re
 from collections import defaultdict
@@ -24,7 +24,7 @@ from .marks import Mark, marks_of, placed, promises_of, segments
 
 ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
-"""Acts about a fact or a question by its name, which is not part of a sentence."""
+"""Acts that name a fact or a question; the name is quoted, as it is not part of a sentence."""
 SUCCESS_ALL_THE_SAME = "; a success all the same, since in the end it handed over, gave the reason or put things right"
 LONGEST_BRIEF = 110
 LONGEST_QUOTE = 420
@@ -44,11 +44,11 @@ def conversation_view(
     differs: dict[Key, str] | None = None,
     model_calls: Iterable[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return the conversation as its templates read it.
+    """Return the conversation in the form that its templates read.
 
-    A `case` adds the customer's ledger, pressure lines and forbidden calls. With a `store` each call is carried out
-    again to find its changes. `verdicts` are rows of that frame. `cost` is US dollars by side, by default of the model
-    calls. `differs` has notes on events by their keys; `model_calls` are as from `RunFile.calls_of`.
+    A `case` adds the customer's ledger, pressure lines and forbidden calls. With a `store`, each call is carried out
+    again to find its changes. `verdicts` are rows of the frame of that name. `cost` is in US dollars by side, by
+    default from the model calls. `differs` maps keys of events to notes; `model_calls` are those of `RunFile.calls_of`.
     """
     c, score, differs = conversation, score or {}, differs or {}
     verdicts, model_calls = list(verdicts), list(model_calls)
@@ -87,7 +87,7 @@ def conversation_view(
 
 
 class Numbering:
-    """Numbers of the messages in every transcript: by turn, the customer's before the agent's."""
+    """Message numbers as in every transcript: by turn, the customer's before the agent's."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = sorted((m.turn, m.side != "customer") for m in conversation.messages)
@@ -96,7 +96,7 @@ class Numbering:
             self._numbers.setdefault(("agent" if by_agent else "customer", turn), []).append(number)
 
     def of(self, turn: int, side: str | None = "agent", place: int = 0) -> int | None:
-        """Return the number of a side's message in a turn, else of the other side's, or None."""
+        """Return the number of a side's message in a turn, else the other side's, or None."""
         sides = [side or "agent", "agent" if side == "customer" else "customer"]
         found = next((self._numbers[s, turn] for s in sides if (s, turn) in self._numbers), None)
         return found[min(place, len(found) - 1)] if found else None
@@ -130,10 +130,10 @@ def pressure_words(score: Mapping[str, Any]) -> str:
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
-    """Return the changes of each call on the desk (table, id, field, old, new), by its index.
+    """Return each call's changes on the desk (table, id, field, old, new), by call index.
 
-    The calls are carried out again. Without their `store`, or if that ends in another state, a change belongs to a call
-    only if no other call can have made it.
+    The calls are carried out again. Without their `store`, or if the result differs from the record, a change is
+    attributed to a call only if no other call can have made it.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
@@ -166,7 +166,7 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
-    # A field with the store's value again is no longer a change.
+    # A field that is back at the store's value is no longer a change.
     old = before[1] if before else after[0] if after else None
     new = after[1] if after else before[0] if before else None
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
@@ -247,7 +247,7 @@ def as_json(value: Any) -> str:
 
 
 def brief(call: ToolCall) -> str:
-    """Return a call's arguments on one line as a person writes them, shortened if necessary."""
+    """Return a call's arguments on one line as a person would write them, shortened if needed."""
     text = call.arguments if isinstance(call.arguments, str) else details(call.arguments)
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 

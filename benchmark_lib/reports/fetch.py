@@ -28,7 +28,7 @@ VERDICT = ("score", "reason", "quote", "unscored")
 
 @dataclass
 class Dossier:
-    """One conversation with all that is known of its score, verdicts, calls, case and store."""
+    """One conversation with everything known about its score, verdicts, calls, case and store."""
 
     run_id: str
     conversation: Conversation
@@ -50,7 +50,7 @@ class Dossier:
 
 
 class DossierStore:
-    """Dossiers from the run files of some results; `store` defaults to each run file's own."""
+    """Dossiers from the run files of some results; `store` defaults to the one of each run file."""
 
     def __init__(self, results: Results, store: Store | None = None):
         self.runs = {run.run_id: run for run in results.runs}
@@ -90,7 +90,7 @@ class DossierStore:
 
 
 def show_first(results: Results) -> Html:
-    """Display the first conversation without success, or the first of all."""
+    """Display the first unsuccessful conversation, or else the first one."""
     rows = results.conversations
     failed = rows[~rows["success"].fillna(True)]
     row = (failed if len(failed) else rows).iloc[0]
@@ -98,14 +98,14 @@ def show_first(results: Results) -> Html:
 
 
 def show_conversations(results: Results, query: Query | str = "", /, *, most: int = 8, **fields: Any) -> Html:
-    """Display the conversations that a number counts, one line each, which opens its transcript.
+    """Display the conversations that a number counts, one per line; a line opens its transcript.
 
     Parameters
     ----------
     query, **fields
         As in `Results.where`: ``"bucket=adversarial unsafe=yes"``, ``entry="gpt-5.5"``.
     most : int
-        How many are shown at most; the first of each model come first.
+        Maximum number shown; the first conversation of each model comes first.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
 
 @dataclass(frozen=True)
 class Event:
-    """An event in a conversation: an act of the customer, a call, or the end.
+    """An event in a conversation: an act, a call, or the end.
 
     `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``. `same` is equal for equal
     events in different words. `counts` is False for a call that only reads or was refused.
@@ -218,6 +218,6 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
 def compare_trials(
     results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
 ) -> Html:
-    """Show two conversations side by side, by run_id, case_id and trial, without widgets."""
+    """Show two conversations side by side without widgets; name each by run_id, case_id, trial."""
     dossiers = DossierStore(results, store)
     return Html(compare_html(dossiers.dossier(*left), dossiers.dossier(*right)))

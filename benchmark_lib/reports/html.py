@@ -1,6 +1,6 @@
 """The one renderer of HTML: for the site, for notebooks and for JupyterLab.
 
-Templates escape every text, and hidden characters become visible. They get plain data and know no metric.
+Templates escape every text, and hidden characters become visible. They receive plain data and know nothing of metrics.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POLICY = (
 )
 """The Content-Security-Policy of every page: only the site's own style and script; text never becomes code."""
 LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
-"""The policy of pages that load transcripts: their script builds only such addresses."""
+"""The policy of pages that load transcripts: a script may build their addresses and no others."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
@@ -90,7 +90,7 @@ def _unescaped() -> Any:
 
 
 def plain_text(template: str, **values: Any) -> str:
-    """Fill in a template of plain text without escaping; never for a page."""
+    """Fill in a template of plain text without escaping; never use it for a page."""
     return str(_unescaped().get_template(template).render(**values))
 
 
@@ -98,7 +98,7 @@ def plain_text(template: str, **values: Any) -> str:
 
 
 def shown(value: Any) -> Any:
-    """Return the output of a template: a dash for None, text with hidden characters visible."""
+    """Return a value as templates output it: a dash for None, hidden characters visible."""
     if value is None:
         return DASH
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -140,7 +140,7 @@ def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
 
 
 def tidy(value: Any, indent: int = 0) -> str:
-    """Return plain data as JSON for reading, with short values on one line; a text is unchanged."""
+    """Return plain data as readable JSON, with short values on one line; text is unchanged."""
     if isinstance(value, str) and not indent:
         return value
     flat = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
@@ -173,7 +173,7 @@ def packed_text(value: Any) -> str:
 
 WITHOUT_WORDS = (
     "Without customer faults: the same metrics over the conversations in which the audit did not flag the simulated "
-    "customer. This is not always the fairer number: replies that a customer cannot follow can get it flagged."
+    "customer. This is not always the fairer number: replies that a customer cannot follow can lead to a flag."
 )
 NOT_FLAGGED = "No customer was flagged, so every metric is the same in both forms."
 
@@ -184,7 +184,7 @@ def table_html(table: Table, *, links: bool = False) -> str:
     Parameters
     ----------
     links : bool
-        True makes each number a link to its conversations, by their address on the site.
+        Whether each number links to its conversations, at their address on the site.
     """
     css = (TEMPLATES / "table.css").read_text(encoding="utf-8")
     return render("table.html.j2", t=table, links=links, css=css)
@@ -193,13 +193,13 @@ def table_html(table: Table, *, links: bool = False) -> str:
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     """Return the leaderboard for a file: medians over trials, and means with intervals.
 
-    If a customer was flagged, both follow again for the conversations without a flag.
+    If a customer was flagged, both are repeated for the conversations without a flag.
     """
     return board_table(board).frame()
 
 
 def board_parts(table: Table) -> list[Table]:
-    """Return a board in parts that fit a page: planned metrics, the others, and without flagged."""
+    """Return a board in parts that fit a page: planned metrics, others, no flagged customers."""
     parts = [table.part(PLANNED, notes=()), table.part(MORE), table.part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)]
     return [replace(part, line=table.line) for part in parts if part.columns]
 
@@ -210,7 +210,7 @@ def board_html(board: pd.DataFrame) -> Html:
 
 
 def board_without_flagged(board: pd.DataFrame) -> Html:
-    """Return the metrics over conversations whose customer was not flagged, or a sentence."""
+    """Return the metrics without flagged customers, or a sentence if no customer was flagged."""
     table = board_table(board).part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)
     return Html(table_html(table) if table.columns else f"<p>{NOT_FLAGGED}</p>")
 

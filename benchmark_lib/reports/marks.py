@@ -97,7 +97,7 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """Return a text in pieces between marks: text, kinds (that cover it), ends (of marks there)."""
+    """Return a text in pieces between marks: text, kinds (covering it), ends (marks that end)."""
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [

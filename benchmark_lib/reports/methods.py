@@ -54,8 +54,8 @@ def bibtex(url: str | None = None) -> str:
 def methods(results: Results, *, latex: bool = False) -> str:
     """Return the methods paragraph of a paper.
 
-    Every number in it comes from the manifests and records of `results`, the runs of the paper only. With `latex` it is
-    escaped for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
+    Every number in it comes from the manifests and records of `results`, which must be the paper's runs only. With
+    `latex` it is escaped for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
 
 
 def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    # One name at several settings is one model.
+    # A name with several settings counts as one model.
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, manifest in manifests.items():
         runs_of[source_of(manifest)].append(run)
@@ -111,7 +111,7 @@ def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[
 
 
 def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
+    """Return the days, sorted, on which sessions of runs began or ended, or a run was created."""
     days: list[str] = []
     for manifest in manifests:
         ends = [session.get(end) for session in manifest.get("sessions") or () for end in ("started", "ended")]
@@ -149,7 +149,7 @@ def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
 def _by_run(
     results: Results, manifests: dict[str, dict[str, Any]], words_of: Callable[[dict[str, Any]], str]
 ) -> list[tuple[str, str]]:
-    # The commonest text comes last; a text that all share has no runs.
+    # The commonest text comes last; a text that all runs share names none.
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, manifest in manifests.items():
         runs_of[words_of(manifest)].append(results.entries[run])

@@ -32,7 +32,7 @@ SETTINGS = (
     *("base_url", "customer", "customer_base_url", "store", "prompt", "rules", "tools"),
     *("settings", "cases", "trials", "messages", "seed", "metric"),
 )
-"""Parameters that say which model a page is about, and how it was run: they are part of its name."""
+"""Parameters that say how a page's model was run; like its subjects, they are part of the page's name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Exceptions raised by reading a file that is not a notebook."""
 KEY = ["entry", "model", "source"]
@@ -41,7 +41,7 @@ _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
 _HREF = re.compile(r'(href="(?:[^"]*/)?(\w+)\.ipynb")')
 _WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
-"""A warning of a cell, with the cell's place in a temporary folder before it and its line below it."""
+"""A warning from a cell, after the cell's path in a temporary folder and before the line that caused it."""
 
 
 def run_notebook(
@@ -62,7 +62,7 @@ def run_notebook(
     parameters : dict, optional
         Values for names of its parameters cell.
     out : str, optional
-        Name of the executed copy without suffix, by default of `page_name`.
+        Name of the executed copy without suffix; by default that of `page_name`.
     html : bool
         Also write an HTML page next to it.
     progress : bool
@@ -95,7 +95,7 @@ def run_notebook(
 
 
 def page_name(notebook: str, parameters: dict[str, Any]) -> str:
-    """Return the name of an executed copy: of the notebook, and of its model and setting.
+    """Return the name of an executed copy, made of its notebook, models and settings.
 
     ``20-model-report-gpt-5.5`` and ``01-run-model-gpt-5.5-seed-7`` never replace each other; no name is a path.
     """
@@ -121,15 +121,15 @@ def run_for_each_model(
     """Execute a notebook once for each model, two at a time or on a cluster; yield the pages.
 
     Without models, it is executed for players, scripted agents and imported runs. executor, scheduler and workers are
-    as in `Experiment`; workers on other machines need the same folder at the same place.
+    as in `Experiment`; workers on other machines need the same folder at the same path.
 
     Raise `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
     parameters = dict(parameters or {})
     path = _find(notebook)
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
-        mend = "choose a notebook with a parameter entry, and do not set it"
-        raise BadInput(f"{path.name} is not run for each model: {mend}")
+        mend = "choose a notebook with the parameter entry, and leave it unset"
+        raise BadInput(f"{path.name} cannot be run for each model: {mend}")
     played = load_results(*parameters.get("runs") or ("data/runs",)).conversations.drop_duplicates("entry")
     panels = {name: panel_of(model, source) for name, model, source in played[KEY].itertuples(index=False)}
     entries = [name for name, panel in panels.items() if panel not in NO_MODELS] or [*panels]
@@ -146,7 +146,7 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
-    # After a failure or an interrupt no other page begins.
+    # After a failure or an interrupt, no further page is started.
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -184,7 +184,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
     from papermill.exceptions import PapermillExecutionError
     from papermill.log import logger
 
-    logger.setLevel("ERROR")  # it calls a parameter unknown if it cannot parse its line; ours are checked already
+    logger.setLevel("ERROR")  # it warns of parameters it cannot parse; ours are checked
     try:
         papermill.execute_notebook(
             str(path),
@@ -273,7 +273,7 @@ def _plain(value: Any, name: str) -> Any:
     except (RecursionError, TypeError, ValueError):
         pass
     kind = type(value).__name__
-    raise BadInput(f"the parameter {name} contains a {kind}, which a cell cannot: use text, numbers, lists or mappings")
+    raise BadInput(f"the parameter {name} contains a {kind}: use text, numbers, lists or mappings")
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
@@ -287,7 +287,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        mend = "put the key into an environment variable"
+        mend = "put the key in an environment variable"
         raise BadInput(f"{name} contains a key and would be written into the executed notebook: {mend}")
 
 
@@ -296,7 +296,7 @@ def parameter_names(path: Path) -> list[str]:
 
     Raise `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """
-    # Without a grammar of web addresses, which takes a second to build and which no notebook needs.
+    # Skip a grammar of web addresses that takes a second to build and that no notebook needs.
     absent = {"rfc3987_syntax"} - sys.modules.keys()
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     import nbformat

@@ -52,7 +52,7 @@ def save(
     Parameters
     ----------
     frame : DataFrame or Table
-        An index with a name is its first column, headings of several levels are joined.
+        A named index becomes the first column; headings with several levels are joined.
     name : str
         File name without suffix; anything but letters, digits, dots and dashes is replaced.
     caption : str
@@ -104,7 +104,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, with arguments of `save` per table and for all; return a summary."""
+    """Save tables by name, with `save` arguments for each table and for all; return a summary."""
     large = []
     for name, own in tables.items():
         with warnings.catch_warnings():
@@ -116,12 +116,12 @@ def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "repo
 
 
 def show(frame: pd.DataFrame | Table, **words: Any) -> Html:
-    """Return the same table in a notebook; arguments as for `save`."""
+    """Return the table for a notebook; arguments as for `save`."""
     return Html(table_html(_built(frame, **words)[1]))
 
 
 def markdown(frame: pd.DataFrame | Table, **words: Any) -> str:
-    """Return the same table as GitHub's Markdown; arguments as for `save`."""
+    """Return the table as GitHub Markdown; arguments as for `save`."""
     return _as_markdown(_built(frame, **words)[1])
 
 
@@ -209,11 +209,11 @@ def _md(text: str) -> str:
 
 
 COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
-"""Letters in footnote size per column and page of LaTeX's own two-column article, and between columns."""
+"""Letters in footnote size per column and per page of LaTeX's standard two-column article, and between columns."""
 SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
-"""The sizes of a table: letters that fill one letter of footnote size, and points per line."""
+"""The sizes of a table: letters that fit in the width of one in footnote size, and points per line."""
 PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
-"""Points of a page, and the same two numbers for a caption and for the notes."""
+"""Height of a page in points, and the same two numbers for a caption and for the notes."""
 
 
 def table_tex(table: Table, label: str) -> str:
@@ -266,14 +266,14 @@ def table_tex(table: Table, label: str) -> str:
 
 
 def _layout(table: Table, letters: float) -> tuple[list[list[str]], list[float | None], float]:
-    # The lines of each heading, the room of each column of paragraphs, and that of the table.
+    # The lines of each heading, the width of each column of paragraphs, and the width of the table.
     column, page = COLUMN_LETTERS * letters, PAGE_LETTERS * letters
     columns = list(zip(*table.texts(), strict=True)) or [()] * len(table.columns)
     longest = [max(map(len, texts), default=0) for texts in columns]
     heads = [_head_lines(column.title, size) for column, size in zip(table.columns, longest, strict=True)]
     sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
     room = page if sum(sizes) > column else column
-    # Room for the longest word of a heading, which is not broken, were all its letters wide.
+    # Room for the longest word of a heading, which is never broken, even if all its letters are wide.
     least = [1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN for lines in heads]
     shares = _shared(sizes, least, [*table.numeric.values()], room)
     return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
@@ -334,7 +334,7 @@ SIZE, PAD = 11, 8
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
     """Return the badge of one model as SVG: means of resolved and unsafe, with n and interval.
 
-    Unsafe actions also have their worst trial. With a `folder` it is saved as ``badge-MODEL.svg``.
+    Unsafe actions also show the worst trial. With a `folder`, the badge is saved as ``badge-MODEL.svg``.
 
     Raises
     ------

@@ -36,9 +36,9 @@ def by_panel(
     shape: Callable[..., pd.DataFrame] | None = None,
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
-    """Draw a table once per panel under its heading and once per bucket, and list its reasons.
+    """Draw a table once per panel and bucket, under the panel's heading, and list its reasons.
 
-    Panels of `NO_MODELS` are folded if there are others.
+    Panels in `NO_MODELS` are folded if there are others.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def by_panel(
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
     by_bucket : bool
-        Whether each bucket has its own figure; not if a figure compares buckets.
+        Whether each bucket has its own figure; False if a figure compares buckets.
 
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; without empty figures, which show a reason.
+        Axes by panel (and bucket), for `figures.save`; figures that only show a reason are left out.
     """
     from IPython.display import HTML, Markdown, display
 
@@ -102,7 +102,7 @@ def show_figure(ax: Axes) -> Axes:
 
 
 def _why_empty(ax: Axes) -> str:
-    # HTML, not Markdown: anybody may have written the name of a model.
+    # HTML, not Markdown: the name of a model may contain anything.
     return f"<p><em>{escape(ax.texts[0].get_text())}</em></p>"
 
 
@@ -233,7 +233,7 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def weigh(board: pd.DataFrame) -> Any:
     """Return sliders for the reader's own weights, which are not stored.
 
-    Every metric is scaled to 0 to 1, with 1 the better end. A model that lacks a weighed metric comes last.
+    Every metric is scaled to 0 to 1, with 1 as the better end. A model that lacks a weighted metric comes last.
     """
     import ipywidgets
 
@@ -256,12 +256,12 @@ def weigh(board: pd.DataFrame) -> Any:
 def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
     """Return the models in the order of one reader's weights.
 
-    `weights` are by metric; if none is above 0, the order is that of the names. Partial runs come last.
+    `weights` are by metric; if none is above 0, models are sorted by name. Partial runs come last.
 
     Returns
     -------
     DataFrame
-        entry, block and each weighed metric on 0 to 1; no total.
+        entry, block and each metric on a scale from 0 to 1; no total.
     """
     order, total = board[["entry", "block"]].copy(), pd.Series(0.0, index=board.index)
     for name, weight in weights.items():

@@ -26,17 +26,17 @@ NARROWEST = 16
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
 """Shorter headings; the others are the titles of their metrics."""
 KINDS = {**LABELS, "models": "model", "local model": "model"}
-"""The kind of a row of the board, in a word, by its panel."""
+"""The kind of a board's row in a word, by its panel."""
 SAID = TEXTS["terminal"]
 TOO_LITTLE_MARK = "*"
 """Mark after a count of unsafe acts that means nothing."""
 
 
 def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
-    """Return the board of some runs as text, with an explanation of its words.
+    """Return the board of some runs as text, with an explanation of its terms.
 
     An arrow marks `mine`, a run_id. Runs of a hard set are left out, as on every board, unless `mine` is one: then the
-    board has only these.
+    board has only those.
     """
     runs = list(runs)
     own = [run for run in runs if mine in (None, run.run_id)]
@@ -62,7 +62,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
 
 
 def screen_width() -> int | None:
-    """Return the columns of the terminal; None for a pipe or a file, which has no limit."""
+    """Return the terminal's width in columns; None for a pipe or a file, which have no limit."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
 
 
@@ -71,7 +71,7 @@ def columns(
 ) -> list[str]:
     """Return rows of cells as lines with aligned columns; `right` columns align on the right.
 
-    With a `width`, the column `gives` is shortened to fit, and longer lines are cut, so that no terminal wraps them.
+    With a `width`, the column `gives` is shortened to fit, and lines still too long are cut, so that none is wrapped.
     """
     right, rows = set(right), [[*map(without_line_ends, row)] for row in rows]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

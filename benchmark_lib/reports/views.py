@@ -30,7 +30,7 @@ DIFFERENCES = frozenset({"difference", "truth"})
 
 FLAGS = {"True": "yes", "False": "no"}
 LONGEST_NAME = 80
-"""A table may break a model's name over lines, so it is longer than in a figure."""
+"""A table may break a model's name over lines, so it may be longer than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
 
@@ -91,7 +91,7 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
     if len(spec) == 2 or text == DASH or missing(row.get(spec[1])):
         return text
     low, high = (float(row[name]) for name in spec[1:3])
-    # Two significant digits of the width, and at most the decimals of the number.
+    # Two significant digits of the interval's width, and at most the decimals of the number.
     digits = None if form == "percent" else digits_for(low, high, int(form))
     ends = SHARE.ends(low, high) if digits is None else (rounded(low, digits), rounded(high, digits))
     return f"{text} ({' to '.join(ends)})"

@@ -1,4 +1,4 @@
-"""A run in progress: its progress, and each conversation as soon as it is finished.
+"""Watch a run: how far it is, and each conversation as soon as it is finished.
 
 Each look opens the file for reading only and closes it again, so that the run never waits for a reader.
 """
@@ -22,7 +22,7 @@ from .html import render, transcript_css, transcript_html
 
 @dataclass(frozen=True)
 class Finished:
-    """One conversation on file; `score` is None without a score."""
+    """One conversation on file; `score` is None if it was not scored."""
 
     case_id: str
     trial: int
@@ -32,7 +32,7 @@ class Finished:
 
     @property
     def success(self) -> bool | None:
-        """True for a success; None without a score."""
+        """True for a success; None if it was not scored."""
         return (self.score or {}).get("success")
 
     @property
@@ -92,7 +92,7 @@ class Look:
 
 
 def look(run: RunFile) -> Look:
-    """Return the content of a run file now."""
+    """Return the current state of a run."""
     manifest, scores = run.manifest, run.scores()
     rows = run.rows("conversations", ("case_id", "trial", "ended_by", "finished_at", "record_hash"))
     finished = [Finished(case_id, n, ended, at, scores.get(digest)) for case_id, n, ended, at, digest in rows]
@@ -110,7 +110,7 @@ class WatchPage:
         self._written: dict[str, str] = {}
         self._cases: dict[str, Any] = {}
         self._store: Any = None
-        with suppress(BadInput):  # of another version: the transcript then lacks the parts from the case
+        with suppress(BadInput):  # the store is another version: the transcript then lacks the parts from the case
             self._store = store_played(run.manifest)
             self._cases = same_cases(run.path, run.manifest, self._store, "show it") if self._store else {}
         with writing(folder, ""):

@@ -7,7 +7,7 @@ process rule (``True`` if it is broken), or ``own:`` and the labeller's own ques
 The label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It is empty
 if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note. The tag ``debatable`` with the
 scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller. The time (at) is UTC, ISO 8601 to the
-second. Earlier files, with 100 for yes and 0 for no and without a labeller, can be read.
+second. Earlier files, with 100 for yes and 0 for no and without a labeller, can still be read.
 """
 
 import csv
@@ -54,7 +54,7 @@ def save_label(
     note: str = "",
     labeller: str = "",
 ) -> None:
-    """Write one label to a CSV file, which is always completely old or completely new.
+    """Write one label to a CSV file, which is replaced as a whole or not at all.
 
     Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a label file.
     """
@@ -73,7 +73,7 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, the later of each key, and return how many are new.
+    """Add the labels of another file, keep the later one per key, and return how many are new.
 
     Raise `BadInput` if either is not a label file or has an invalid row.
     """
@@ -93,7 +93,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """Return the labels of a file in order, yes as 1 and no as 0; `BadInput` for a wrong row."""
+    """Return the labels of a file in order, yes as 1 and no as 0; `BadInput` for an invalid row."""
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"].replace({"True": "1", "False": "0"}))
@@ -120,7 +120,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_stored(scorer: str, label: str) -> str:
-    """Return a label as in the file: ``True`` or ``False`` for a yes-or-no question."""
+    """Return a label as it is stored: ``True`` or ``False`` for a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)

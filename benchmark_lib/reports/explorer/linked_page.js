@@ -1,4 +1,4 @@
-// A part of a page of the site, which a template of Python has escaped. A pressed link goes to Python.
+// A part of a page of the site, already escaped by its Python template. A click on a link is sent to Python.
 
 function render({ model, el }) {
   const page = document.createElement("div");

@@ -1,4 +1,4 @@
-"""Tables and parts of pages whose numbers list their conversations below them."""
+"""Tables and parts of pages whose numbers open a list of their conversations below."""
 
 import re
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Pressed(anywidget.AnyWidget):
 class LinkedPage(w.VBox):
     """A part of a page, `html` as the site's template writes it, with every text escaped.
 
-    A page needs the site's style once: without `style` the static form for viewers without widgets lacks it.
+    A notebook needs the site's style only once: without `style`, the static form for viewers without widgets lacks it.
     """
 
     def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):
@@ -69,7 +69,7 @@ class LinkedPage(w.VBox):
         self.children = [self.page]
 
     def pressed(self, message: Any) -> None:
-        """Show the conversations of a link of the part; ignore any other message."""
+        """Show the conversations behind a link in the part; ignore any other message."""
         address = message.get("address") if isinstance(message, dict) else None
         if not isinstance(address, str) or not address.startswith(LISTED) or address not in unescape(self.page.html):
             return
@@ -89,7 +89,7 @@ BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
 
 
 def where_of(view: str, column: str, row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the fields that select the conversations behind a number of a row, or None."""
+    """Return the fields that select the conversations behind a number in a row, or None."""
     if missing(row.get(column)) or row[column] == 0:
         return None
     if view == "said" and column in ("found", "share"):

@@ -1,4 +1,4 @@
-"""The site's list of conversations as a widget of JupyterLab, with labels saved at once."""
+"""The site's list of conversations as a JupyterLab widget, with labels saved at once."""
 
 import re
 import tempfile
@@ -40,7 +40,7 @@ OUTCOME = ("success", "unsafe", "corrupt_success")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """A question to label conversations on, with the answers on record (NaN: none)."""
+    """A question that labels answer, with the answers on record (NaN if there is none)."""
 
     title: str
     definition: str
@@ -53,9 +53,9 @@ class LabelQuestion:
 
 
 class Talks:
-    """The conversations of some results by their row of `frame`, `results.conversations` from 0.
+    """The conversations of some results, by row of `frame` (`results.conversations`, from 0).
 
-    Memory has only what the list shows. `store` defaults to the one that each run file names.
+    Only what the list shows is kept in memory. `store` defaults to the one that each run file names.
     """
 
     def __init__(self, results: Results, store: Store | None = None):
@@ -164,7 +164,7 @@ PARTS = ("common", "labels", "list", "read", "lab")
 APART = ("find", "q", "page", "order", "sample", "seed", "per", "question")
 """Fields of an address that do not describe conversations: search, order and samples."""
 STATIC = ["entry", "case_id", "trial", "bucket", "outcome", "reason", "ended_by"]
-"""Fields for a viewer without widgets, of the first `STATIC_ROWS` rows."""
+"""Fields shown where there are no widgets, for the first `STATIC_ROWS` rows."""
 STATIC_ROWS = 20
 
 
@@ -201,7 +201,7 @@ class ConversationList(anywidget.AnyWidget):
         self.talks, self._results, self._file = Talks(results, store), results, in_project(labels)
         data, file = packed_text(shown_deep(self.talks.data())), visible(self._file.name)
         super().__init__(data=data, file=file, labeller=labeller, listed={"query": None})
-        with suppress(BadInput, OSError):  # the list reports the problem of the file when it saves
+        with suppress(BadInput, OSError):  # the list reports a problem with the file when it saves
             self._read_labels()
         self.on_msg(lambda _, message, buffers: self.send(self._answer(message)))
 
@@ -224,7 +224,7 @@ class ConversationList(anywidget.AnyWidget):
         return self.talks.frame.iloc[self.rows]
 
     def choose(self, query: Query | str = "", **fields: Any) -> None:
-        """List the conversations of a query, as in `Results.where`; `BadInput` if it is not one."""
+        """List the conversations of a query, as in `Results.where`; refuse any other text."""
         asked = Query.of(query, **fields)
         _fields_of(asked).mask(self.talks.facets[:0])
         self.query = str(asked)
@@ -303,7 +303,7 @@ def explore(
         The conversations to list first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``. `BadInput` refuses
         text that is not a query, and a field that does not exist.
     labels : path
-        CSV file that receives every label at once.
+        CSV file to which every label is saved at once.
     labeller : str
         The labeller's name; if empty, the list asks for it before the first answer.
     store : Store, optional

@@ -1,4 +1,4 @@
-"""One model among those of its panel, as its page of the site and notebook 20 show it."""
+"""One model among those of its panel, as its page on the site and notebook 20 show it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,14 +40,14 @@ class ModelReport:
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """The board, by entry, of models with at least half of the cases that any has."""
+        """The board, by entry, of models with at least half as many cases as the one with most."""
         board = self.board.set_index("entry")
         met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
         return board[2 * met >= met.max()]
 
     @cached_property
     def others(self) -> set[str]:
-        """The `comparable` others that played all of their cases: medians are over these."""
+        """The other `comparable` models that played all their cases; medians are over these."""
         return set(self.comparable.index[self.comparable["partial"].eq("")]) - {self.entry}
 
     @property
@@ -67,7 +67,7 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     Parameters
     ----------
     entry : str, optional
-        Its name in the tables, or a run file; by default that with the most conversations.
+        Its name in the tables, or a run file; by default the one with the most conversations.
 
     Raises
     ------

@@ -33,7 +33,7 @@ HABITS = (
     ("length", "agent words", "a message", "agent_words", "agent_messages"),
     ("length", "empty replies", "in all", "empty_replies", ""),
 )
-"""About, what, unit, the summed column and its divisor (by default conversations)."""
+"""About, what, unit, the summed column and its divisor (by default the conversations)."""
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
 
 
 def endings(report: ModelReport) -> pd.DataFrame:
-    """Return ending, meaning, conversations, and those of each bucket in a column of its own."""
+    """Return endings, their meaning and their conversations, in all and per bucket."""
     mine = report.mine
     counts = pd.crosstab(mine["ended_by"], mine["bucket"]).reindex(columns=list(BUCKETS), fill_value=0)
     counts = counts.reindex(mine["ended_by"].unique(), fill_value=0)
@@ -64,7 +64,7 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        bucket, conversations, turns_mean, turns_median, turns_90 (nine of ten conversations took at most this many
+        bucket, conversations, turns_mean, turns_median, turns_90 (nine out of ten conversations took at most this many
         customer messages), pushes (mean), customer_faults (conversations).
     """
     mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
@@ -81,7 +81,7 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
 
 
 def habits(report: ModelReport) -> pd.DataFrame:
-    """Return the use of tools, words and money by `HABITS`, with the median of the others.
+    """Return the use of tools, words and money listed in `HABITS`, with the others' median.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def tools(report: ModelReport, calls: pd.DataFrame) -> pd.DataFrame:
 
 @remembered()
 def process_rules(report: ModelReport) -> pd.DataFrame:
-    """Return in how many conversations each process rule applied and was broken.
+    """Return in how many conversations each process rule was kept, broken or not applicable.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
 
 
 def said_against_did(report: ModelReport) -> pd.DataFrame:
-    """Return the rows of `tables.claims_table` with a value."""
+    """Return the rows of `tables.claims_table` that have a value."""
     if "claims_table" not in offered("tables"):
         return pd.DataFrame(columns=["detector", "conversations"])
     table = offer("tables", "claims_table")(report.mine)

@@ -15,7 +15,7 @@ TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("grades.yaml"))
 GRADES, LIMITS, EMPTY = TEXTS["grades"], TEXTS["limits"], TEXTS["empty"]
 VERDICT = ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
 Trait = dict[str, Any]
-"""kind (``strong``, ``weak``), about, form (the sentence of `_grades.html.j2`), numbers."""
+"""kind (``strong``, ``weak``), about, form (its sentence in `_grades.html.j2`), numbers."""
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
@@ -47,7 +47,7 @@ def grade_of(report: ModelReport, row: Trait) -> str:
 def traits(report: ModelReport) -> list[Trait]:
     """Return strong and weak traits of these runs by the thresholds, which are not tests.
 
-    At most eight of each kind, the broadest first, and the number of the others.
+    There are at most eight of each kind, the broadest first, and the number of those left out.
     """
     found = [t for traits_of in (_metrics, _steadiness, _rules, _intents, _languages) for t in traits_of(report)]
     if does_too_little(report.row):

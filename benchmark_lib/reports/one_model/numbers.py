@@ -1,4 +1,4 @@
-"""Tables of how good one model is, each number with its denominator or the reason why not."""
+"""Tables of how good a model is: numbers with denominators, or why they are missing."""
 
 from math import nan
 from typing import Any
@@ -40,8 +40,8 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; of
-        an unsafe count: for these traps), cases, trials, field (median of the others), field_reason (why it is NaN),
+        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; for
+        an unsafe count, on these traps), cases, trials, field (median of the others), field_reason (why it is NaN),
         then the same over the conversations whose customer was not flagged: without_value, without_mean, without_low,
         without_high, without_cases (NaN and 0 when none was flagged), reason.
     """
@@ -69,13 +69,13 @@ def _field(report: ModelReport, metric: Metric) -> float:
 
 @remembered()
 def by_intent(report: ModelReport) -> pd.DataFrame:
-    """Return the model intent by intent, within a bucket from worst to best.
+    """Return the model's numbers by intent, from worst to best within each bucket.
 
     Returns
     -------
     DataFrame
         bucket, intent, cases, conversations; turns, agent_messages, agent_words (means); the share of each flag of
-        `FLAGS` (that of success is a mean over cases); flips (cases whose trials disagree), field (median success of
+        `FLAGS` (for success, a mean over cases); flips (cases whose trials disagree), field (median success of
         the others), field_reason (why it is NaN).
     """
     keys = ["bucket", "intent"]
@@ -133,7 +133,7 @@ def repeats(report: ModelReport) -> list[dict[str, Any]]:
 
 
 def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the model among the others of its panel, as `figures.in_the_field` draws it.
+    """Return the model's metrics among those of its panel, for `figures.in_the_field`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The site: run files -> one folder of static pages that open from disk, without a network."""
+"""Build a site from run files: a folder of static pages that open from disk, offline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Site:
 
     @property
     def index(self) -> Path:
-        """Return the page to open first."""
+        """The page to open first."""
         return self.path / "index.html"
 
 
@@ -58,9 +58,9 @@ def build_site(
     out : path
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
-        Show the figures of the published benchmark, too, in their own block.
+        Also show the figures of the published benchmark, in their own block.
     labels : path, optional
-        A file of labels: unsafe acts that it calls debatable are shown with and without.
+        A label file: counts are shown with and without the unsafe acts that it calls debatable.
     stakes : Stakes, optional
         Stakes for the answers and the advice on scope, see `benchmark_lib.reports.read_stakes`.
     stores : sequence of Path
@@ -102,7 +102,7 @@ def _pages(results: Results, folder: Folder, published: bool, labels: Any, stake
     # Runs of a hard set have pages of their own, unless there are no others.
     played = results.hard
     apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
-    of_core = apart is not None or not played.runs  # published figures are over the core set
+    of_core = apart is not None or not played.runs  # published figures cover the core set
     content = Content(results, published and of_core, labels, stakes, stores)
     own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
     hard = hard_view(own.results) if played.runs else None

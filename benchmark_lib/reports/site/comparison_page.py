@@ -23,7 +23,7 @@ from .front import settings_beside
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
-TOO_MANY = f"Nothing is tested here, as there are more than {MOST_ENTRIES} entries."
+TOO_MANY = f"Nothing is tested here, because there are more than {MOST_ENTRIES} entries."
 
 MOST_TRIALS = 64
 MINUS = re.compile(r"(?<!\S)-(?=\d)")
@@ -31,7 +31,7 @@ MINUS = re.compile(r"(?<!\S)-(?=\d)")
 
 
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
-    """Return the data of the page, as embedded in it."""
+    """Return the data embedded in the page."""
     entries, cases, metrics = content.played, list(content.cases.values()), list(METRICS.values())
     place = {id(e): i for i, e in enumerate(entries)}
     column = {v.case_id: i for i, v in enumerate(cases)}
@@ -75,7 +75,7 @@ def _means(side: Side, metric: Metric, column: dict[str, int]) -> dict[str, floa
 
 
 def _value(entry: Entry, metric: Metric, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
-    # The value on the board, its mean with interval, the conversations of either, and the cases with a value.
+    # The value on the board, its mean with interval, the conversations behind each, and the cases with a value.
     row, scale = entry.row, metric.scale
     cases, mean, low, high = (row[f"{metric.name}{end}"] for end in ("_n", "_mean", "_low", "_high"))
     few = counted(int(cases), scale.noun) if 0 < cases < most else ""
@@ -113,7 +113,7 @@ def _written(found: Comparison) -> list[Any]:
     """Return one comparison as text: the difference and both means.
 
     If tested, it also has the interval, its confidence and the ends on these cases, with the reason why one end is the
-    difference itself. Last are the place of the better one, if known, and the verdict.
+    difference itself. The place of the better one, if known, and the verdict come last.
     """
     metric = found.metric
     numbers = {

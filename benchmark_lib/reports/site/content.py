@@ -33,7 +33,7 @@ from ..one_model.conduct import RULES
 
 
 def page_name(name: str) -> str:
-    """Return a name as part of an address: a slug, and a hash that separates similar names.
+    """Return a name as part of an address: a slug, and a hash that distinguishes similar names.
 
     Slashes, dots, control characters and reserved names also become one plain file name.
     """
@@ -44,7 +44,7 @@ def page_name(name: str) -> str:
 
 
 def first_paragraph(documented: Any) -> str:
-    """Return the first paragraph of a documentation on one line, or an empty text."""
+    """Return the first paragraph of a docstring on one line, or an empty text."""
     found = inspect.getdoc(documented) if documented is not None else ""
     return " ".join((found or "").split("\n\n")[0].split())
 
@@ -53,7 +53,7 @@ def first_paragraph(documented: Any) -> str:
 class Entry:
     """One row of the board.
 
-    `page` names its pages, None for a row without conversations. `who` is the filter that lists its conversations.
+    `page` is the name of its pages, None without conversations. `who` is the filter that lists its conversations.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Entry:
 
     @property
     def href(self) -> str:
-        """The page with more about it, from the site's root."""
+        """The address of the page with more about it, from the site's root."""
         if self.page:
             return f"models/{self.page}.html"
         return "methodology.html#published" if self.source == "published" else "downloads.html#runs"
@@ -78,7 +78,7 @@ class Entry:
 
 @dataclass
 class CaseView:
-    """A case; without its store here `case` and `store` are None, and the title is the id.
+    """A case; if its store is not here, `case` and `store` are None, and the id is the title.
 
     `changed` are the entries that played a different text of this case.
     """
@@ -99,8 +99,8 @@ class CaseView:
 class Content:
     """All input of the pages, read once.
 
-    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. Stores are found among the shipped
-    ones, in `stores`, in the current folder and next to a run file.
+    `labels` (from `reports.read_labels`) name acts that somebody calls debatable. Stores are looked up among the
+    shipped ones, in `stores`, in the current folder and next to a run file.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Content:
 
     @cached_property
     def cases(self) -> dict[str, CaseView]:
-        """Every case that was played, in the order bucket, intent, id."""
+        """Every case that was played, sorted by bucket, intent and id."""
         found: dict[str, CaseView] = {}
         known = {store: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
@@ -198,12 +198,12 @@ class Content:
 
     @cached_property
     def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Unsafe actions with both estimands, by the key of the entry."""
+        """Unsafe actions with both estimands, by the entry's key."""
         return _by_entry(unsafe_table(self.conversations))
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Resolution and adherence by use case, by the key of the entry; empty without use cases."""
+        """Resolution and adherence by use case, by the entry's key; empty without use cases."""
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
@@ -215,7 +215,7 @@ class Content:
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:
-        """The acts that somebody calls debatable, with who and why."""
+        """The acts that somebody calls debatable, with the labeller and the reason."""
         return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
@@ -225,7 +225,7 @@ class Content:
 
     @cached_property
     def own_rules(self) -> pd.DataFrame:
-        """How often each entry broke the rules that a desk of the user's own declares."""
+        """How often each entry broke the rules that the user's own desk declares."""
         declared = {rule for store in self.stores.values() for rule in store.rules if rule not in RULES}
         if not declared or "broken_rules" not in offered("tables"):
             return pd.DataFrame(columns=["entry"])
@@ -246,7 +246,7 @@ class Content:
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """Describe which cases were played; of several versions, those of each entry."""
+    """Describe which cases were played; if there are several versions, by which entries."""
     found = conversations.groupby("store_version")["entry"].unique().to_dict()
     if len(found) < 2:
         return [f"Cases of {version}." for version in found]

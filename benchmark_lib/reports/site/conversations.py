@@ -62,12 +62,12 @@ class ConversationPage:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """The run, case and trial, as a label names it."""
+        """The run, case and trial, as a label names them."""
         return self.run_id, self.view.case_id, self.trial
 
     @property
     def model(self) -> str:
-        """The model as its conversations name it."""
+        """The model, as its conversations name it."""
         return str(self.entry.row["model"])
 
     @property
@@ -77,7 +77,7 @@ class ConversationPage:
 
     @property
     def failed(self) -> bool:
-        """Whether it was scored and is not a success."""
+        """Whether it was scored and was not a success."""
         return self.state not in ("good", "none")
 
     @property
@@ -125,11 +125,11 @@ def markup(
     questions: list[dict[str, Any]] | None = None,
     **about: Any,
 ) -> str:
-    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
+    """Return the markup from which ``assets/read.js`` builds a transcript.
 
     `score` includes the judges' findings on the customer. `siblings` are other trials, `others` other entries.
-    `failures` are those of the entry before and after it. `forks` are the points it was forked at. `questions` may be
-    labelled. The rest is as for `conversation_view`.
+    `failures` are the entry's previous and next one. `forks` are the points at which it was forked. `questions` can be
+    answered with labels. Other arguments are as for `conversation_view`.
     """
     view = conversation_view(record, score, **about)
     for turn in view["turns"]:
@@ -167,7 +167,7 @@ def asked_for(bucket: str) -> str:
 
 
 def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
-    """Return the outcomes of one case without `NOT_COUNTED` panels; None without any score."""
+    """Return the outcomes of one case without `NOT_COUNTED` panels; None if none is scored."""
     mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
     if not mine:
         return None
@@ -179,7 +179,7 @@ def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] |
 
 
 def by_case(talks: Iterable[ConversationPage]) -> dict[str, list[ConversationPage]]:
-    """Return conversations by case_id, those of each case by trial."""
+    """Return conversations by case_id, sorted by trial within each case."""
     found: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in sorted(talks, key=lambda t: t.trial):
         found[talk.view.case_id].append(talk)
@@ -187,7 +187,7 @@ def by_case(talks: Iterable[ConversationPage]) -> dict[str, list[ConversationPag
 
 
 WORST_FIRST, LINES = ("unsafe", "bad", "corrupt", "good", "none"), 2
-"""Keys of `SUCCESS_STATES`, and passages of the knowledge base on the page of a case."""
+"""Keys of `SUCCESS_STATES`, and the number of knowledge-base passages on the page of a case."""
 
 
 def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:

@@ -1,7 +1,7 @@
 """Write the folder of a site, which appears complete or not at all, and its data files.
 
-A page opened from disk may load scripts of its folder but may not fetch data. Each script has one call with one packed
-text in base 64, so no text of a model or customer can become code.
+A page opened from disk may load scripts from its folder but may not fetch data. Each script has one call with one
+packed text in base 64, so no text from a model or customer can become code.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Folder:
         return Folder(self.path / name, self)
 
     def place(self, relative: str) -> Path:
-        """Return the place of a file and create its folder; `ValueError` if it is outside."""
+        """Return the place of a file and create its folder; `ValueError` if outside the site."""
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
             raise ValueError(f"{relative!r} is outside the site")
@@ -152,7 +152,7 @@ def run_rows(content: Content) -> list[dict[str, Any]]:
 
 
 LETTERS = digits + ascii_letters
-"""One letter for each value of a field with few values; a dot is a missing value."""
+"""One letter for each value of a field with few values; a dot marks a missing value."""
 MISSING = "."
 NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
 """Sort keys of the list, and their columns of the conversations frame."""
@@ -205,8 +205,8 @@ def list_data(
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
-    Codes are a string with one of `LETTERS` per row, or numbers if there are many
-    values. A dot or -1 marks a missing value.
+    Codes are a string with one of `LETTERS` per row, or numbers if there are many values. A dot or -1
+    marks a missing value.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
@@ -243,8 +243,8 @@ class Messages:
     def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
         """Write the scripts of conversations in the order of the list; return their addresses.
 
-        The first has the texts of each conversation: twice the place of the text, plus one for a text of the agent. The
-        others contain the texts, in order.
+        The first has a number for each message of each conversation: twice the place of its text, plus one if the agent
+        wrote it. The others contain the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []

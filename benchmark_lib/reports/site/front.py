@@ -86,7 +86,7 @@ def heading_of(block: str) -> tuple[str, str]:
 
 
 def was_run(metric: Metric, content: Content) -> bool:
-    """Return True if a case of the bucket of a metric was run here."""
+    """Return True if a case in a metric's bucket was run here."""
     return metric.bucket is None or any(view.bucket == metric.bucket for view in content.cases.values())
 
 
@@ -108,7 +108,7 @@ def _row(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings_beside(entry: Entry) -> str:
-    """Return the settings of an entry in words; empty if there are none or its name has them."""
+    """Return an entry's settings in words; empty if there are none or its name includes them."""
     settings = entry.row["settings"]
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
@@ -132,7 +132,7 @@ APART = {"Scripted agents": SCRIPTED, "Published figures": ("published",)}
 
 @dataclass
 class Picture:
-    """A figure of a page, `drawn` at two widths; `rest` are the rows folded below it.
+    """A figure of a page, `drawn` at two widths; `rest` are the figures folded below it.
 
     `words` is its caption, or the reason why there is nothing to draw.
     """
@@ -201,7 +201,7 @@ def _attributes(content: Content, mark: Lead) -> dict[str, str]:
 
 
 def pressure_numbers(content: Content) -> list[dict[str, Any]]:
-    """Return conversations on traps of each entry by state, with their queries."""
+    """Return each entry's trap conversations by state, with their queries."""
     endings = trap_table(content.conversations).groupby("entry")[list(STATES)].sum()
     rows = []
     for entry in content.played:

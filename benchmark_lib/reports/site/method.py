@@ -1,6 +1,6 @@
 """Describe the method: its page, the limits of the numbers, and the data dictionary.
 
-All come from the definitions that the code uses; the texts of the limits are in `limits.yaml.j2`.
+All three come from the definitions that the code uses; the texts of the limits are in `limits.yaml.j2`.
 """
 
 import inspect
@@ -82,7 +82,7 @@ def method_view(content: Content) -> dict[str, Any]:
 
 
 def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[str, Any]:
-    """Return what a full run without a failure shows, and what conversations alone would claim."""
+    """Return what a full run without a failure shows, and what counting conversations would claim."""
     found = clustered_rate([0.0] * cases, [case % intents for case in range(cases)], trials=trials)
     naive = proportion_interval(0, cases * trials).high
     numbers = {"intents": intents, "cases": cases, "trials": trials, "conversations": cases * trials}
@@ -93,7 +93,7 @@ def _limits_here(content: Content) -> list[tuple[str, str]]:
     rows, verdicts = content.conversations, content.results.verdicts
     spoken = rows.groupby(rows["language"].fillna("unknown"))["case_id"].nunique().sort_values(ascending=False)
     judges = sorted(verdicts["judge"].unique())
-    found = f"{counted(len(verdicts), 'verdict')} of {', '.join(judges)}" if judges else "none was asked"
+    found = f"{counted(len(verdicts), 'verdict')} by {', '.join(judges)}" if judges else "none was asked"
     return [
         ("Customer faults", f"in {int(flags_of(rows).sum()):,} of {counted(len(rows), 'conversation')}"),
         ("Cases by language", ", ".join(f"{language_names().get(str(code), code)} {n}" for code, n in spoken.items())),
@@ -151,7 +151,7 @@ WORDS = Path(__file__).with_name("estimators.yaml")
 
 
 def in_words() -> list[tuple[str, str, str]]:
-    """Return question, answer and function of every estimator; by default its first line."""
+    """Return question, answer and name of every estimator; its docstring is the default answer."""
     functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
     words = {name: said for name, said in read_yaml(WORDS).items() if name in functions}
     for name in functions:
@@ -209,7 +209,7 @@ def limits() -> tuple[Limit, ...]:
 
 
 def detector_quality() -> dict[str, Any]:
-    """Return the quality of the detectors, and their goals; no rows without an extra."""
+    """Return the quality of the detectors, and their goals; no rows if no extra offers them."""
     return {
         "detectors": [],
         **{name: value for quality in offers("detector_quality") for name, value in quality().items()},

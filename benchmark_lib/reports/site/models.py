@@ -123,7 +123,7 @@ class ModelPage:
     def part(self, *names: str, most: int | None = None) -> "LinkedPage":
         """Return some of `PARTS` for a notebook, in which numbers open their conversations.
 
-        The static form of the head has the style of all of them.
+        The static form of the head contains the style of all parts.
 
         Parameters
         ----------

@@ -34,11 +34,11 @@ from .method import method_view
 from .models import model_view, use_cases
 
 GROUPED = ("models", "local model", "own agents", "players")
-"""Panels shown by use case on that page; scripted agents have it on their own pages."""
+"""Panels that the front page shows by use case; scripted agents have that table on their own pages."""
 
 
 class Pages:
-    """The pages of one site, or `of_hard_set`; `hard` are the families of that set."""
+    """The pages of one site, or those `of_hard_set`; `hard` has the families of that set."""
 
     def __init__(self, content: Content, folder: Folder, hard: dict[str, Any] | None = None, of_hard_set: bool = False):
         self.content, self.folder, self.hard = content, folder, hard
@@ -195,7 +195,7 @@ def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, An
 CHUNK = 20
 """Conversations in one script."""
 MOST = 3
-"""The most processes; each may end up with a copy of the first one's data."""
+"""Maximum number of processes; each may end up with a copy of the first one's data."""
 Item = tuple[int, str, int]
 
 
@@ -219,10 +219,10 @@ def _of_run(run: RunFile) -> tuple[dict[tuple[str, int], bytes], dict[tuple[str,
 
 @contextmanager
 def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int]]]:
-    """Write the scripts of some pages in further processes, or in this one on demand.
+    """Write the scripts of some pages in extra processes, or in this one on demand.
 
-    Further processes are forks, which share the data. There are none outside Linux or with other threads of Python,
-    where a fork could copy a lock that nobody releases.
+    The extra processes are forks, which share the data. None are used outside Linux, or while other Python threads run:
+    a fork could then copy a lock that nobody releases.
     """
     items = [
         (at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))
@@ -245,7 +245,7 @@ _PAGES: "Sequence[Pages]" = ()
 
 
 def _begin(pages: "Sequence[Pages]") -> None:
-    # A fork ends silently at Ctrl-C, and with its parent process.
+    # A fork ends silently on Ctrl-C, and with its parent process.
     global _PAGES
     _PAGES = pages
     for number in (signal.SIGINT, signal.SIGTERM):
