@@ -237,7 +237,7 @@ def label_twenty_twice(found, page):
         found.locator("#talk-query").fill("source=scripted sample=20 seed=1")
         found.locator("#talk-query").press("Enter")
         found.locator("#talk-labeller").fill(name)
-        says(found, "#talk-status", "^20 conversations.*Begin to label")
+        says(found, "#talk-status", "^20 conversations.*Start labelling")
         found.locator("#talk-begin").click()
         done = 0
         for number, key in enumerate(answers):

@@ -176,7 +176,7 @@ def test_the_next_kernel_and_the_second_labeller_get_the_same_sample(browser, re
         says(page, "#talk-begin", "Label the 5 left")
         assert again.selection.equals(drawn)
         page.fill("#talk-labeller", "bob")
-        says(page, "#talk-begin", "Begin to label")
+        says(page, "#talk-begin", "Start labelling")
         page.fill("#talk-size", "8")
         page.press("#talk-size", "Enter")
         page.select_option("#talk-per", "entry")

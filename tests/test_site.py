@@ -941,7 +941,7 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
             page.click("#talk-sample")
             says(page, "#talk-status", "^20 conversations.*drawn at random with seed 0")
             address = page.url
-            page.locator("#talk-status a", has_text="Begin to label").click()
+            page.locator("#talk-status a", has_text="Start labelling").click()
             page.get_by_label("Your name").fill(name)
             page.locator("h1").click()
             for number, key in enumerate(pressed, 1):
@@ -956,7 +956,7 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
             page.keyboard.type(" Lee")
             assert page.get_by_label("Your name").input_value() == f"{name} Lee"
             assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}, "the next labeller has not answered"
-            page.locator("#talk-status a", has_text="Begin to label").click()
+            page.locator("#talk-status a", has_text="Start labelling").click()
             says(page, "#label .sample", "Sample: 1 of 20, 0 labelled")
             assert not page.is_visible(".verdict") and page.get_by_label("Your name").input_value() == f"{name} Lee"
             visit(page, site, "transcripts")
@@ -975,10 +975,10 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         page.goto(
             f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted:comply_all bucket=adversarial sample=20 seed=0"
         )
-        page.locator("#talk-status a", has_text="Begin to label").wait_for()
+        page.locator("#talk-status a", has_text="Start labelling").wait_for()
         assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
         assert not re.search("unsafe|success|failed|comply_all", page.inner_text("#talk-list"))
-        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.locator("#talk-status a", has_text="Start labelling").click()
         page.wait_for_selector("#label form")
         begun = page.url
         assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
@@ -1010,12 +1010,12 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
 def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, site, tmp_path):
     with open_page(browser) as (page, seen):
         page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial sample=20 seed=3")
-        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.locator("#talk-status a", has_text="Start labelling").click()
         page.get_by_label("Your name").fill("Ana")
         page.locator("h1").click()
         twice = "for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'y', bubbles: true}))"
         page.evaluate(twice)
-        says(page, "#label .status", "^1 key came before this conversation was on screen and did not count")
+        says(page, "#label .status", "^1 keystroke came before this conversation was on screen and did not count")
         says(page, "#label .sample", "of 20, 1 labelled, 19 left")
         page.keyboard.press("s")
         says(page, "#label .sample", "Sample: 3 of 20, 1 labelled")

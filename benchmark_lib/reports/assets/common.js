@@ -36,7 +36,7 @@
     if (rest) terms.push([rest, rest, '""']);
     return terms.flatMap(([, name, values]) => [...values.matchAll(new RegExp(VALUE, "gs"))].map(([value]) => [name, unquoted(value)]));
   }
-  // A query as the address of a page holds it.
+  // A query as part of a page's address.
   const address = (kept) => `#${encodeURIComponent(written(kept)).replaceAll("%3D", "=").replaceAll("%2C", ",")}`;
 
   function decoded(hash) { try { return decodeURIComponent(hash); } catch { return hash; /* a stray percent sign is text */ } }
@@ -49,7 +49,7 @@
     return next;
   }
 
-  // Text as it is searched: the same plain letters as benchmark_lib.language.folding makes.
+  // Text as it is searched: reduced to plain letters, as by benchmark_lib.language.folding.
   const fold = (text) => text.toLowerCase().replaceAll("ß", "ss").replace(/[\u00a0\u202f\u2009\n\t]/g, " ").replace(/[–—‑−]/g, "-").replace(/[’‘]/g, "'").replaceAll("*", "");
 
   globalThis.deskbench = { make, plural, pageName, talkPage, talkOf, unpacked, step, written, parsed, address, decoded, fold, packed: [] };

@@ -5,12 +5,12 @@
   const { one, make, data, plural, talkOf, unpacked, addKeys, packed, parsed, decoded, address, fold, list, labels, reader, pair } = globalThis.deskbench;
   const PLACE = "deskbench-labels", LIST = "deskbench-list", WALKED = 5_000, TALK = /^[a-z0-9-]+\/[a-z0-9-]+$/;
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
-  const UNSAVED = "This browser stores nothing for this page, so the label is not saved.";
+  const UNSAVED = "This browser stores nothing for this page, so the label was not saved.";
   const keep = (name, text) => { try { localStorage.setItem(name, text); return true; } catch { return false; /* this browser keeps nothing */ } };
   const kept = (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } };
   const read = () => { try { return JSON.parse(localStorage.getItem(PLACE)) ?? {}; } catch { return {}; } };
 
-  // A yes or a no is True or False; a browser may still keep it as the score that it was, 100 or 0.
+  // Yes and no are True and False; a browser may still hold them as scores, 100 and 0, as they were before.
   const asNow = (row) => (["success", "unsafe"].includes(row.scorer) && row.label !== "" && !["True", "False"].includes(row.label) ? { ...row, label: Number(row.label) >= 50 ? "True" : "False" } : row);
   const host = {
     keep, kept, addKeys, frame: document.documentElement, heard: document,
@@ -44,7 +44,7 @@
     one("labels-forget").onclick = () => { if (confirm(`Forget ${plural(count, "label")} given in this browser?`)) { keep(PLACE, "{}"); location.reload(); } };
   }
 
-  // All messages: the distinct texts, and of each conversation its messages (twice the text's place, plus one if the agent wrote it).
+  // All messages: the distinct texts, and for each conversation its messages (twice the text's place, plus one if the agent wrote it).
   let messages = null;
   async function load() {
     const [spoken, ...parts] = await Promise.all(packed.map(unpacked)), texts = parts.flat();
@@ -74,7 +74,7 @@
       kept: () => new URLSearchParams(parsed(decoded(location.hash.slice(1)))),
       go: (kept, quietly) => { if (quietly) { history.replaceState(null, "", address(kept)); made.show(); } else location.hash = address(kept); },
       toSearch: (kept) => { location.href = `search.html${address(kept)}`; },
-      // The list is walked on the pages of its transcripts, in this order; a sample is a queue of its own.
+      // The pages of transcripts step through the list in this order; a sample is a queue of its own.
       listed: (kept, rows, hrefs) => {
         const talks = rows.length <= WALKED && !kept.has("sample") ? hrefs() : [];
         try { sessionStorage.setItem(LIST, JSON.stringify({ root: new URL(".", location.href).href, search: searching, filter: address(kept).slice(1), talks })); } catch { /* this browser keeps nothing */ }
@@ -92,7 +92,7 @@
     return found?.root === new URL(".", location.href).href ? { talks: found.talks.map(talkOf), list: `${found.search ? "search" : "transcripts"}.html#${found.filter}` } : { talks: [] };
   }
 
-  // The transcripts of a script. Only this function makes the address of one, and the page's policy lets no other in.
+  // The transcripts of a script. Only this function makes the address of a script, and the page's policy admits no other.
   const SCRIPT = /^talks\/[a-z0-9-]+-\d+\.js$/, loaded = new Map();
   let policy = null;
   function script(name) {
@@ -105,7 +105,7 @@
       document.head.append(element);
     })).get(name);
   }
-  // The markup of a transcript; each script holds those whose names are not before its first.
+  // The markup of a transcript; each script contains the names from its first one up to the first of the next script.
   async function markup(talk) {
     const [entry, name] = talk.split("/"), starts = data("talk-starts");
     const at = Object.hasOwn(starts, entry) ? starts[entry].findLastIndex((first) => first <= name) : -1;

@@ -21,7 +21,7 @@ async function render({ model, el }) {
   const answered = ({ number, answer, problem }) => { const [done, failed] = waiting.get(number) ?? []; waiting.delete(number); if (problem) failed?.(new Error(problem)); else done?.(answer); };
   model.on("msg:custom", answered);
 
-  // What is open, and which keys are heard: those of the list, or of the conversation that is open.
+  // What is open, and which keys are active: those of the list, or of the conversation that is open.
   const memory = new Map(), keys = { list: {}, talk: {} };
   let open = "", shownRows = [];
   const layer = (name) => (more) => Object.assign(keys[name], more);
@@ -84,7 +84,7 @@ async function render({ model, el }) {
     if (act) { event.preventDefault(); act(); }
   }, { signal });
 
-  // The query of the list is the model's, so that Python can read and set it.
+  // The list's query is a trait of the widget, so that Python can read and set it.
   function go(next) { model.set("query", written(next)); model.save_changes(); }
   const data = await unpacked(model.get("data"));
   const made = list({
@@ -96,7 +96,7 @@ async function render({ model, el }) {
     listed(kept, found, hrefs) { shownRows = hrefs(); model.set("listed", { query: model.get("query"), rows: found }); model.save_changes(); },
   }, data);
 
-  // The labels of the file: how many, how far labellers agree, and files in.
+  // The labels of the file: how many there are, how far labellers agree, and the import of others.
   const count = make("span"), agreement = make("div"), said = make("p", { class: "status", role: "status" }), file = make("input", { type: "file", accept: ".csv", "aria-label": "Import labels" });
   const counted = () => { count.textContent = `${plural(rows().length, "label")} on file: ${model.get("file")} `; };
   async function agree() { try { agreement.replaceChildren(built(await ask("agreement"), "")); said.textContent = ""; } catch (error) { said.textContent = error.message; } }

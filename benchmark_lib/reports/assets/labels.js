@@ -1,4 +1,4 @@
-// Labels that a reader gives, one question and one conversation at a time; where they are kept is the host's.
+// Labels that a reader gives, one question and one conversation at a time; the host decides where they are kept.
 (() => {
   "use strict";
 
@@ -44,7 +44,7 @@
     }
     place();
 
-    // An answer is only taken while its conversation is on screen; a key that comes between two of them is counted, and told.
+    // An answer is accepted only while its conversation is on screen; keys pressed between two conversations are counted and reported.
     let taken = false, missed = 0;
     host.heard.addEventListener("keydown", (event) => {
       if (taken || event.repeat || !queue() || !ANSWERS.includes(event.key) || event.composedPath()[0].matches?.("input, select, textarea")) return;
@@ -53,11 +53,11 @@
     function early() {
       const count = missed;
       missed = 0;
-      return count ? `${plural(count, "key")} came before this conversation was on screen and did not count.` : "";
+      return count ? `${plural(count, "keystroke")} came before this conversation was on screen and did not count.` : "";
     }
 
     // A field for the labeller's name, which decides whose labels count.
-    // It is kept while it is typed, and not when it is left: a click on a button leaves it, and the button must not move away below the pointer.
+    // It is saved while it is typed, not when the field is left: a click on a button leaves the field, and the button must not move away from the pointer.
     const names = [];
     function nameField(input, changed) {
       input.addEventListener("input", () => { keep(NAME, input.value); for (const other of names) other.value = input.value; changed(); });
@@ -66,11 +66,11 @@
       return input;
     }
 
-    // The form beside a transcript, made anew for each.
+    // The form next to a transcript, made anew for each.
     let refill = () => {};
     function labelForm(found) {
       const { runId: run_id, model, caseId: case_id, trial, questions } = found.dataset, blind = queue()?.open;
-      // Only where a conversation is unsafe can that be called debatable, so asking would tell.
+      // Only an unsafe act can be called debatable, so the question would give it away.
       const offered = new Map(JSON.parse(questions).filter((question) => !(blind && question.tells)).map((question) => [question.name, question]));
       const button = (text, act) => { const made = make("button", { type: "button", class: "quiet" }, text); made.addEventListener("click", act); return made; };
       const field = (text, input) => make("label", { class: "field" }, text, input);
@@ -131,7 +131,7 @@
         else if (pressed === "y" && score.value.trim()) save(score.value.trim());
         else { said.textContent = "Write your score, then save it."; score.focus(); }
       }
-      // An unsafe act that somebody calls debatable: who and why must stand beside it.
+      // Calls an unsafe act debatable, which requires a name and a reason.
       function debatable() {
         if (!note.value.trim()) { said.textContent = "Write the reason in the note, then call it debatable."; note.focus(); return; }
         tag.value = "debatable";
@@ -148,14 +148,14 @@
       found.append(make("h2", {}, "Your label"), form);
       host.addKeys({
         y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")],
-        s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()],
+        s: ["skip to the next in the sample", () => answer("s")], l: ["write a note", () => note.focus()],
       });
       refill = () => { fill(early()); taken = true; };
       refill();
       return blind;
     }
 
-    // A page that comes back from the browser's store shows what was labelled since.
+    // A page restored from the browser's cache shows what has been labelled since.
     const refresh = () => { for (const input of names) input.value = kept(NAME); refill(); };
     return { keys, nameField, keepSample, place, labelForm, refresh };
   }

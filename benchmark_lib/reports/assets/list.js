@@ -1,5 +1,5 @@
-// The list of conversations: a query, the fields that they are chosen by, the search through all messages, samples to label, and pages.
-// A host says where it goes and where its data comes from: a page of the site, or JupyterLab. Text of models and customers is only ever written as text.
+// The list of conversations: a query, the fields to choose by, the search through all messages, samples to label, and pages.
+// A host (a page of the site, or JupyterLab) says where the list goes and where its data comes from. Text from models and customers is only ever written as text.
 (() => {
   "use strict";
 
@@ -14,7 +14,7 @@
   const words = (text) => text.replaceAll("_", " ");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
 
-  // A column: its values, and of each row the place of its value (-1 where it has none).
+  // A column: its values, and for each row the place of its value (-1 if it has none).
   function column({ values, codes }) {
     return { values, codes: typeof codes === "string" ? Int16Array.from(codes, (letter) => LETTERS.indexOf(letter)) : Int16Array.from(codes) };
   }
@@ -31,7 +31,7 @@
     return found >>> 0;
   }
 
-  // The rows with the smallest numbers, in their order; equal numbers in the order of their names. Each group gives as many, as far as it has them.
+  // The rows with the smallest numbers, in order; equal numbers are ordered by name. Each group contributes the same number, as far as it can.
   function drawn(rows, size, seed, keyOf, groupOf) {
     const named = rows.map((row) => [draw(keyOf(row), seed), keyOf(row), row]), count = new Map();
     const before = (a, b) => { const at = a.findIndex((part, i) => part !== b[i]); return at < 0 ? 0 : a[at] < b[at] ? -1 : 1; };
@@ -84,7 +84,7 @@
     const seek = make("form", { class: "tools", id: "talk-tools" }, labelOf("Words in messages", q, "grow sought"),
       make("button", { class: "quiet" }, "Search messages"), labelOf("Case", find, "grow"), labelOf("Sort", order),
       button("talk-sample", `Draw ${DRAWN} to label`, sample, { "data-tip": DRAWS }));
-    const size = input("talk-size", { inputmode: "numeric", maxlength: 5 }), per = choice("talk-per", [["", "at random"], ...Object.entries(GROUPS).map(([name, text]) => [name, `as many of each ${text}`])], "per");
+    const size = input("talk-size", { inputmode: "numeric", maxlength: 5 }), per = choice("talk-per", [["", "at random"], ...Object.entries(GROUPS).map(([name, text]) => [name, `equally many per ${text}`])], "per");
     const question = choice("talk-question", Object.entries(questions).map(([name, { title }]) => [name, title]), "question");
     const labeller = host.labels.nameField(input("talk-labeller", { maxlength: 200, autocomplete: "name" }), () => show());
     const named = make("p", { class: "tools", id: "talk-named" }, labelOf("Your name", labeller),
@@ -104,7 +104,7 @@
     }
 
     // --- which conversations
-    // Of each field of a query the rows that fit, and the fields that are not known.
+    // For each field of a query, the rows that fit; also the unknown fields.
     function masks(kept) {
       const found = new Map(), unknown = [];
       columns.labelled = { values: ["yes", "no"], codes: Int16Array.from(rows, (row) => (isLabelled(row) ? 0 : 1)) };
@@ -123,7 +123,7 @@
     const fitting = (found, but) => { const all = [...found].filter(([name]) => name !== but).map(([, mask]) => mask); return rows.filter((row) => all.every((mask) => mask[row])); };
     const filtered = (kept) => { const { found, unknown } = masks(kept); return { found, unknown, rows: unknown.length ? [] : fitting(found) }; };
 
-    // In each field the values that the other fields leave, with their counts.
+    // For each field, the values that the other fields leave, with their counts.
     function fill(kept, found) {
       for (const name of Object.keys(PICKED).filter((name) => columns[name])) box(name);
       for (const [name, select] of boxes) {
@@ -169,8 +169,8 @@
     }
 
     // --- the status line
-    // Of how many: the same filter with every flag "yes" or "no" known instead. The others: with its flag turned, where it has one.
-    // Leaving out flagged customers chooses what is counted, and stays as it is.
+    // `wider` is the same filter with "known" in place of every "yes" or "no"; `others` has the only flag inverted.
+    // The filter that leaves out flagged customers chooses what is counted, so it stays as it is.
     function around(kept) {
       const pairs = [...kept].filter(([name]) => name !== "page");
       const isFlag = ([name, text]) => (text === "yes" || text === "no") && name !== "labelled" && `${name}=${text}` !== "customer_flagged=no";
@@ -194,7 +194,7 @@
       const open = shown.filter((row) => !isLabelled(row)), begun = open.length < shown.length;
       const grouped = kept.get("per") ? " Each group has the same number, so a mean over them is not a mean over all conversations." : "";
       status.append(`, drawn at random with seed ${seedOf(kept)}. The same query draws the same conversations for another labeller, on the site and in JupyterLab.${grouped} `);
-      if (open.length) status.append(make("a", { href: hrefOf(open[0]), id: "talk-begin" }, begun ? `Label the ${open.length} left` : "Begin to label"));
+      if (open.length) status.append(make("a", { href: hrefOf(open[0]), id: "talk-begin" }, begun ? `Label the ${open.length} left` : "Start labelling"));
       else if (shown.length) status.append("All are labelled");
     }
 

@@ -4,13 +4,13 @@
 
   const { make, talkOf, step } = globalThis.deskbench;
 
-  // What a transcript may be made of. Whatever else a script holds is left out; a link leads to a page of the site.
+  // What a transcript may consist of. Anything else in a script is left out; a link leads only to a page of the site.
   const TAGS = new Set("a aside b bdi code dd del details div dl dt h1 h2 h3 header ins li mark nav p pre q section small span summary table tbody td th thead tr ul wbr".split(" "));
   const ATTRIBUTE = /^(?:aria-label|class|dir|id|open|rel|role|scope|tabindex|title|data-[a-z-]+)$/, LINK = /^(?:(?:[a-z]+\/)?[a-z0-9-]+\.html)?(?:#[a-z0-9/-]*)?$/;
   const ENTITY = { amp: "&", lt: "<", gt: ">", "#34": '"', "#39": "'" };
   const plain = (text) => text.replace(/\r\n?/g, "\n").replace(/&(amp|lt|gt|#34|#39);/g, (_, name) => ENTITY[name]);
 
-  // The elements that a transcript's markup stands for; `talk` goes before its own anchors. The policy of the page forbids to hand it to the browser.
+  // The elements that a transcript's markup describes; `talk` is put before its own anchors. The page's policy forbids passing the markup to the browser.
   function built(markup, talk, leads = (address) => LINK.test(address), page = "") {
     const top = document.createDocumentFragment(), open = [top];
     for (const [, text, end, name, attributes] of markup.matchAll(/([^<]+)|<(\/?)([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:="[^"]*")?)*)\s*>/g)) {
@@ -36,7 +36,7 @@
   function reader(host) {
     const { place, note, labels } = host, idOf = (name) => all("[id]", place).find((element) => element.id === name);
 
-    // Beside each other conversation of the case a link that shows both.
+    // Next to each other conversation on the case, a link that shows both.
     function links(here) {
       for (const link of all(".others a, .trials a", place)) {
         const there = talkOf(link.getAttribute("href") ?? "");
@@ -80,7 +80,7 @@
       if (!again && here && place.dataset.at === here) { if (!aim()) host.toTop(); return; }
       let markup = null, why = "There is no conversation at this address.";
       try { markup = await host.markup(here); } catch { why = "The file of this conversation is missing or damaged: copy the whole folder of the site again."; }
-      if (here !== host.here()) return; // the reader has gone on
+      if (here !== host.here()) return; // the reader has moved on
       const moved = place.dataset.at !== undefined;
       labels.place();
       place.replaceChildren(markup === null ? "" : built(markup, here, host.leads));
@@ -105,7 +105,7 @@
   }
   const first = (sides) => { const [a, b] = sides, at = a.findIndex((event, i) => !b[i] || event.turn !== b[i].turn || event.same !== b[i].same); return at < 0 ? null : [a[at], b[Math.min(at, b.length - 1)]]; };
 
-  // Two transcripts side by side, turn beside turn, on one page that scrolls as a whole; the first thing done otherwise is marked.
+  // Two transcripts side by side, turn by turn, on one page that scrolls as a whole; the first difference in what was done is marked.
   function pair(place, note, talks, markups, leads) {
     const halves = markups.map((markup, i) => built(markup, talks[i], leads, "talk.html").firstElementChild), sides = halves.map(events);
     const found = first(sides), counts = first(sides.map((side) => side.filter((event) => !event.reads)));

@@ -183,7 +183,7 @@
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
       const ends = ([low, high, why, sure], what) => (low ? [make("small", {}, `${what}, ${sure}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
-      const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
+      const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict already contains the interval
       return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends([...like, "", level], `${metric.noun}s like these`)), ...ends(these, `these ${metric.noun}s`));
     }
     const link = (text, href, tip) => (href && text !== "–" ? make("a", { class: "n", href, "data-tip": tip }, text) : text);
@@ -235,7 +235,7 @@
     update();
   }
 
-  // Keys of the page: a letter does what it says unless something is being typed; "?" lists them.
+  // Keys of the page: a letter does what its help says unless something is being typed; "?" lists them.
   const keys = new Map();
   const addKeys = (more) => { for (const [key, [words, act]] of Object.entries(more)) keys.set(key, [words, act]); };
   const typing = (element) => element instanceof Element && element.matches("input, select, textarea");
@@ -264,7 +264,7 @@
     });
   }
 
-  // On a phone the long sections of a long page are folded, but the first only where a list of contents stands above it;
+  // On a phone the long sections of a long page are folded, but the first only if there is a list of contents above it;
   // what an address or a link points to is unfolded.
   const narrow = matchMedia("(max-width: 46rem)");
   const LONG_PAGE = 3500, LONG_SECTION = 450, LONGEST_FIRST = 3000, FEW = 20;
@@ -303,7 +303,7 @@
     };
   }
 
-  // What is folded is unfolded on paper, and folded again after.
+  // Folded parts are unfolded for printing, and folded again afterwards.
   function printing() {
     let opened = [];
     addEventListener("beforeprint", () => { opened = all("details:not([open])"); for (const part of opened) part.open = true; });
