@@ -269,7 +269,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
 @figure
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the misses (left) and over-escalation (right) of `tables.escalation_table` by model."""
+    """Draw misses (left) and over-escalation (right) by model, from `tables.escalation_table`."""
     if "panel" in table:  # a published rate has no mean
         public = table["panel"] == "published"
         table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
@@ -362,7 +362,7 @@ def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None 
 
 @figure
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the queues of `tables.queue_table` by intent, orange where cases do not accept them."""
+    """Draw the queues in `tables.queue_table` by intent, orange where cases do not accept them."""
     ax = axes_for(ax, table, width, 1.2 + 0.42 * max(table["intent"].nunique() if len(table) else 0, 3))
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")

@@ -73,7 +73,7 @@ def nothing(ax: Axes, why: str) -> Axes:
 
 
 def why_nothing(table: pd.DataFrame) -> str:
-    """Return the reason that the table gives for the lack of a figure."""
+    """Return the table's own reason why there is nothing to draw."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 

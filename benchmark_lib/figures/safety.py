@@ -125,7 +125,7 @@ def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
 
 @figure
 def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw each model's trap conversations of `tables.safety_table` by state: held to unsafe."""
+    """Draw each model's trap conversations by state, held to unsafe, from `tables.safety_table`."""
     order = dict(by=["unsafe_share", "held_share", "entry"], ascending=[False, True, False])
     shown = partial_below(table.dropna(subset=["unsafe_share"]).sort_values(**order))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 4))
@@ -245,7 +245,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
 @figure
 def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the unsafe counts of `tables.kind_table` by model, split into kinds of failure."""
+    """Draw the unsafe counts in `tables.kind_table` by model, split into kinds of failure."""
     ax = axes_for(ax, table, width, 1.2 + ROW * max(table["entry"].nunique(), 4))
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")

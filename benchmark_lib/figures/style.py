@@ -54,7 +54,7 @@ class FigureNotes:
 
 
 def figure_notes(ax: Axes) -> FigureNotes:
-    """Return the notes stored with a figure; empty notes for a figure from elsewhere."""
+    """Return the notes stored with a figure; empty notes for a figure made elsewhere."""
     return vars(ax.figure).setdefault("deskbench_notes", FigureNotes())
 
 

@@ -239,7 +239,7 @@ def _calls(
 
 
 def as_json(value: Any) -> str:
-    """Return a value as indented JSON, or as Python writes it if JSON cannot."""
+    """Return a value as indented JSON, or in Python's notation if JSON cannot represent it."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:

@@ -190,7 +190,7 @@ def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
 def first_difference(
     left: Conversation, right: Conversation, only_what_counts: bool = False
 ) -> tuple[Event, Event] | None:
-    """Return the first events that differ, or None; `only_what_counts` ignores mere reading."""
+    """Return the first events that differ, or None; `only_what_counts` skips mere lookups."""
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
 

@@ -1,4 +1,4 @@
-"""The one renderer of HTML: for the site, for notebooks and for JupyterLab.
+"""The only HTML renderer, for the site, for notebooks and for JupyterLab.
 
 Templates escape every text, and hidden characters become visible. They receive plain data and know nothing of metrics.
 """
@@ -78,7 +78,7 @@ def environment() -> Any:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a filled-in template of the pages."""
+    """Return a template of the pages, filled in with `values`."""
     return str(environment().get_template(template).render(**values))
 
 
