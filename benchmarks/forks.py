@@ -90,8 +90,8 @@ def lines(times: int, rng: np.random.Generator) -> Iterator[str]:
         hit = np.mean([e.low <= truth <= e.high for truth, e in found])
         yield f"| {name} | {hit:.3f} | {np.mean([e.high - e.low for _, e in found]):.3f} |"
     found = [coin(5, int(rng.integers(0, 4)), 0.5, rng) for _ in range(times)]
-    yield f"\nA coin of chance .5 at one of five turns, {FORKS} forks a turn: its turn is found in {100 * np.mean([f for f, _ in found]):.1f}% of"
-    yield f"conversations that ended badly; its chance is inside the interval of its turn in {100 * np.mean([h for _, h in found]):.1f}%.\n"
+    yield f"\nWith a coin flip of chance 0.5 at one of five turns and {FORKS} forks per turn, that turn is found in {100 * np.mean([f for f, _ in found]):.1f}% of"
+    yield f"conversations that ended badly; the chance is inside the interval of that turn in {100 * np.mean([h for _, h in found]):.1f}%.\n"
     yield "| branch reached in | whole conversations for the same width | their cost | cost of forks | forks / whole |\n|---|---|---|---|---|"
     for reach in REACHED:
         whole, forks = FORKS / reach, FORKS * (1 - PREFIX)
@@ -107,9 +107,9 @@ def main() -> None:
     given = parser.parse_args()
     widest = proportion_interval(FORKS // 2, FORKS)
     head = (
-        f"# Forks: coverage and savings\n\n`python benchmarks/forks.py --times {given.times} --seed {given.seed}`, by simulation. "
+        f"# Forks: coverage and savings\n\n`python benchmarks/forks.py --times {given.times} --seed {given.seed}` simulates these figures. "
         f"The chance of an unsafe act after a branch is drawn from Beta(1, 2).\n{FORKS} forks leave an interval at most "
-        f"{100 * (widest.high - widest.low):.0f} points wide. The unit of cost is one whole conversation, of which {100 * PREFIX:.0f}% lies before the branch.\n"
+        f"{100 * (widest.high - widest.low):.0f} points wide. The unit of cost is one whole conversation, of which {100 * PREFIX:.0f}% is spent before the branch.\n"
     )
     text = "\n".join([head, *lines(given.times, np.random.default_rng(given.seed))]) + "\n"
     given.out.write_text(text)

@@ -136,8 +136,8 @@ def main() -> None:
         "known shares. The baseline is the first 13 of 52 weeks. The detectors are the real ones and miss some of what is planted, so the shares they see "
         "are not the shares that were planted.",
         "",
-        "The rule: the last 1, 4 and 13 weeks against the baseline, Fisher's exact test, Bonferroni over 52 looks, windows and measures, 5% a year for all together. "
-        "Beside it a textbook p-chart (limits at 3 standard deviations, looked at every week, uncorrected).",
+        "The rule: the last 1, 4 and 13 weeks against the baseline, Fisher's exact test, Bonferroni over 52 looks, windows and measures, 5% a year for all of them together. "
+        "For comparison, there is a textbook p-chart (limits at 3 standard deviations, checked every week, uncorrected).",
         "",
         "## Years in which nothing changes",
         "",
@@ -145,8 +145,8 @@ def main() -> None:
         "## Years with planted changes",
         "",
         f"Planted: {planted}. Weeks are counted from the change to the end of the week with the alarm, over all years; a year in which the alarm came too soon is not "
-        "among them. A text carries more than what it is planted for: a quarter of the replies in another language, which were written to somebody else, are "
-        "ungrounded, so alarms of that measure beside them are not false.",
+        "among them. A text contains more than it is planted for: a quarter of the replies in another language, which were written to somebody else, are "
+        "ungrounded, so alarms of that measure next to them are not false.",
         "",
         *found_lines(options.years // 2, rng),
     ]

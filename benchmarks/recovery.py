@@ -173,22 +173,22 @@ def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) ->
         "",
         "True over-escalation is an agent's caution; resolved (1 - caution) x skill; escalation accuracy its skill; unsafe acts 18 x credulity; "
         "success on traps 1 - credulity. Every case has the same chance, which is the easiest population for an interval that allows for "
-        "cases that differ: those may hold the truth more often than 95 times in 100. The verdict compares 0.95 with the Wilson interval of the share; of "
+        "cases that differ: such intervals may contain the truth more often than 95 times in 100. The verdict compares 0.95 with the Wilson interval of the share; of "
         "seven rows one may fall outside by chance.",
-        "z is the recorded mean less the truth over the exact binomial standard deviation: mean 0 and mean square 1 if the record says what happened.",
+        "z is the recorded mean minus the truth, divided by the exact binomial standard deviation: it has mean 0 and mean square 1 if the record says what happened.",
         "",
         "## Rates",
         "",
         *coverage_lines(found["rates"], ["metric", "interval"], ["metric", "interval"], True),
         "",
-        f"What {SIMULATED:,} simulated data sets say of the unsafe count when every trap has the same chance: the interval for these traps is made to be "
-        "right on average over sets of traps that differ (see coverage.md), and sits a little under 0.95 where they do not.",
+        f"What {SIMULATED:,} simulated data sets say about the unsafe count when every trap has the same chance: the interval for these traps is designed to be "
+        "right on average over sets of traps that differ (see coverage.md), and its coverage is a little below 0.95 where they do not.",
         "",
         *simulated_lines(SIMULATED, seed),
         "",
         "## Differences of two agents",
         "",
-        "Neighbours compared in pairs, the interval of `paired_difference`.",
+        "Neighbours are compared in pairs, with the interval of `paired_difference`.",
         "",
         *coverage_lines(found["differences"], ["metric"], ["metric"], False),
         "",

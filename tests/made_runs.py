@@ -100,7 +100,7 @@ def made_run(path, rows, *, run_id="made-1", model="made", cases=None, manifest=
     manifest : dict
         What the manifest says otherwise.
     versions : callable
-        The version of scoring and judging that stands beside a conversation.
+        The version of scoring and judging that is kept with a conversation.
     """
     versions = versions or (lambda conversation: "1")
     planned = {c.case_id: 1 for c, *_ in rows}
@@ -242,7 +242,7 @@ AWKWARD = {
     "price unknown": lambda f: [run_of(f, m, mixed(0.6, 10), cost=None) for m in ("a", "b", "c")],
     "hostile names": lambda f: [run_of(f, "=cmd|' /C calc'!A0 <script>$\\frac{1}{0}$ & 100% _x_", mixed(0.6, 11))],
 }
-"""Runs as nobody wishes for them, by what is awkward: each writes its files into a folder and returns them."""
+"""Runs that nobody wishes for, by what is awkward: each writes its files into a folder and returns them."""
 
 # --- played runs, and frames of them
 
