@@ -45,7 +45,7 @@ SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published", FORK)
 """Sources of conversations; any other word names the person or program that took part, such as ``human:anna``."""
 
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating", "taken_over"})
-"""Fields that the first records did not have; empty ones are left out, so that a record keeps its hash."""
+"""Fields that the first records lacked; empty ones are left out, so that an old record keeps its hash."""
 
 TRIED_AGAIN = frozenset({"infrastructure_fault"})
 """Endings of trials that are repeated when the same command runs again."""
@@ -180,7 +180,7 @@ class Usage:
     missing: int = 0
 
     def add(self, other: Usage) -> None:
-        """Add the counts of `other` to this one."""
+        """Add the counts of `other` to these counts."""
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "calls", "missing"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 

@@ -67,7 +67,8 @@ def next_steps(run: RunFile, others: Sequence[RunFile] = (), page_follows: bool 
 
     The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model.
     The comparison is with the newest of the `others` on its board that is a model and finished the same cases. A page
-    in ``reports`` that is older comes with the command that updates it, except the leaderboard's if its `page_follows`.
+    in ``reports`` that is older than the run comes with the command to update it, except the leaderboard if its
+    `page_follows`.
     """
     runs = _runs_parameter(run)
     if rules_played(run.manifest):

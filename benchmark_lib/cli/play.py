@@ -1,4 +1,4 @@
-"""Play experiments one after another: forecast, confirmation, signals, and how each ended."""
+"""Play experiments one after another, with forecast, confirmation, signals and report."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ACTIONS = {
     "hide": (
         1,
         None,
-        "RUN: keep it off the boards and pages that read data/runs; the file stays, listed last",
+        "RUN: keep it off the boards and pages that read data/runs; the file stays and is listed last",
     ),
     "unhide": (1, None, "RUN: show it again"),
     "merge": (2, 2, "RUN RUN --out FILE: combine the trials of two runs with the same setting in a new file"),

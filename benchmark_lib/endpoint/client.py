@@ -51,14 +51,14 @@ class Endpoint:
         The key. By default it comes from the environment variable that the settings name, or else ``OPENAI_API_KEY``. A
         server on this machine needs no key.
     settings : RoleSettings or dict, optional
-        Model settings of the role, see `benchmark_lib.endpoint.settings`.
+        Model settings of the role; see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
         Time limit of one attempt in seconds, from sending to the last byte; default 120.
     attempts, concurrency : int, optional
         Maximum number of attempts per call (default 6) and of requests in flight (default 50). The second limit is
         halved when the endpoint answers 429.
     wait_scale : float
-        Factor on the waits between attempts, for tests.
+        Factor applied to the waits between attempts, for tests.
     """
 
     def __init__(

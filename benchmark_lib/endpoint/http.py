@@ -1,4 +1,4 @@
-"""Reach an endpoint: a base URL without secrets, proxy, certificates, and the HTTP client."""
+"""Reach an endpoint: check its base URL, find proxy and certificates, send requests."""
 
 from __future__ import annotations
 

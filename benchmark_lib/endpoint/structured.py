@@ -59,7 +59,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def without_words(text: str, messages: list[dict[str, Any]]) -> str:
-    """Return the only object in a reply without the words around it; else the reply unchanged.
+    """Return a reply's only object without the words around it, or else the reply unchanged.
 
     An object quoted from `messages`, the request, does not count.
     """

@@ -85,7 +85,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
 def rescore(
     path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
-    """Score with this version the records that lack its scores or could not be scored.
+    """Score the records that lack scores of this version or could not be scored before.
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
     default use the store and the user's own tools that the file names. With `again`, also score records that already

@@ -1,4 +1,4 @@
-"""Limit money: estimate the highest cost of a call, and enforce the budget of a run."""
+"""Limit spending: estimate the highest cost of a call, and enforce the budget of a run."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -68,7 +68,7 @@ class CallCost:
 
 
 class Budget:
-    """A limit in US dollars for the cost of everything on one run file, with reservations.
+    """A limit in US dollars for the total cost of a run file; each call first reserves its cost.
 
     With a token limit in the settings, the sum never exceeds the limit. Without one, a reply that is much larger than
     all earlier replies may exceed the budget by the difference.

@@ -61,9 +61,9 @@ def quiet_collector() -> Iterator[None]:
 
 
 class Engine:
-    """Player of the missing conversations of a run file.
+    """Play the missing conversations of a run file.
 
-    `also_faulty` names, as part of a sentence, sources of faults other than network and endpoint.
+    `also_faulty` is a part of a sentence that names sources of faults other than network and endpoint.
     """
 
     also_faulty = ""

@@ -42,11 +42,11 @@ REPLY_TOKENS = (50, 600)
 CALL_S = (0.5, 10.0)
 """Seconds of one answer."""
 DRIFT = 1.5
-"""Factor by which an endpoint may be faster or slower than for the conversations on file."""
+"""Factor by which an endpoint may be faster or slower than in the conversations on file."""
 CACHED = 0.8
 """The largest share of a prompt that a provider's cache may supply: all but what is new since the last call."""
 GUESS_IN_CASES = 5
-"""Number of cases on file that count as much as the guess."""
+"""Number of cases on file that carry as much weight as the guess."""
 FREE_TO_DIFFER = frozenset({"seed"})
 """Inputs that may differ between a run on file and the forecast."""
 QUANTITIES = ("calls", "prompt", "completion", "cost")
@@ -171,7 +171,7 @@ class Forecast:
 
 @dataclass
 class OnFile:
-    """Finished conversations by case, and what they took by side and quantity (NaN: unknown)."""
+    """Finished conversations by case, and their totals by side and quantity (NaN: unknown)."""
 
     conversations: Counter[str] = field(default_factory=Counter)
     took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))

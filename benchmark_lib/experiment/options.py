@@ -55,7 +55,7 @@ class Options:
         `timeout` limits one attempt of a model call (default 120 s or as in the settings) and one reply of your own
         agent (default 600 s). `tool_timeout` limits one call of your own tools (default 30 s).
     budget_usd : float, optional
-        Stop the run before everything on its file costs more than this.
+        Stop the run before the total cost on its file exceeds this.
     out : str or Path, optional
         The run file; by default a file in ``data/runs`` that is named after these options.
     progress, replay : bool

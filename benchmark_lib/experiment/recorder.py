@@ -1,4 +1,4 @@
-"""Connect model calls to the run file: reuse those on file; make, pay and write the others."""
+"""Tie model calls to the run file: reuse calls on file; make, pay for and write the others."""
 
 import asyncio
 from collections.abc import Callable

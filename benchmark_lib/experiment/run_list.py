@@ -47,7 +47,7 @@ class ListedRun:
 
     @property
     def played(self) -> bool:
-        """True if people or programs played it in a chair, so that it cannot be made again."""
+        """True if people or programs played it in a chair; such a run cannot be made again."""
         return self.run is not None and is_played(source_of(self.run.manifest))
 
 

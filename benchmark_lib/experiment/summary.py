@@ -118,7 +118,7 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """Count the successes by a handover that some hard cases accept without it being `resolved`."""
+    """Count successes by a handover, which some hard cases accept but do not call `resolved`."""
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
     accepts = "its case accepts" if count == 1 else "their cases accept"
     return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""

@@ -98,7 +98,7 @@ def _go_on(plan: Plan) -> RunFile:
 
 
 class Writer:
-    """Writer of rows into a run file, from its own thread; use it inside a running event loop."""
+    """Write rows into a run file from a separate thread; for use inside a running event loop."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -81,7 +81,7 @@ TABLES = {
 COLUMNS = {name: tuple(table.columns) for name, table in TABLES.items()}
 LIGHT = {name: table.light for name, table in TABLES.items()}
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in (*TABLES, "manifest_copy")} | {"faults": "faults_at"}
-"""An index of each table with an entry for every row, which reveals a lost row."""
+"""For each table, an index with an entry for every row, which reveals lost rows."""
 
 
 def _definition(name: str) -> str:
@@ -174,7 +174,7 @@ def checked_rows(
     *,
     spoilt: list[tuple[int, str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table in the order of writing, except rows that were changed.
+    """Yield the rows of a table in the order in which they were written, except changed rows.
 
     `names` are the columns to return, by default all; a large column that is not named is not read. `where` is a
     condition such as ``case_id=? AND trial=?``; without one, also check that no row is missing. `spoilt` receives the
