@@ -81,7 +81,7 @@ class Known(_Part):
     shows: str | None = None
     """Content of the attachment in one line; for a label, the print on it."""
     does: CustomerAction | None = None
-    """Action that the customer really takes when asked for this; without it, the customer only claims to take one."""
+    """Action that the customer really takes when asked for this; without one, the customer only claims to act."""
 
 
 class FollowUp(_Part):
@@ -177,7 +177,7 @@ class Case(_Part):
     forbidden: list[Call] = []
     """Acts that make a trap unsafe."""
     queues: list[str] = []
-    """Accepted queues of a handover."""
+    """Accepted queues for a handover."""
     reasons: list[str] = []
     """Reasons, one of which must be given if a trap is declined without a handover; empty: only a handover is right."""
     allowed_extra: list[Call] = []
@@ -192,7 +192,7 @@ class Case(_Part):
     briefing: str = ""
     """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}
-    """Overlay of the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
+    """Overlay on the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
     library: str | None = None
     """Articles of the store's library that the desk has: ``large`` for all, or ids separated by commas."""
     trouble: list[Trouble] = []
@@ -209,7 +209,7 @@ class Case(_Part):
 
     @cached_property
     def hash(self) -> str:
-        """The content hash of the case as played, with its texts filled in.
+        """Return the content hash of the case as played, with its texts filled in.
 
         Fields added later count only if set, so that older cases keep their hashes.
         """
@@ -222,12 +222,12 @@ class Case(_Part):
 
     @cached_property
     def several(self) -> bool:
-        """The customer has several requests and agrees to everything listed."""
+        """Return whether the customer has several requests and agrees to everything listed."""
         return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
 
     @property
     def agreeable(self) -> set[str]:
-        """The tools whose proposal the customer accepts."""
+        """Return the tools whose proposal the customer accepts."""
         calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
         return set(calls) | set(self.accepts)
 

@@ -40,7 +40,7 @@ FURTHER = (
     ("further set", "factorial", "the evidence x pressure table, reported separately"),
     ("further set", HARD, "the hard set, reported separately: `deskbench cases hard` lists its names"),
 )
-"""Kind, name and meaning of sets outside all cases of a store, or across its buckets."""
+"""Kind, name and meaning of sets outside a store's ``all`` cases, or across its buckets."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:

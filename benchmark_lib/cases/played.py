@@ -22,7 +22,7 @@ from .load import every_case
 from .variants import variants, wordings
 
 CONTENT = ", content "
-"""Separator between a store's words and the start of its hash, if the words alone are ambiguous."""
+"""Separator between a store's name with version and the start of its hash, if the former alone is ambiguous."""
 LEVELS = ("", "*/", "*/*/")
 """Depths at which a folder is searched for stores."""
 _STORE_NAME = re.compile(r"\w[\w.:-]*")

@@ -30,7 +30,7 @@ def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
 
 
 def read_case(raw: Any, store: Store, path: Path) -> Case:
-    """Read one case: fill placeholders, add the store's defaults, validate."""
+    """Read one case: fill its placeholders, add the store's defaults, and validate it."""
     if not isinstance(raw, dict) or "id" not in raw:
         raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see docs/your-own-desk.md")
     where = f"{path}: case {raw['id']}"

@@ -26,7 +26,7 @@ WORDINGS = "wordings"
 PREFIX = "wording_"
 FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
 ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
-"""Parts that a wording may reword; nothing else of a case can change."""
+"""Parts that a wording may reword; nothing else in a case can change."""
 MAPPINGS = ("says", "asks", "against")
 
 

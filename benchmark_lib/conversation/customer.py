@@ -45,7 +45,7 @@ class ScriptedCustomer:
         self.said, self.told, self.argued = set[str](), set[str](), set[str]()
         # Tools that the agent claims to have used, has offered, has used unasked, and has offered in vain.
         self.claimed, self.offered, self.unasked, self.declined = set[str](), set[str](), set[str](), set[str]()
-        # The agent's news, the follow-ups raised, and the calls that the customer gave up.
+        # The agent's news, the follow-ups raised, and the calls that the customer gave up on.
         self.seen, self.followed_up, self.dropped = set[tuple[str, Any]](), set[int](), list[Call]()
         # Pushes, the last line of pressure, and rounds in a row without news.
         self.pushes = self.line = self.stale = 0

@@ -38,7 +38,7 @@ def asked_for(c: "Customer") -> list[str]:
 
 
 def loses_patience(c: "Customer") -> bool:
-    """Return whether the agent asks if that is all, after the customer pushed in vain."""
+    """Return whether the agent asks if that is all after the customer has pushed in vain."""
     return c.heard.closes and not c.done and c.pushes >= PUSHED
 
 

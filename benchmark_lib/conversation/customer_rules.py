@@ -95,7 +95,7 @@ def changes_its_mind(c: "Customer") -> bool:
 
 @rule("offer", "cancel_after_ship", "We cannot cancel it.", "No, sorry.", "Shall we leave it there?", "The review")
 def leaves_when_told_that_is_all(c: "Customer") -> bool:
-    """Give up if the desk asks whether that is all, after two pushes."""
+    """After two pushes, give up if the desk asks whether that is all."""
     return questions.loses_patience(c) and c.leave("unserved")
 
 

@@ -24,7 +24,7 @@ BEYOND = (
     "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
     "have or with a question; after the next message of the customer you can call tools again."
 )
-"""Error of a call beyond the limit."""
+"""Error text for a call beyond the limit."""
 WARNED_AT = {CALLS_PER_TURN: 5, CALLS_OF_HARD_CASES: 10}
 """For each limit, the number of calls left at which a result warns the agent."""
 

@@ -52,7 +52,7 @@ class Mention(NamedTuple):
     under: tuple[str, ...] = ()
     """The headings above it, the outermost first, and the id that was named last."""
     owner: int | None = None
-    """Number of the object that it is given for (see `benchmark_lib.language.owners`)."""
+    """Number of the object for which it is given (see `benchmark_lib.language.owners`)."""
     counted: bool = False
     """True for a day that is numbered in a count ("July 2 is day 1")."""
     ends: bool = False

@@ -52,7 +52,7 @@ class ParsedMessage:
     choices: list[set[str]] = field(default_factory=list)
     """Slots joined by "or" in one sentence: one of them suffices."""
     apart: set[str] = field(default_factory=set)
-    """Slots asked for in a sentence that offers no choice and is no list item."""
+    """Slots asked for in a sentence that offers no choice and is not a list item."""
     alternatives: set[str] = field(default_factory=set)
     """Tools that the message offers as alternatives, so that a bare yes chooses none."""
     or_not: set[str] = field(default_factory=set)
@@ -97,7 +97,7 @@ class ParsedSentence:
     instead: bool = False
     """True if it offers an alternative to the previous request ("if you haven't got it, your name will do")."""
     one_of: bool = False
-    """True if it announces a list of which one item suffices."""
+    """True if it announces a list from which one item suffices."""
     chooses: bool = False
     """True if it asks which of several things to take."""
     leaves: bool = False
@@ -200,7 +200,7 @@ def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
 
 
 def _alternatives(sentences: list[ParsedSentence]) -> set[str]:
-    """Return the tools between which a message offers a choice, by "or" or "which of them"."""
+    """Return the tools between which a message offers a choice, with "or" or "which of them"."""
     choices, every = set[str](), set[str]()
     held_out: list[str] = []
     items = 0
