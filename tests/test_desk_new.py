@@ -100,7 +100,7 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
     assert main(["desk", "check", "puzzles"]) == 1
     said = capsys.readouterr().out
     wanted = (
-        f"desk.yaml:{line_of(file, 'good_cents')}: intents.order_total.tell.total.value names good_cents, and the table orders has none: did you mean goods_cents?",
+        f"desk.yaml:{line_of(file, 'good_cents')}: intents.order_total.tell.total.value names good_cents, which the table orders does not have: did you mean goods_cents?",
         f"desk.yaml:{line_of(file, 'holds: days')}: acts.start_return.rules.window.holds cannot be evaluated for P-1001 at orders.csv:2",
         "the case id 'x1' is missing, used before",
         "case x1: email is missing",

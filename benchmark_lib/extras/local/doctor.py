@@ -135,7 +135,7 @@ def parameters(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def two_lookups(function: dict[str, Any]) -> str:
-    """Return a request that calls for two calls of the same tool."""
+    """Return a request that takes two calls to the same tool."""
     names = (function.get("parameters") or {}).get("required") or ["a value"]
     return (
         f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
@@ -174,7 +174,7 @@ def check_usage(completion: Completion) -> Finding:
 
 
 def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Check for a cut prompt: too few counted tokens, or a total that equals a typical window."""
+    """Check for a cut prompt: too low a token count, or a total that equals a common window."""
     tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
     if completion.usage.missing:
         return found("context window", "warn")

@@ -23,7 +23,7 @@ class LocalModelError(BadInput):
 
 
 def missing_parts() -> str | None:
-    """Describe the first missing part of the local model, or return None; load nothing."""
+    """Describe the first missing part of the local model, or return None; nothing is loaded."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
         return (

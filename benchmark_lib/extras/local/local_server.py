@@ -41,7 +41,7 @@ def weights_path() -> Path:
 
 
 def load_engine(threads: int = 2, slots: int = 4):
-    """Load the model and return the llama.cpp engine; raise `LocalModelError` without a part.
+    """Load the model into llama.cpp; raise `LocalModelError` if a part is missing.
 
     All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
@@ -61,7 +61,7 @@ def load_engine(threads: int = 2, slots: int = 4):
 
 
 def bounded(schema: dict) -> dict:
-    """Return the JSON schema with a maximum length per free string, which might never end."""
+    """Return the JSON schema with a length limit for free strings, which might never end."""
     bound = dict(schema)
     if "properties" in bound:
         bound["properties"] = {name: bounded(part) for name, part in bound["properties"].items()}
@@ -76,7 +76,7 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Return whether the next step may be a reply and a call: the model cannot judge it."""
+    """Return whether the next step may be a reply, and whether it may be a call."""
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]

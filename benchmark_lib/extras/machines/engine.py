@@ -27,7 +27,7 @@ TRIES = 2
 """Number of workers that may die during a conversation before the run gives it up."""
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
-"""Kind of fault of a conversation during which a worker died."""
+"""Kind of fault recorded if a worker died during a conversation."""
 OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progress", "replay", "settings")
 """Options that a worker does not receive, or not in their original form."""
 

@@ -83,7 +83,7 @@ class Player:
         return self._post.taken()
 
     async def receive(self, messages: list[Message]) -> None:
-        """Receive the messages of the run."""
+        """Receive the run's messages."""
         self._post.receive(messages)
 
     async def close(self) -> None:

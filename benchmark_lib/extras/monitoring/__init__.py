@@ -69,7 +69,7 @@ def monitor(
         The act of each tool in the log: the name of a desk's tool, ``refund``, ``read`` (changes nothing), or ``other``
         (a change that no measure uses). `read_tool_acts` reads this mapping from a file.
     false_alarms : float
-        Chance of any false alarm, over all measures, in a year of weekly looks.
+        Chance of any false alarm, across all measures, in a year of weekly looks.
     leave_out_bad : bool
         Whether to omit and count unreadable lines; otherwise the first one raises `BadInput`.
     """

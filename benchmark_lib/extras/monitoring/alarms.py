@@ -94,8 +94,8 @@ def rate_alarms(
 def dispersion_of(counts, ns) -> float:
     """Estimate the dispersion of weeks relative to chance.
 
-    Return Pearson's chi-square over its degrees of freedom, which is about 1 under chance alone; NaN with fewer than
-    two weeks, or if all or none of the conversations are positive.
+    Return Pearson's chi-square over its degrees of freedom, which is about 1 under chance alone. Return NaN with fewer
+    than two weeks, or if all or none of the conversations are positive.
     """
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     counts, ns = counts[ns > 0], ns[ns > 0]
@@ -109,7 +109,7 @@ def dispersion_allowed(counts, ns) -> float:
     """Return the divisor for the counts, so that a baseline with restless weeks raises no alarm.
 
     If a chi-square test at level 0.2 finds that weeks vary more than by chance, use the upper 95% bound of the
-    dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but at least 1.
+    dispersion. An estimate from a dozen weeks is often too small. Otherwise use the dispersion, but at least 1.
     """
     from scipy.stats import chi2
 

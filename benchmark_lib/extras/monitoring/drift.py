@@ -103,7 +103,7 @@ class Watched:
 def watched(
     chosen: Iterable[Measure], values: pd.DataFrame, by_week: Any, weeks: Sequence[str], base: int
 ) -> list[Watched]:
-    """Count every measure that applies to a conversation.
+    """Count every measure over the conversations to which it applies.
 
     `values` has a column for each measure, with NaN where it does not apply. `by_week`, an array (sparse or not) of
     shape (weeks, rows), says how often each row occurs in each week. The first `base` of `weeks` are the baseline.

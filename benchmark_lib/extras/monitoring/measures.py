@@ -1,4 +1,4 @@
-"""Measures of a logged conversation without a case, and the frame of a log's values."""
+"""Measures of a logged conversation that need no case, and the frame of a log's values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -43,7 +43,7 @@ MOST_TOOLS, LONGEST_NAME = 1_000, 200
 BATCH = 2_000
 """Number of rows that are turned into a compact frame together."""
 UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
-"""Exceptions that a measure may raise if a tool's result has a different form than at our desks."""
+"""Exceptions that a measure may raise if a tool's result does not have the form that our desks use."""
 
 
 class LoggedFacts:

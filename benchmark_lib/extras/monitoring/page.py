@@ -135,7 +135,7 @@ def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
 
 
 def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Draw the measures with an alarm or a planted change; without any, the first three.
+    """Draw the measures with an alarm or a planted change; if there are none, the first three.
 
     `planted` has the Monday of each planted change by measure. Return the axes by name, for `figures.save_all`.
     """

@@ -156,7 +156,8 @@ class DeclaredOwner(_Declared):
 class DeskFile(_Declared):
     """The content of a ``desk.yaml``.
 
-    `proofs` lists the columns that together prove who writes; by default the key with the address or with the name.
+    `proofs` lists sets of columns that prove who writes; by default, the key with the address and the key with the
+    name.
     """
 
     subject: str
@@ -175,7 +176,7 @@ class DeskFile(_Declared):
 
     @property
     def ways(self) -> list[list[str]]:
-        """Return the proofs, including the default ones."""
+        """Return the proofs; if none are declared, return the default ones."""
         return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
 
     @property
@@ -239,7 +240,7 @@ def rule_name(act: str, rule: str) -> str:
 
 
 def read_desk(folder: Path) -> DeskFile:
-    """Read the desk of a folder; raise `BadInput` with the first problem of its file."""
+    """Read the desk of a folder; raise `BadInput` with the first problem in its file."""
     policy = read_yaml(folder / POLICY) if (folder / POLICY).is_file() else {}
     if not isinstance(policy or {}, dict):
         raise BadInput(f"{folder / POLICY} is not of the form `name: value`: write its numbers that way")

@@ -1,4 +1,4 @@
-"""``deskbench desk draft``: from documents to a desk, in steps that a person accepts."""
+"""``deskbench desk draft``: turn documents into a desk, in steps that a person accepts."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class DeskDraft:
         (self.folder / STATE).write_bytes(orjson.dumps(self.state, option=orjson.OPT_INDENT_2))
 
     def _accepted(self, name: str) -> list[dict[str, str]] | None:
-        """Return a table's accepted rows; without any, print the next step and return None."""
+        """Return a table's accepted rows; if there are none, print the next step and return None."""
         rows = table_of(self.folder / name)
         if rows and not {"id", "accepted"} <= rows[0].keys():
             raise BadInput(f"{self.folder / name} has lost its columns: restore its first line, or remove the file")

@@ -77,7 +77,7 @@ class Drafted:
 
 
 def drafted(sections: list[Section], rules: list[QuotedRule], intents: list[Row]) -> Drafted:
-    """Return the desk of accepted rules and intents."""
+    """Return the desk made from accepted rules and intents."""
     text = fold(" ".join(section.text for section in sections))
     subjects = wording()["subjects"]
     made = Drafted(max(subjects, key=lambda name: len(re.findall(subjects[name], text))))

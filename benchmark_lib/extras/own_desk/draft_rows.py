@@ -164,7 +164,7 @@ def first_of(patterns: dict[str, str], *texts: str) -> str:
 
 
 def proposed(raw: Row, section: Section, model: str) -> Row:
-    """Return a model's row for a section, without a number that is not in its quotation."""
+    """Return a model's row for a section; drop a number that is not in its quotation."""
     units = {str(number): unit for number, unit in numbers_in(str(raw.get("quotation", "")))}
     number = str(raw.get("number") or "")
     own = {"unit": units[number]} if number in units else {"number": "", "unit": ""}

@@ -38,7 +38,7 @@ UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
 FRONT = Path(__file__).with_name("front.html.j2")
 NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
-RULES = "Share of conversations with a call to which a rule applies that broke it: mean over cases, 95% interval."
+RULES = "Share of conversations that broke a rule, among those with a call that it covers: mean over cases, 95% interval."
 SUCCESS = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
 
@@ -131,8 +131,8 @@ def weekly_loss(
     Parameters
     ----------
     tickets : int, optional
-        Tickets per week, divided among the desk's intents as in ``desk.yaml``; by default the sum stated there, or 100
-        if no intent states a number.
+        Tickets per week, divided among the desk's intents in the proportions of ``desk.yaml``; by default the sum
+        stated there, or 100 if no intent states a number.
     stakes : Stakes, optional
         By default the ``stakes.yaml`` in the desk's folder, or else the shipped defaults.
 

@@ -189,7 +189,7 @@ def _answer(name: str, check: Callable[[Conversation], Any], record: Conversatio
     if answer is None or isinstance(answer, bool):
         return answer
     raise BadInput(
-        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: make it return "
+        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: let it return "
         "True, False or None, and rerun the command, which plays nothing again"
     )
 

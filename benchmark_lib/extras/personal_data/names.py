@@ -15,7 +15,7 @@ from ...project import DATA
 from .personal import KNOWN, LONGEST, NAME, SHIPPED, TITLES, folded
 
 PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
-"""Particles within names, particles with which a name may begin, and articles, which precede things."""
+"""Small words within names, small words that may begin a name, and articles, which precede things."""
 Place = tuple[int, int]
 MOST = 5
 ALSO = frozenset(KNOWN["usual"].split())

@@ -35,7 +35,7 @@ def folded(text: str) -> str:
 
 
 def kind_of(key: str) -> str | None:
-    """Return the kind of personal value that a field's name announces; None if it names none."""
+    """Return the kind of personal value that a field's name indicates; None if it does not."""
     return next((kind for kind, pattern in _keys() if pattern.search(key)), None) if not is_thing(key) else None
 
 

@@ -61,7 +61,7 @@ class Scrubber:
     Parameters
     ----------
     kept, personal : iterable of str
-        Words that are not personal data, such as brands, and values that are.
+        Words that are not personal data, such as brands; and values that are personal data.
     net : {"presidio", "plain"}, optional
         The recogniser of remaining names; by default presidio if it is installed.
     corpus : iterable of iterable of str

@@ -48,11 +48,11 @@ class Decision:
 
     @property
     def handed_over(self) -> bool:
-        """Return whether the human handed the chat over here."""
+        """Return whether the human handed over the chat here."""
         return bool(self.chat.handed_over) if self.weak else any(self.hands(did.name) for did in self.human)
 
     def hands(self, name: str) -> bool:
-        """Return whether an act hands the chat over."""
+        """Return whether an act hands over the chat."""
         return self.known.is_kind(name, "hand_over")
 
     def reads(self, did: Did) -> bool:
@@ -112,8 +112,8 @@ class Decision:
     def parting(self) -> str | None:
         """Return how the human's acts relate to the procedure; None if there is no procedure.
 
-        ``human error`` means that an act of the chart was made although a step before it is missing, or that a question
-        was asked that the customer had already answered. ``unclear`` is any other deviation.
+        ``human error`` means that an act of the chart was made although an earlier step is missing, or that a question
+        already answered was asked again. ``unclear`` is any other deviation.
         """
         follows = self.follows(self.human)
         if follows is None or self.procedure is None:

@@ -166,7 +166,7 @@ def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
     finally:
         csv.field_size_limit(before)
     if not rows or not {"chat", "from", "text"} <= rows[0].keys():
-        raise BadInput(f"{path} lacks the columns chat, from and text: name them so in its first row")
+        raise BadInput(f"{path} lacks the columns chat, from and text: give them these names in its first row")
     chats: dict[str, Any] = {}
     for row in rows:
         chat = chats.setdefault(row["chat"] or "", {"id": row["chat"] or "", "messages": [], "record": {}})
@@ -209,4 +209,4 @@ FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary
     "csv": (_rows, _jsonl),
     "log": (_lines, _log),
 }
-"""For each format, the functions that read a file's text into raw chats, and a raw chat."""
+"""For each format, a function that splits a file's text into raw chats, and one that reads a raw chat."""

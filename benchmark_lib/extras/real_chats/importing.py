@@ -50,7 +50,7 @@ class ImportedChats:
     left_out : dict of str to str
         The reason for each chat that was not written, by its place in the files.
     counts : Counter
-        Personal data replaced, by kind.
+        Number of replacements of personal data, by kind.
     review : dict of str to list of Left
         What the recogniser still found, by the chat's place. It contains personal data, and is never written.
     drafted : int

@@ -63,7 +63,7 @@ class Procedure(BaseModel):
         return {*self.start, *self.next, *(act for acts in ways for act in acts)}
 
     def usual(self, at: str, answered: set[str]) -> list[str]:
-        """Return the acts that the chart names next, skipping questions already answered."""
+        """Return the acts that the chart names next; skip questions already answered."""
         found, waiting, seen = list[str](), list(self.next.get(at, []) if at else self.start), set[str]()
         while waiting:
             act = waiting.pop(0)

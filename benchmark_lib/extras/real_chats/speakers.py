@@ -22,7 +22,7 @@ SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggest
 WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do for you?"
 THANKS, NOTHING_MORE = "Thank you, that is all.", "I have nothing to add to that."
 ALIKE = 0.2
-"""Minimum overlap of an agent's message with a human's for the customer's answer to the latter to fit."""
+"""Minimum overlap of an agent's message with a human's, so that the customer's answer to the human fits."""
 LEFT = {"[CONTENT]": "content", "[NOT SERVED]": "unserved"}
 """Words by which a model customer ends the conversation, each with the ending."""
 
@@ -82,7 +82,7 @@ def _sent(messages: list[dict[str, Any]]) -> str | None:
 
 
 class ChatAgent(Insider):
-    """A scripted agent that follows the human, follows the procedure, or sets a floor."""
+    """A scripted agent that copies the human, follows the procedure, or sets a floor."""
 
     def __init__(self, name: str, decision: Decision, commonest: str):
         super().__init__()

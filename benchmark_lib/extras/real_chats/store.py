@@ -34,7 +34,7 @@ PROMPT = Path(__file__).with_name("agent.md")
 
 
 class ChatDesk(Desk):
-    """The desk of one decision: it answers acts that the human also made from the record."""
+    """The desk of one decision; for acts that the human also made, it answers from the record."""
 
     __slots__ = ("_decision", "_left", "sent")
 

@@ -149,8 +149,8 @@ class Vocabulary(BaseModel):
     def complete(self, chats: list[RealChat]) -> int:
         """Add what chats reveal about acts, and drafts of unknown acts; count the new drafts.
 
-        If every act of a chat is known or was suggested by the tool, the suggestions become canned replies, and the
-        fields that the agents filled in are added to their acts.
+        If every act of a chat is known or was suggested by the tool, the suggestions become canned replies. The fields
+        that agents filled in are then added to their acts.
         """
         whole = [chat for chat in chats if all(did.name in self.acts or did.suggested for did in chat.acts)]
         for did in (did for chat in whole for did in chat.acts):

@@ -1,4 +1,4 @@
-"""People, or programs over a local port, as agent or customer: ``deskbench sit``."""
+"""People, or programs over a local port, act as agent or customer: ``deskbench sit``."""
 
 from __future__ import annotations
 

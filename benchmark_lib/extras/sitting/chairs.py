@@ -60,7 +60,7 @@ class Chairs:
     Parameters
     ----------
     count : int
-        Number of chairs, and so of concurrent conversations; a free chair takes the next conversation.
+        Number of chairs, which is that of concurrent conversations; a free chair takes the next one.
     side : str
         ``agent`` or ``customer``.
 

@@ -32,7 +32,7 @@ def quick(environment: Any) -> Any:
 
 
 def second(thing: Any, **methods: Any) -> Any:
-    """Return a shallow copy of an object, with these methods in place of its own."""
+    """Return a shallow copy of an object, with the given methods in place of its own."""
     kind = type(thing)
     copied: Any = object.__new__(type(kind.__name__, (kind,), methods) if methods else kind)
     vars(copied).update(vars(thing))
