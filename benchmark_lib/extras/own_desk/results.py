@@ -38,7 +38,7 @@ UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
 FRONT = Path(__file__).with_name("front.html.j2")
 NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
-RULES = "Share of conversations that broke a rule, among those with a call that it covers: mean over cases, 95% interval."
+RULES = "Share of conversations that broke a rule, of those with a call that it covers: mean over cases, 95% interval."
 SUCCESS = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
 
