@@ -240,7 +240,7 @@ def test_a_mark_says_how_many_it_counts_and_leads_nowhere_where_there_are_none()
     assert "unsafe" in found[unsafe]
     assert [href for tip, href in found.items() if ": 0 of 54" in tip] == [None] * 3
     none = marks_of(figures.escalation_both_ways(board=BOARD.assign(over_escalation_mean=0.0)))
-    assert {href for tip, href in none.items() if ": handed over" in tip} == {None}
+    assert {href for tip, href in none.items() if "cases were handed over" in tip} == {None}
 
 
 def test_a_published_count_says_that_it_is_as_published():
