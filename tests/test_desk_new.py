@@ -157,7 +157,7 @@ def test_a_reason_that_no_reader_takes_for_a_refusal_and_two_emails_alike_are_pr
     assert "rules.window: 'Returns end 30 days after delivery, so this one cannot be sent back.'" not in said, (
         "cannot denies"
     )
-    assert "more.yaml:2: case a: its email is" in said and "like that of b" in said
+    assert "more.yaml:2: case a: its email is" in said and "similar to that of b" in said
 
 
 def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, monkeypatch, capsys):
