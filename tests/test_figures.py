@@ -162,7 +162,7 @@ def test_scripted_agents_are_folded_below_models_and_stand_alone_where_there_are
     monkeypatch.setattr("IPython.display.display", lambda *given, **_: shown.extend(given))
     table = INTERVALS.assign(panel=["models", "scripted agents", "models"], partial="")
     assert list(reports.by_panel(table, figures.unsafe_intervals)) == ["models", "scripted agents"]
-    texts = [one["text/html"] if isinstance(one, dict) else one.data for one in shown]
+    texts = [one.data if hasattr(one, "data") else one._repr_html_() for one in shown]
     assert [text.startswith("<details><summary>Scripted agents (1)") for text in texts].count(True) == 1
     assert sum("data:image/png" in text and "background:#fff" in text for text in texts) == 2
     shown.clear()

@@ -196,7 +196,8 @@ class Line:
         attempts = orjson.dumps(error.attempts).decode()
         if error.kind in ANSWERS:
             self._proven = True
-            kept = {name: getattr(error, name) for name in ("kind", "message", "fatal", "status", "detail")}
+            kept = {name: getattr(error, name) for name in ("kind", "fatal", "status", "detail")}
+            kept["message"] = str(error)
             paid = (*UNKNOWN, None, attempts, 0.0)
             self._writer.put("calls", _row(self.side, self.endpoint.model, request, {"error": kept}, paid))
             return

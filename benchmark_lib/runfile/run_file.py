@@ -55,8 +55,12 @@ class RunFile:
         Raise `BadInput` if a part is missing or of the wrong type.
         """
         rows = dict(self.rows("manifest_copy")) | dict(self.rows("manifest"))
-        manifest = {key: orjson.loads(value) for key, value in rows.items()}
-        if wrong := wrong_part(manifest):
+        try:
+            manifest = {key: orjson.loads(value) for key, value in rows.items()}
+            wrong = wrong_part(manifest)
+        except orjson.JSONDecodeError as error:
+            wrong = f"a part that is not JSON ({error})"
+        if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or exclude it")
         return manifest | {name: without_line_ends(manifest[name]) for name in ("run_id", "model")}
 

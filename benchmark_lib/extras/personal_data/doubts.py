@@ -15,6 +15,8 @@ BEHIND, CALLED, BOX, USUAL = (
     re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers")
 )
 TITLED = re.compile(rf"\b(?:{TITLES.rstrip()}|meister |dr\. med\.) ?$")
+DATED = re.compile(r"\d(?:st|nd|rd|th|\.|er)? (?:of |de |d['’])?[^\W\d_]|[^\W\d_] \d")
+"""A day before or after the name of a month."""
 NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]*\d)\w+(?:[._/-]\w+)*")
 HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
@@ -56,6 +58,8 @@ def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Itera
 def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: bool) -> bool:
     shown, lower = word[0], folded(word[0])
     if lower in STOP or lower in _known_words() or "'" in shown or "’" in shown:
+        return False
+    if lower in KNOWN["doubtful"] and DATED.search(low[max(0, word.start() - 12) : word.end() + 4]):
         return False
     capital = shown[0].isupper() and not shown.isupper()
     begins = begins_sentence(text, word.start())
