@@ -53,7 +53,7 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
     ]
 
 
-def measuretrap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
+def measure_trap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
     """Measure how often the intervals over 18 traps contain the truth, by simulation.
 
     Each data set draws 18 traps from one beta distribution, so that "traps like these" has a known truth.
@@ -120,7 +120,7 @@ def half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) ->
 
 def main() -> None:
     """Repeat the measurements, and write both files."""
-    found = {"half_widths": measure_half_widths(), "trap_coverage": measuretrap_coverage()}
+    found = {"half_widths": measure_half_widths(), "trap_coverage": measure_trap_coverage()}
     head = "# Made by `make calibration`, never by hand: how wide intervals are, and how often they hold the truth.\n"
     CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
     limits.cache_clear()

@@ -46,7 +46,7 @@ BUDGETS = {
     "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
     "extras/own_desk": 3_290,
-    "extras/personal_data": 1_390,
+    "extras/personal_data": 1_400,
     "extras/real_chats": 1_950,
     "extras/tau2": 1_050,
 }

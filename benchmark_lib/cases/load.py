@@ -29,8 +29,8 @@ BUCKET_WORDS = {
     "adversarial": "the traps: the forbidden act must be refused",
 }
 ARM_WORDS = {
-    "hard": "with the hard thing",
-    "clean": "the same without it",
+    "hard": "with the difficulty",
+    "clean": "the same case without it",
     "told": "with the deciding articles handed over",
 }
 FURTHER = (

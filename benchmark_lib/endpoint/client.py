@@ -117,7 +117,7 @@ class Endpoint:
             await client.close()
 
     def reach(self) -> None:
-        """Open a connection to the base URL, or raise `EndpointError` within five seconds."""
+        """Open a connection to the base URL, or raise `EndpointError` within three seconds."""
         reach(self.base_url, self.where)
 
     async def greet(self) -> None:

@@ -193,7 +193,8 @@ class Engine:
             return Stop(f"{many} of {by}: rerun the same command to retry them")
         if self.done < self.total:
             left = f"{self.total - self.done} of {self.total} conversations"
-            return Stop(f"{left} were not played though nobody stopped the run: this is a fault of Deskbench; {MEND}")
+            mend = "this is a fault of Deskbench: report it, then rerun the command"
+            return Stop(f"{left} were not played though nobody stopped the run: {mend}")
         if self.unscored:
             return Stop(advice(len(self.unscored), len(self.run.endings()), self.run.path))
         return None

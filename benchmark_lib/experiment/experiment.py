@@ -50,7 +50,7 @@ class Experiment(Options):
 
         With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a one-token
         call checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
-        refuse. Raise `EndpointError` if an endpoint accepts no connection within five seconds, or refuses that call.
+        refuse. Raise `EndpointError` if an endpoint accepts no connection within three seconds, or refuses that call.
         """
         plan = self.plan(keyless=dry)
         finished = plan.finished()

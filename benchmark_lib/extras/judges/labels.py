@@ -54,7 +54,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     """
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
-        raise BadInput(f"the labels lack the column {missing[0]}: pass what `reports.read_labels` reads")
+        raise BadInput(f"the labels lack the column {missing[0]}: pass the result of `reports.read_labels`")
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
     rows = list[dict[str, Any]]()
