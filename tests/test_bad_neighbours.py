@@ -247,7 +247,7 @@ LABELS = {
             "trial",
             ["5_0", "٥", "²", "abc", "", "-1", "1.5", "9" * 5000, " 1", "1e3"],
         ),
-        ("is neither True, False nor a number", "label", ["5_0", "٥", "nan", "inf", "abc", "0x10", "9" * 5000, "-1"]),
+        ("is not True, False or a number", "label", ["5_0", "٥", "nan", "inf", "abc", "0x10", "9" * 5000, "-1"]),
         ("characters: use at most", "note", ["x" * 100_000]),
         ("field larger than field limit", "note", ["x" * 200_000]),
     ]

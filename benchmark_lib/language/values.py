@@ -16,7 +16,7 @@ WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 """Units that make a window."""
 
 MOST_DIGITS, THOUSAND = 15, 3
-"""Digits of the longest number that is read, and of a group of thousands."""
+"""Number of digits in the longest number that is read, and in a group of thousands."""
 
 LONGEST_LEAD = 20
 """Maximum number of characters before a value's figures that belong to it (a month's name: ``september the 9``)."""

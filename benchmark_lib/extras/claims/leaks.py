@@ -80,7 +80,7 @@ def _runs(text: str) -> frozenset[str]:
 
 _LINK = re.compile(r"\S*(?:://|@)\S*")
 _TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
-"""States of a parcel that the tracking shows to everyone."""
+"""States of a parcel that tracking shows to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")
 _WEIGHT = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3}){0,2}|\d{4,7}(?:[.,]\d{1,3})?) ?"

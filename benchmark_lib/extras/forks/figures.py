@@ -53,7 +53,7 @@ def along_turns(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     """
     ax = axes_for(ax, None, width, 2.6)
     if table.empty:
-        return nothing(ax, "This conversation was not forked.")
+        return nothing(ax, "This conversation has not been forked.")
     handles = []
     for place, (entry, rows) in enumerate(table.groupby("entry", sort=False)):
         color = LINES[place % len(LINES)]

@@ -205,7 +205,7 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
     table = fork_table(results, outcome)
     table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
     if table.empty:
-        raise BadInput(f"{conversation} was not forked: fork it with `deskbench fork RUN --along {conversation}`")
+        raise BadInput(f"{conversation} has not been forked: fork it with `deskbench fork RUN --along {conversation}`")
     ends, rows = {}, []
     if hasattr(results, "runs"):
         whole = _whole(results)

@@ -22,7 +22,7 @@ from .player import Player, identity
 from .post import Post
 
 STAFF_EVERY_S = 1.0
-"""Seconds between two checks for workers that have joined or left."""
+"""Seconds between checks for workers that have joined or left."""
 TRIES = 2
 """Number of workers that may die during a conversation before the run gives it up."""
 COST = COLUMNS["calls"].index("cost_usd")

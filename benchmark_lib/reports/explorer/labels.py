@@ -142,7 +142,7 @@ def _check_row(row: dict[str, Any], where: str) -> None:
     answered = not label or (is_yes_or_no(row["scorer"]) and label in ("True", "False"))
     if not answered and not (NUMBER.fullmatch(label) and float(label) <= HIGH):
         raise BadInput(
-            f"{where}: the label {label[:40]!r} is neither True, False nor a number from {LOW} to {HIGH}: correct it"
+            f"{where}: the label {label[:40]!r} is not True, False or a number from {LOW} to {HIGH}: correct it"
         )
 
 

@@ -39,7 +39,7 @@ class Acting(Sly, name=""):
         return next(self.wishes(), "start_return")
 
     def order(self) -> dict[str, Any]:
-        """Return the order in question, looked up again in each call; empty if there is none."""
+        """Return the order in question, looked up again on each call; empty if there is none."""
         found = self.orders()
         return found[0] if found else {}
 
