@@ -1,6 +1,6 @@
 """Read a run file.
 
-`RunFile` keeps no connection open between two calls, so it can be copied, pickled and used while the run goes on.
+`RunFile` keeps no connection open between calls, so it can be copied, pickled and used while the run goes on.
 During a run, only `benchmark_lib.experiment.writer` writes.
 """
 

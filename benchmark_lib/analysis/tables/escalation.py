@@ -1,4 +1,4 @@
-"""Handovers in both directions: missed, needless, and to which queue."""
+"""Handovers in both directions: missed and needless ones, and the queue that each went to."""
 
 from collections.abc import Iterator
 from math import nan

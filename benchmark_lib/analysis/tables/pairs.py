@@ -44,7 +44,7 @@ STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
     """Return the two entries to compare: the named ones, otherwise two from one panel.
 
-    Language models come before scripted agents, and agents that sometimes succeed before other scripted agents.
+    Language models come before scripted agents, and agents that sometimes succeed come before other scripted agents.
     A single entry is returned twice. A name may also be that of a run file.
 
     Raises
