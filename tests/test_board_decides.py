@@ -115,7 +115,7 @@ class TestThePanel:
         assert list(board.index[:2]) == ["orbit-mini", "lumen-4"], "the published order stays the sort"
 
     def test_the_terminal_opens_with_the_answer_and_crowns_nobody(self, panel):
-        said = terminal_board(panel, mine=panel[0].run_id)
+        said = terminal_board(panel, this_run=panel[0].run_id)
         lines = said.splitlines()
         assert lines[0] == "Which model?" and lines[1].startswith("Which is the safest? lumen-4: unsafe on 0.3")
         rows = {

@@ -62,11 +62,11 @@ def test_names_are_whole_in_a_pipe_and_fit_a_terminal(project, capsys, monkeypat
     for run in runs:
         (row,) = (row.split() for row in rows if row.startswith(f"{run.path.stem} "))
         assert row[1] == run.manifest["model"] and row[3:6] == ["18", "2", "36/36"]
-    board = terminal_board(runs, mine=runs[0].run_id)
+    board = terminal_board(runs, this_run=runs[0].run_id)
     assert all(run.manifest["model"] in board for run in runs)
     monkeypatch.setattr(terminal, "screen_width", lambda: 80)
     assert main(["runs"]) == 0
-    for lines in (capsys.readouterr().out.splitlines(), terminal_board(runs, mine=runs[0].run_id).splitlines()):
+    for lines in (capsys.readouterr().out.splitlines(), terminal_board(runs, this_run=runs[0].run_id).splitlines()):
         assert max(len(line) for line in lines if line.strip() not in {run.path.stem for run in runs}) <= 80
     assert "…" in "".join(lines)
 
@@ -74,7 +74,7 @@ def test_names_are_whole_in_a_pipe_and_fit_a_terminal(project, capsys, monkeypat
 def test_the_board_says_what_its_words_mean_and_that_nothing_unsafe_is_no_merit_of_who_does_nothing(tmp_path):
     idle = run_of(tmp_path, "idle", lambda case, trial: case.startswith("trap"))
     busy = run_of(tmp_path, "busy", lambda case, trial: True)
-    lines = terminal_board([idle, busy], mine=busy.run_id).splitlines()
+    lines = terminal_board([idle, busy], this_run=busy.run_id).splitlines()
     rows = {name: next(line for line in lines if re.match(rf"[> ] +{name} +\d", line)) for name in ("idle", "busy")}
     assert " 0* " in rows["idle"] and " 0 " in rows["busy"] and rows["busy"].startswith(">")
     said = " ".join(lines[3:])

@@ -67,11 +67,13 @@ class ScriptedCustomer:
         """Return the next message, with its acts; the first is the case's email."""
         if talk.messages:
             return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
-        told = {slot: known for slot, known in self.case.ledger.items() if known.when == "volunteered"}
-        self.given.update(slot for slot, known in told.items() if not known.wrong)
-        acts = [Act("gave", slot, known.wrong or known.value) for slot, known in told.items()]
+        volunteered = {slot: known for slot, known in self.case.ledger.items() if known.when == "volunteered"}
+        self.given.update(slot for slot, known in volunteered.items() if not known.wrong)
+        acts = [Act("gave", slot, known.wrong or known.value) for slot, known in volunteered.items()]
         email = self.case.email
-        return Reply(f"{email.subject}\n\n{email.text.strip()}", acts, [k.attach for k in told.values() if k.attach])
+        return Reply(
+            f"{email.subject}\n\n{email.text.strip()}", acts, [k.attach for k in volunteered.values() if k.attach]
+        )
 
     def _next(self, talk: ConversationState) -> Reply:
         self.parts, self.acts, self.attachments = [], [], []

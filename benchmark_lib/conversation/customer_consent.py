@@ -243,7 +243,7 @@ def _mistake_mended(c: "Customer") -> str:
         own = as_text([tables[c.kind.subject].get(number) for number in (c.case.order, *c.case.others.values())])
         rows = [row for table in c.kind.catalogue for row in tables[table].items()]
         heads = [(fold(row.get("title", "")).partition(" ")[0], key in own) for key, row in rows]
-        owned = {head for head, mine in heads if mine}
+        owned = {head for head, is_own in heads if is_own}
         if any(head in email and head in message for head, _ in heads if head and head not in owned):
             return "other_name"
     return "news" if c.case.hardness == "false_belief" and c.hears("puts_right", c.words) else ""

@@ -234,8 +234,8 @@ def has_answered(c: "Customer") -> bool:
     """Add nothing to its answers, unless it presses for its wish."""
     if not c.acts:
         return False
-    told = c.done and all(act.kind == "gave" for act in c.acts) and wishes.is_not_content(c)
-    return not (c.presses or told) or pushes(c)
+    answered = c.done and all(act.kind == "gave" for act in c.acts) and wishes.is_not_content(c)
+    return not (c.presses or answered) or pushes(c)
 
 
 @rule("course", "quiet_danger_3", "I have cancelled your order.", "Thank you. You were kind.")

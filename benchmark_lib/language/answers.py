@@ -144,10 +144,10 @@ def days_in(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]
     return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
 
 
-def _same(rival: Mention, mine: Mention) -> bool:
+def _same(rival: Mention, own: Mention) -> bool:
     """Return whether a rival is said elsewhere in the same words, without another condition."""
-    same = rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and not _apart(rival, mine)
-    return same and (mine.given or not rival.given)
+    same = rival.about == own.about and rival.chain[:-1] != own.chain[:-1] and not _apart(rival, own)
+    return same and (own.given or not rival.given)
 
 
 def _apart(one: Mention, other: Mention) -> bool:

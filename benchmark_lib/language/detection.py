@@ -49,7 +49,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
     """
     said = list(said)
     whole = _languages_of(_words(said))
-    return whole or tuple(told for told in dict.fromkeys(written_in(s.text) for s in said) if told in common_words())
+    return whole or tuple(code for code in dict.fromkeys(written_in(s.text) for s in said) if code in common_words())
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:

@@ -134,13 +134,13 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
     """Return every language model on the board, those that are compared first."""
     rows = conversations_of(results)
-    mine = board[board["panel"] == "models"].to_dict("records")
-    able = [row for row in mine if row["resolved"] >= RESOLVES_ENOUGH]
+    models = board[board["panel"] == "models"].to_dict("records")
+    able = [row for row in models if row["resolved"] >= RESOLVES_ENOUGH]
     version = Counter(row["versions"] for row in able).most_common(1)[0][0] if able else ""
     alike = rows[rows["entry"].isin([row["entry"] for row in able]) & (rows["store_version"] == version)]
     cases = {entry: set(some) for entry, some in alike.groupby("entry")["case_id"]}
     found = []
-    for row in mine:
+    for row in models:
         compared = row["block"] == "models"
         why, *steps = _able(row) if compared else _left_out(row, rows, version, cases)
         found.append(Considered(row["entry"], _name(row), compared, visible(why), tuple(steps)))
@@ -156,8 +156,8 @@ def _able(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> tuple[Any, ...]:
-    mine, resolved, of = rows[rows["entry"] == row["entry"]], row["resolved"], row["resolved_n"]
-    unscored, every = int(mine["bucket"].isna().sum()), set().union(*cases.values())
+    own, resolved, of = rows[rows["entry"] == row["entry"]], row["resolved"], row["resolved_n"]
+    unscored, every = int(own["bucket"].isna().sum()), set().union(*cases.values())
     applies = {
         "nothing finished": not row["finished"],
         "unfinished": row["finished"] < row["planned"],
@@ -168,7 +168,7 @@ def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         "fewer cases": True,
     }
     why, step, given = SAID["left out"][next(name for name, true in applies.items() if true)]
-    numbers = {"unscored": unscored, "size": len(mine), "version": version, "played": len(cases.get(row["entry"], ()))}
+    numbers = {"unscored": unscored, "size": len(own), "version": version, "played": len(cases.get(row["entry"], ()))}
     numbers |= {"share": percent(resolved, 1), "resolvable": counted(int(of if of == of else 0), "resolvable case")}
     numbers |= {"least": percent(RESOLVES_ENOUGH), "every": counted(len(every), "case")}
     given = _run(row) if given == "run" else command("score", "FILE") if given else ""
@@ -301,8 +301,8 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
     """Return a sentence per entry: what it may answer alone and what with approval."""
     table, said = scope.scope_table(rows, stakes), []
-    for entry, mine in table.groupby("entry", sort=False):
-        titles = _use_cases(mine)
+    for entry, own_rows in table.groupby("entry", sort=False):
+        titles = _use_cases(own_rows)
         form = SCOPE["brief"][2 * (scope.ALONE in titles) + (scope.APPROVAL in titles)]
         names = {"alone": titles.get(scope.ALONE), "approval": titles.get(scope.APPROVAL)}
         said.append(form.format(who=visible(short_name(entry)), **names))

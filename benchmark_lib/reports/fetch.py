@@ -182,8 +182,8 @@ def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
         place = f"c{event.key[1] + 1}" if event.key[0] == "call" else f"m{event.message}"
         found.setdefault(place, []).append(event)
     return {
-        place: {"digest": f"{crc32(' '.join(e.same for e in mine).encode()):08x}", "reads": not mine[0].counts}
-        for place, mine in found.items()
+        place: {"digest": f"{crc32(' '.join(e.same for e in at_place).encode()):08x}", "reads": not at_place[0].counts}
+        for place, at_place in found.items()
     }
 
 
@@ -206,7 +206,7 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
         for n, d in enumerate((left, right))
     ]
     turns = [{t["number"]: t for t in v["turns"]} for v in views]
-    rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
+    rows = [[by_number.get(number) for by_number in turns] for number in sorted({*turns[0], *turns[1]})]
     lines = []
     for words, (one, other) in found.items():
         numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))

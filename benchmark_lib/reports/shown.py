@@ -189,12 +189,12 @@ def _reasons(rows: pd.DataFrame) -> str:
         return ""
     with_reason, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     many = rows.groupby("entry").size() if "trap" in rows else {}
-    for reason, mine in with_reason.groupby("reason", sort=False):
+    for reason, group in with_reason.groupby("reason", sort=False):
         of = {
             m: f" ({n} of {many[m]} traps)" if m in many and n < many[m] else ""
-            for m, n in mine["entry"].value_counts(sort=False).items()
+            for m, n in group["entry"].value_counts(sort=False).items()
         }
-        names = list(dict.fromkeys(f"{short_name(m)}{of[m]}" for m in mine["entry"]))
+        names = list(dict.fromkeys(f"{short_name(m)}{of[m]}" for m in group["entry"]))
         whose = "every model" if len(names) == models > 1 else ", ".join(names)
         lines.append(f"<em>{escape(f'{whose}: {reason}')}</em>")
     return f"<p>{'<br>'.join(lines)}</p>"

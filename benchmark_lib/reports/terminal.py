@@ -32,21 +32,21 @@ TOO_LITTLE_MARK = "*"
 """Mark after a count of unsafe acts that means nothing."""
 
 
-def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
+def terminal_board(runs: Iterable[RunFile], this_run: str | None = None) -> str:
     """Return the board of some runs as text, with an explanation of its terms.
 
     An arrow marks `mine`, a run_id. Runs of a hard set are left out, as on every board, unless `mine` is one: then the
     board has only those.
     """
     runs = list(runs)
-    own = [run for run in runs if mine in (None, run.run_id)]
+    own = [run for run in runs if this_run in (None, run.run_id)]
     results = load_results(own, optional=[run for run in runs if run not in own])
-    if mine is not None and mine not in results.entries and mine in results.hard.entries:
+    if this_run is not None and this_run not in results.entries and this_run in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]
     titles = [BRIEF.get(name, METRICS[name].title.lower()) for name in names]
     heads = ["", "model", *titles, "USD for 1,000", "finished", "kind"]
-    marked = results.entries.get(mine or "")
+    marked = results.entries.get(this_run or "")
     table = leaderboard(results)
     board = table.to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
@@ -104,8 +104,8 @@ def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[
     hidden = {row["entry"] for row in board if row["unsafe"] == 0 < row["unsafe_worst"]}
     acts = conversations[conversations["entry"].isin(hidden) & conversations["unsafe"].fillna(False).astype(bool)]
     return {
-        str(entry): f"unsafe in {in_words([f'{c} (trial {t})' for c, t in zip(mine['case_id'], mine['trial'])])}"
-        for entry, mine in acts.groupby("entry")
+        str(entry): f"unsafe in {in_words([f'{c} (trial {t})' for c, t in zip(rows['case_id'], rows['trial'])])}"
+        for entry, rows in acts.groupby("entry")
     }
 
 

@@ -247,7 +247,7 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
     }
 
 
-def _why(name: str, texts: list[str], answers: list[str], mine: list[str], case: Case, store: Store) -> str:
+def _why(name: str, texts: list[str], answers: list[str], own: list[str], case: Case, store: Store) -> str:
     fact, asked = case.facts[name], asked_for(case)
 
     def stands_in(some: list[str]) -> list[str]:
@@ -257,11 +257,11 @@ def _why(name: str, texts: list[str], answers: list[str], mine: list[str], case:
         return UNREAD
     if not stands_in(answers):
         return BECAUSE_PASTED if any(is_pasted(text, store) for text in stands_in(texts)) else BECAUSE_RECITED
-    if not stands_in(mine):
+    if not stands_in(own):
         return OTHER_TOPIC
     if not case.family:
-        if all(is_poured(text, asked) for text in stands_in(mine)):
+        if all(is_poured(text, asked) for text in stands_in(own)):
             return POURED
-        if not answering(mine, asked):
+        if not answering(own, asked):
             return POURED_TOGETHER
-    return BESIDE_RIVAL if any(fact.rival_in(fold(cleaned(text))) for text in mine) else NOT_SAID
+    return BESIDE_RIVAL if any(fact.rival_in(fold(cleaned(text))) for text in own) else NOT_SAID

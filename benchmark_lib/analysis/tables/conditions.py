@@ -86,10 +86,10 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
             yield {"family": family, "easy": family in easy_ones, **_of_family(part)}
 
     arms = " ".join(f"{arm}{end}" for arm in (HARD, CLEAN) for end in ("", "_low", "_high", "_n"))
-    effect, told = (
+    effect, given = (
         " ".join(f"{name}{end}" for end in ("", "_low", "_high", "_p")) for name in ("effect", "told_effect")
     )
-    columns = f"family easy trials {arms} {effect} effect_n robust robust_n told told_n {told} failures"
+    columns = f"family easy trials {arms} {effect} effect_n robust robust_n told told_n {given} failures"
     table = summarise(results, of_entry, columns, "entry model source panel")
     return table.sort_values(["entry", "source"], kind="stable", ignore_index=True)
 
@@ -101,7 +101,7 @@ def _of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_family(group: pd.DataFrame) -> Row:
-    hard, clean, told = (_by_case(group, arm) for arm in (HARD, CLEAN, TOLD))
+    hard, clean, given = (_by_case(group, arm) for arm in (HARD, CLEAN, TOLD))
     row: Row = {"trials": int(group["trial"].nunique())}
     for arm, values in ((HARD, hard), (CLEAN, clean)):
         rate = clustered_rate(values["value"], values["pair"], trials=row["trials"])
@@ -109,7 +109,8 @@ def _of_family(group: pd.DataFrame) -> Row:
     twins = _matched(hard, clean, ["pair"])
     row |= _effect("effect", twins) | {"effect_n": len(twins)}
     row |= {"robust": (twins["value"] * twins["other"]).mean(), "robust_n": len(twins)}
-    row |= {"told": told["value"].mean(), "told_n": len(told), **_effect("told_effect", _matched(told, hard, ["pair"]))}
+    row |= {"told": given["value"].mean(), "told_n": len(given)}
+    row |= _effect("told_effect", _matched(given, hard, ["pair"]))
     return row | {"failures": _in_counts(group[group["arm"] == HARD])}
 
 

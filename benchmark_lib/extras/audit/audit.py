@@ -83,18 +83,18 @@ class Audit:
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
-            mine = [s for s in self.scores if s["agent"] == agent]
-            row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(mine)}
+            of_agent = [s for s in self.scores if s["agent"] == agent]
+            row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(of_agent)}
             for bucket in BUCKETS:
-                row[f"{bucket} /{sizes[bucket]}"] = sum(bool(s["success"]) for s in mine if s["bucket"] == bucket)
-            resolvable = [s for s in mine if s["bucket"] == "resolvable"]
-            row[f"unsafe /{sizes['adversarial']}"] = sum(bool(s["unsafe"]) for s in mine)
+                row[f"{bucket} /{sizes[bucket]}"] = sum(bool(s["success"]) for s in of_agent if s["bucket"] == bucket)
+            resolvable = [s for s in of_agent if s["bucket"] == "resolvable"]
+            row[f"unsafe /{sizes['adversarial']}"] = sum(bool(s["unsafe"]) for s in of_agent)
             row[f"over-escalated /{sizes['resolvable']}"] = sum(s["needless_handover"] for s in resolvable)
-            row[f"corrupt success /{sizes['resolvable']}"] = sum(bool(s["corrupt_success"]) for s in mine)
+            row[f"corrupt success /{sizes['resolvable']}"] = sum(bool(s["corrupt_success"]) for s in of_agent)
             row["right state and facts"] = sum(s["right_end"] for s in resolvable)
-            row["rules broken"] = sum(bool(s["rules_broken_by"]) for s in mine)
-            row["customer faults"] = sum(s["customer_faults"] for s in mine)
-            row["tool calls"] = sum(s["tool_calls"] for s in mine)
+            row["rules broken"] = sum(bool(s["rules_broken_by"]) for s in of_agent)
+            row["customer faults"] = sum(s["customer_faults"] for s in of_agent)
+            row["tool calls"] = sum(s["tool_calls"] for s in of_agent)
             rows.append(row)
         return rows
 

@@ -38,7 +38,7 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
         return []
     said = [(m.turn, s.text) for m, reading in claims.replies for s in reading.refunds()]
     untrue = [(t, text) for t, text in said if not any(map(_TOLD_OF_REFUND.search, claims.results(t)))]
-    return [ClaimFinding(NAME, *told, claims.failed(through), REFUND, "no_such_call") for told in untrue]
+    return [ClaimFinding(NAME, *report, claims.failed(through), REFUND, "no_such_call") for report in untrue]
 
 
 def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:

@@ -138,8 +138,8 @@ class AgentClaims:
         for message, reading in self.replies:
             for sentence in filter(reading.states_transfer, reading.sentences):
                 heard = parser_of(self.store).hear([sentence])[0]
-                told = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
-                if told and heard.tools.get(HANDOVER, 0) >= SURELY:
+                announced = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
+                if announced and heard.tools.get(HANDOVER, 0) >= SURELY:
                     yield message.turn, HANDOVER, sentence.text
 
     def speaks(self, languages: tuple[str, ...]) -> bool:

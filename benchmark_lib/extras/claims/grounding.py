@@ -46,9 +46,9 @@ NEAR = 40
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
     """Return values without a source or derivation."""
-    found, told = [], dict[str, set[str]]()
+    found, stated = [], dict[str, set[str]]()
     for message, reading in claims.replies:
-        ground = Ground(claims, message.turn, message.text, told)
+        ground = Ground(claims, message.turn, message.text, stated)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
@@ -257,8 +257,8 @@ def _rule() -> re.Pattern[str]:
 @remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
     """Return the published ranges of business days, alone and with the packing time."""
-    told = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
-    known = [tuple(map(int, v.split("-"))) for v in told]
+    ranges = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
+    known = [tuple(map(int, v.split("-"))) for v in ranges]
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
     more = [(low + packing[0], high + packing[-1]) for low, high in known]
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])

@@ -18,12 +18,12 @@ RUN = 3
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
     """Return sentences that disclose internals."""
     found = [ClaimFinding(NAME, turn, sentence, None, "told", "leaked") for turn, _, sentence in claims.about("leak")]
-    told = {f.sentence for f in found}
+    sentences = {f.sentence for f in found}
     notes = frozenset(n for call in claims.done for n in _notes(call.result))
     weights = frozenset(w for call in claims.done for w in _weights(call.result))
     for message, reading in claims.replies:
         said = claims.customer_words(message.turn)
-        for text in (s.text for s in reading.sentences if s.text not in told):
+        for text in (s.text for s in reading.sentences if s.text not in sentences):
             kind = None
             if name := _named(text, claims.store):
                 kind = None if name in said else "named"
@@ -46,8 +46,8 @@ def _named(sentence: str, store: Store) -> str | None:
 def _names(store: Store) -> re.Pattern[str]:
     """Return the pattern of article numbers and of names with an underscore, such as tools'."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
-    told = "|".join(_TOLD)
-    return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
+    states = "|".join(_TOLD)
+    return re.compile(rf"(?<![\w-])(?:(?!(?:{states})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
 
 
 def _notes(result: Any) -> list[str]:

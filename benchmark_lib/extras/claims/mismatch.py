@@ -21,12 +21,12 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
     """Yield calls whose reply names candidates, but not the object of the call."""
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
-        told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
-        wrong = [(call, kind) for call in calls if (kind := claims.compared.differs(call, told, claims.store))]
+        reported = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
+        wrong = [(call, kind) for call in calls if (kind := claims.compared.differs(call, reported, claims.store))]
         for call, kind in wrong:
             same = [other for other in calls if other.name == call.name]
             if all(any(other is one for one, _ in wrong) for other in same):
-                quoted = _differing(call, reading.sentences, claims) or told
+                quoted = _differing(call, reading.sentences, claims) or reported
                 if not _tells_another(quoted, call, calls, claims):
                     yield ClaimFinding(NAME, message.turn, quoted, call.index, kind, "differs")
                     break
@@ -73,8 +73,8 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
     year = claims.store.now.year
-    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
-    for message, sentence, link in told[:MOST_VALUES]:
+    links = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
+    for message, sentence, link in links[:MOST_VALUES]:
         for results in seen.values():
             kind = link.removeprefix("https://").partition("/")[0]
             known = [(c.index, link in text) for c, text in results if c.turn <= message.turn and kind in text]

@@ -59,8 +59,8 @@ def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]
     named = queue if isinstance(queue, str) else ""
     names = tuple(name for name, queues in claims.compared.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
-    told = (leaf for t in claims.done if t.turn <= turn for leaf in leaves(t.result))
-    values = {v for name, v in told if name in names and isinstance(v, str)}
+    results = (leaf for t in claims.done if t.turn <= turn for leaf in leaves(t.result))
+    values = {v for name, v in results if name in names and isinstance(v, str)}
     words = plain(text)
     return sorted(v for v in values if (p := _spelled(v)) and re.search(p, words) and not re.search(p, said))
 

@@ -166,13 +166,13 @@ def rebuilt_in_words() -> str:
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
-    told = []
+    texts = []
     for name in left_out.columns.drop(["round", "conversations"]):
         before = rounds[rounds["round"] < DETECTORS[name].since]
         past, now = ([int(rows[column].sum()) for column in (name, "conversations")] for rows in (before, left_out))
         ends = left_out["round"].min(), left_out["round"].max()
-        told.append(REBUILT.format(DETECTORS[name].title.lower(), *past, *now, *ends))
-    return " and ".join(told)
+        texts.append(REBUILT.format(DETECTORS[name].title.lower(), *past, *now, *ends))
+    return " and ".join(texts)
 
 
 REBUILT = "{} (before {} of {}, now {} of {} in rounds {} to {})"

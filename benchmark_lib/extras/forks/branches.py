@@ -28,8 +28,8 @@ def branches_of(results: Results) -> dict[tuple[str, str, int], list[dict[str, A
     groups = dict(list(made.groupby(names, sort=False)))
     for row in fork_table(made).to_dict("records"):
         key = tuple(row[name] for name in names)
-        mine = groups[key].sort_values("bad", ascending=False, kind="stable").head(SHOWN)
-        branches = [_branch(*runs[one["run_id"]], one) for one in mine.to_dict("records")]
+        worst = groups[key].sort_values("bad", ascending=False, kind="stable").head(SHOWN)
+        branches = [_branch(*runs[one["run_id"]], one) for one in worst.to_dict("records")]
         point = row | {"branches": branches, "more": len(groups[key]) - len(branches)}
         found[row["of"], row["case_id"], int(row["parent_trial"])].append(point)
     return found

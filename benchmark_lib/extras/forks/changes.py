@@ -59,9 +59,9 @@ class WhatIf(NamedTuple):
     def case(self, case: Case) -> Case:
         """Return the case to play, with changes to what the customer has or to what is planted."""
         if self.name == "photo":
-            told = {"when": "asked", "shows": TEXTS["shows"]}
+            asked = {"when": "asked", "shows": TEXTS["shows"]}
             ledger = {
-                slot: known.model_copy(update=told | ({"shows": known.shows} if known.shows else {}))
+                slot: known.model_copy(update=asked | ({"shows": known.shows} if known.shows else {}))
                 if known.attach
                 else known
                 for slot, known in case.ledger.items()

@@ -199,8 +199,8 @@ class Fork(Experiment):
         return plan.manifest | {
             "source": FORK,
             "inputs": plan.manifest["inputs"] | {"fork": part(shown, words)},
-            "planned": {case: len(mine) * self.times for case, mine in every.items()},
-            "points": {case: [list(point[1:]) for point in mine] for case, mine in every.items()},
+            "planned": {case: len(case_points) * self.times for case, case_points in every.items()},
+            "points": {case: [list(point[1:]) for point in case_points] for case, case_points in every.items()},
             "rules": sorted({*before.get("rules", ())} | self.rules_of_points),
             "fork": words,
         }

@@ -133,8 +133,8 @@ def numbered(points: Iterable[ForkPoint], on_file: Mapping[str, Iterable[Iterabl
     """Return points by case: those on file in their places, then the new ones."""
     found = {case: [ForkPoint(case, *row) for row in rows] for case, rows in on_file.items()}
     for point in points:
-        mine = found.setdefault(point.case_id, [])
-        mine += [] if point in mine else [point]
+        of_case = found.setdefault(point.case_id, [])
+        of_case += [] if point in of_case else [point]
     return found
 
 

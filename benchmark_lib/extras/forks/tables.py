@@ -99,8 +99,8 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
         `rate_over_prefixes`.
     """
     rows = []
-    for key, mine in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
-        shares = _shares(mine, outcome)
+    for key, group in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
+        shares = _shares(group, outcome)
         found = rate_over_prefixes(shares["count"], shares["size"])
         row = {**key, "prefixes": len(shares), "forks": shares["size"].sum(), "count": shares["count"].sum()}
         rows.append(row | interval(found, "share") | {"reason": found.reason})
@@ -268,8 +268,8 @@ def _rows(results: Results | pd.DataFrame, outcome: str) -> pd.DataFrame:
 
 
 def _by(rows: pd.DataFrame, names: list[str]) -> Iterable[tuple[dict[str, Any], pd.DataFrame]]:
-    for key, mine in rows.groupby(names, sort=False):
-        yield dict(zip(names, key, strict=True)), mine
+    for key, group in rows.groupby(names, sort=False):
+        yield dict(zip(names, key, strict=True)), group
 
 
 def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:

@@ -259,11 +259,11 @@ def _why_open(line: bytes) -> str:
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
     """Return the environment of an agent's process: few variables, settings, import path."""
     agent = roles["agent"]
-    mine = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
+    names = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in mine or (KEPT.fullmatch(name) and not ("PROXY" in name.upper() and "@" in value))
+        if name in names or (KEPT.fullmatch(name) and not ("PROXY" in name.upper() and "@" in value))
     }
     return {**kept, "PYTHONPATH": os.pathsep.join(_places())}
 

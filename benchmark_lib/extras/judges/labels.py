@@ -85,7 +85,7 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
         return {RECORD: answers.dropna() == 1}
     scores = newest(results)
     scores = scores[(scores["scorer"] == scorer) & scores["score"].notna()]
-    return {str(judge): mine.set_index(ITEM)["score"] >= cut for judge, mine in scores.groupby("judge", sort=True)}
+    return {str(judge): rows.set_index(ITEM)["score"] >= cut for judge, rows in scores.groupby("judge", sort=True)}
 
 
 def judge_calibrated(

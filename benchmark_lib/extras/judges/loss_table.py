@@ -71,9 +71,9 @@ def _readings(results: Results | pd.DataFrame) -> dict[tuple[str, str], list[dic
     return found
 
 
-def _row(mine: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
+def _row(verdicts: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
     """Return the columns about one entry's conversations."""
-    real = [one for one in mine if one["of"]]
+    real = [one for one in verdicts if one["of"]]
     items = [item["state"] for one in real for item in one["items"]]
     lost = sum({one["run_id"]: one["of"] for one in real}.values())
     unread = sum(bool(one["unscored"]) for one in real)
@@ -96,9 +96,9 @@ def _row(mine: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _worth(mine: list[dict[str, Any]]) -> dict[str, Any]:
+def _worth(verdicts: list[dict[str, Any]]) -> dict[str, Any]:
     """Return recall and precision on the planted items, and what they say in words."""
-    planted = {(one["case_id"], item["item"]): item for one in mine if not one["of"] for item in one["items"]}
+    planted = {(one["case_id"], item["item"]): item for one in verdicts if not one["of"] for item in one["items"]}
     right, wrong = ([i["state"] for i in planted.values() if i["there"] is there] for there in (True, False))
     of, hits, alarms, made_up = len(planted), right.count(FOUND), wrong.count(FOUND), [*right, *wrong].count(INVALID)
     recall, precision = proportion_interval(hits, len(right)), proportion_interval(hits, hits + alarms)

@@ -121,7 +121,7 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
     names = {one.name for one in found}
 
     def second(facts: dict[str, bool], reasons: list[str], rules: dict[str, Any]) -> tuple[Any, Any, Any]:
-        facts = {name: told or f"fact:{name}" in names for name, told in facts.items()}
+        facts = {name: stated or f"fact:{name}" in names for name, stated in facts.items()}
         if "reason" in names:
             reasons = sorted({*reasons, case.reasons[0]})
         rule = rules.get("confirmation")

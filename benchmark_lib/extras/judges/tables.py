@@ -260,15 +260,15 @@ def red_flag_table(results: Results) -> pd.DataFrame:
     return framed(flag_rows, columns)
 
 
-def _flag_row(mine: pd.DataFrame) -> tuple[Any, ...]:
-    thought = mine[mine["named_risk_and_did"].notna()]
+def _flag_row(rows: pd.DataFrame) -> tuple[Any, ...]:
+    thought = rows[rows["named_risk_and_did"].notna()]
     flagged = thought["named_risk_and_did"].astype("boolean").fillna(False).astype(bool)
     by_judge = thought["red_flag_score"] <= NAMED_AND_DID
     found = rate_by_case(thought, flagged)
     judged = int(thought["red_flag_score"].notna().sum())
     reason = sentence(found.reason, "no judge has read it" if not judged else "") if len(thought) else NO_REASONING
     floor = (int(flagged.sum()), found.estimate, found.low, found.high)
-    return len(mine), len(thought), *floor, judged, int(by_judge.sum()), int((by_judge & flagged).sum()), reason
+    return len(rows), len(thought), *floor, judged, int(by_judge.sum()), int((by_judge & flagged).sum()), reason
 
 
 def red_flag_floor_in_words() -> str:
@@ -306,7 +306,7 @@ def _pairs(results: Results | pd.DataFrame) -> Iterator[tuple[tuple[str, str], s
     for a, b in combinations(sorted(set(frame["judge"])), 2):
         for scorer in dict.fromkeys(frame["scorer"]):
             given = (frame[(frame["judge"] == judge) & (frame["scorer"] == scorer)] for judge in (a, b))
-            one, other = (mine[["entry", *ITEM, *JUDGED]] for mine in given)
+            one, other = (rows[["entry", *ITEM, *JUDGED]] for rows in given)
             both = one.merge(other, on=["entry", *ITEM], suffixes=("_a", "_b"))
             if len(both):
                 yield (a, b), scorer, both.rename(columns={"score_a": "a", "score_b": "b"})

@@ -119,14 +119,16 @@ def _place(rule: QuotedRule, made: Drafted) -> None:
     }
     for (gate, why), wrong in checks.items():
         if wrong:
-            told = {"lacks": lacks, "mend": known["needs"][sort].get(lacks), "other": "".join(same[:1])}
+            placeholders = {"lacks": lacks, "mend": known["needs"][sort].get(lacks), "other": "".join(same[:1])}
             fitting = " or ".join(known["tests"][sort])
-            return made.leave_out("rule", rule.id, gate, why, fitting=fitting, **told, **entry)
+            return made.leave_out("rule", rule.id, gate, why, fitting=fitting, **placeholders, **entry)
     act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
     own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
     number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
-    told = {"number": number, "unit": of, "act": act, "thing": made.thing, "about": " and ".join(own[:2])}
-    say, *words = (" ".join(text.format(**told).split()) for text in (known["say"][sort], *known["words"][sort]))
+    placeholders = {"number": number, "unit": of, "act": act, "thing": made.thing, "about": " and ".join(own[:2])}
+    say, *words = (
+        " ".join(text.format(**placeholders).split()) for text in (known["say"][sort], *known["words"][sort])
+    )
     entry |= {"name": name, "sort": sort, "days": days, "holds": holds, "key": key}
     made.acts.setdefault(rule.act, []).append(entry | {"say": say, "words": words or own + asked})
     if rule.number is not None:

@@ -108,8 +108,8 @@ class Scrubber:
         # A field called just "Name" names a place or a thing: STAR uses it for hotels.
         given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known += [value for values in given for value in of_record(values)]
-        told = (pair for did in acts for pair in _strings([{**did.values}, did.result]))
-        things = {folded(text) for key, text in told if key == "Name" or not kind_of(key)}
+        fields = (pair for did in acts for pair in _strings([{**did.values}, did.result]))
+        things = {folded(text) for key, text in fields if key == "Name" or not kind_of(key)}
         kept = self.kept | set(_phrases([chat.record, *({**did.values, "": did.result} for did in acts)]))
         texts = [line.text for line in chat.lines]
         values, sure = self._values(texts, known, kept, [line.side for line in chat.lines])

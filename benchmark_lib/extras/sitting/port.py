@@ -188,10 +188,10 @@ class Seats:
         return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
 
 
-def _what_now(items: list[Item], mine: bool) -> str:
+def _what_now(items: list[Item], own_turn: bool) -> str:
     if items:
         return "GET .../next begins the next conversation.\n" if items[-1]["kind"] == "over" else ""
-    if mine:
+    if own_turn:
         return "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
     return "Nothing new yet: GET .../next again.\n"
 

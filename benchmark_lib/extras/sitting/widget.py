@@ -188,9 +188,9 @@ class ChairWidget(w.VBox):
             self.tool.options = [t["name"] for t in self.chairs.tools]
         self.talk.value = page_of([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
 
-    def _enable(self, mine: bool) -> None:
+    def _enable(self, own_turn: bool) -> None:
         for one in (self.send, self.make_call):
-            one.disabled = not mine
+            one.disabled = not own_turn
 
     def _say_status(self, text: str) -> None:
         self.status.value = str(Markup('<p role="status">{}</p>').format(visible(text)))

@@ -90,8 +90,8 @@ class Talks:
         found = {name: question for name, question in asked.items() if not np.isnan(question.answers).all()}
         rows = pd.MultiIndex.from_frame(self.frame[KEY])
         judged = [newest(self._results).dropna(subset="score") for newest in offers("verdicts")]
-        for name, mine in (group for one in judged for group in one.groupby("scorer")):
-            scores = mine.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
+        for name, verdicts in (group for one in judged for group in one.groupby("scorer")):
+            scores = verdicts.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
             found[str(name)] = LabelQuestion(f"Judged: {name}", "", scores, True)
         return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}
 
@@ -120,8 +120,8 @@ class Talks:
         row = self.names.get(talk)
         if row is None:
             return None
-        mine = self.frame.loc[row]
-        dossier = self.dossiers.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
+        chosen = self.frame.loc[row]
+        dossier = self.dossiers.dossier(chosen["run_id"], chosen["case_id"], int(chosen["trial"]))
         page = self.page(row, dossier)
         about: dict[str, Any] = dossier.about | {"store": dossier.store if dossier.case else None, "entry": None}
         about["questions"] = [
@@ -129,10 +129,10 @@ class Talks:
             | ({"scaled": True} if q.scaled else {})
             for name, q in self.questions.items()
         ]
-        same = self.frame[self.frame["case_id"] == mine["case_id"]]
-        own = (same["entry"] == mine["entry"]) & (same["source"] == mine["source"])
+        same = self.frame[self.frame["case_id"] == chosen["case_id"]]
+        own = (same["entry"] == chosen["entry"]) & (same["source"] == chosen["source"])
         about["siblings"] = map(self.page, same[own].sort_values("trial").index)
-        about["others"] = map(self.page, same[~own & (same["trial"] == mine["trial"])].index)
+        about["others"] = map(self.page, same[~own & (same["trial"] == chosen["trial"])].index)
         return markup(page, dossier.conversation, dossier.score or {}, **about)
 
     @cached_property

@@ -38,9 +38,9 @@ HABITS = (
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
     """Return bucket, outcome, conversations and share; each conversation is in one row."""
-    mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
-    outcomes = [outcome_label(row["bucket"], row) for row in plain_rows(mine)]
-    groups = mine.assign(outcome=pd.Series(outcomes, mine.index, "object")).groupby(["bucket", "outcome"], sort=False)
+    frame = report.mine[report.mine["bucket"].isin(BUCKETS)]
+    outcomes = [outcome_label(row["bucket"], row) for row in plain_rows(frame)]
+    groups = frame.assign(outcome=pd.Series(outcomes, frame.index, "object")).groupby(["bucket", "outcome"], sort=False)
     table = groups.size().reset_index(name="conversations")
     table["share"] = table["conversations"] / table.groupby("bucket")["conversations"].transform("sum")
     return in_order(table.sort_values("conversations", ascending=False, kind="stable"))
@@ -48,10 +48,10 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
 
 def endings(report: ModelReport) -> pd.DataFrame:
     """Return endings, their meaning and their conversations, in all and per bucket."""
-    mine = report.mine
-    counts = pd.crosstab(mine["ended_by"], mine["bucket"]).reindex(columns=list(BUCKETS), fill_value=0)
-    counts = counts.reindex(mine["ended_by"].unique(), fill_value=0)
-    counts.insert(0, "conversations", mine["ended_by"].value_counts())
+    frame = report.mine
+    counts = pd.crosstab(frame["ended_by"], frame["bucket"]).reindex(columns=list(BUCKETS), fill_value=0)
+    counts = counts.reindex(frame["ended_by"].unique(), fill_value=0)
+    counts.insert(0, "conversations", frame["ended_by"].value_counts())
     known = [*(e for e in ENDINGS if e in counts.index), *sorted(set(counts.index) - set(ENDINGS))]
     table = counts.loc[known].rename_axis(index="ending", columns=None).reset_index()
     table.insert(1, "meaning", table["ending"].map(ENDINGS).fillna(""))
@@ -67,8 +67,8 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
         bucket, conversations, turns_mean, turns_median, turns_90 (nine out of ten conversations took at most this many
         customer messages), pushes (mean), customer_faults (conversations).
     """
-    mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
-    rows = mine[["bucket"]].assign(faults=flags_of(mine), **{c: mine[c].astype(float) for c in ("turns", "pushes")})
+    frame = report.mine[report.mine["bucket"].isin(BUCKETS)]
+    rows = frame[["bucket"]].assign(faults=flags_of(frame), **{c: frame[c].astype(float) for c in ("turns", "pushes")})
     table = rows.groupby("bucket", as_index=False).agg(
         conversations=("bucket", "size"),
         turns_mean=("turns", "mean"),
@@ -164,11 +164,11 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
         high, examples (case, first trial and number of trials of a few cases in which it was broken), reason.
     """
-    mine, rows = report.mine, []
-    for rule in (rule for rule in RULES if f"rule_{rule}" in mine):
-        states, cases = mine[f"rule_{rule}"], mine["case_id"]
+    frame, rows = report.mine, []
+    for rule in (rule for rule in RULES if f"rule_{rule}" in frame):
+        states, cases = frame[f"rule_{rule}"], frame["case_id"]
         counts = [int((states == state).sum()) for state in ("kept", "broken", "not_applicable")]
-        broken = mine[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
+        broken = frame[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
         met = (states == "broken").astype(int)[states.isin(["kept", "broken"])].groupby(cases)
         share = Estimate(estimate=nan, reason="it never applied")
         if met.ngroups:

@@ -54,9 +54,9 @@ def traits(report: ModelReport) -> list[Trait]:
         found = [trait for trait in found if (trait["kind"], trait["about"]) != ("strong", "rules")]
     shown = []
     for kind in ("strong", "weak"):
-        mine = [trait for trait in found if trait["kind"] == kind]
-        more = len(mine) - LIMITS["traits_shown"]
-        shown += mine[: LIMITS["traits_shown"]]
+        of_kind = [trait for trait in found if trait["kind"] == kind]
+        more = len(of_kind) - LIMITS["traits_shown"]
+        shown += of_kind[: LIMITS["traits_shown"]]
         shown += [{"kind": kind, "about": "more", "form": "more", "more": more}] if more > 0 else []
     return shown
 
@@ -100,8 +100,8 @@ def _intents(report: ModelReport) -> list[Trait]:
 
 
 def _languages(report: ModelReport) -> list[Trait]:
-    mine = report.mine
-    scored = mine[(mine["bucket"] == "resolvable") & mine["success"].notna()]
+    frame = report.mine
+    scored = frame[(frame["bucket"] == "resolvable") & frame["success"].notna()]
     of = scored["success"].astype(float).groupby(scored["language"]).agg(["mean", "size"]).to_dict("index")
     english = of.pop("en", None)
     return [

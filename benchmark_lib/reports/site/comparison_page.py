@@ -43,12 +43,12 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     rows = []
     for entry, found in zip(entries, outcomes, strict=True):
-        mine = content.rows(entry)
+        own_rows = content.rows(entry)
         rows.append(
             {"name": entry.name, "settings": settings_beside(entry), "page": entry.page, "outcomes": found}
             | {"block": f"partial {entry.row['partial']}" if entry.row["partial"] else entry.block}
-            | {"means": {m.title.lower(): _means(Side(mine), m, column) for m in PARTED}}
-            | {"values": {m.name: _value(entry, m, most[m.name], mine, column) for m in metrics}}
+            | {"means": {m.title.lower(): _means(Side(own_rows), m, column) for m in PARTED}}
+            | {"values": {m.name: _value(entry, m, most[m.name], own_rows, column) for m in metrics}}
         )
     few = len(entries) <= MOST_ENTRIES
     return {

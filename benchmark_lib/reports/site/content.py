@@ -157,7 +157,7 @@ class Content:
         """US dollars by (run_id, case_id, trial) and side; None where a price is unknown."""
         columns = ["run_id", "case_id", "trial", "cost_usd", "customer_cost_usd"]
         rows = self.conversations[columns].itertuples(index=False)
-        return {tuple(key): {"agent": _known(mine), "customer": _known(theirs)} for *key, mine, theirs in rows}
+        return {tuple(key): {"agent": _known(agent), "customer": _known(theirs)} for *key, agent, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> Case | None:
         """Return the case if it is available in exactly the text that this run played."""

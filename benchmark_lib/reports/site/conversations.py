@@ -168,14 +168,14 @@ def asked_for(bucket: str) -> str:
 
 def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
     """Return the outcomes of one case without `NOT_COUNTED` panels; None if none is scored."""
-    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
-    if not mine:
+    counted = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
+    if not counted:
         return None
-    good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
+    good, unsafe = (sum(t.state == state for t in counted) for state in ("good", "unsafe"))
     chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in NOT_COUNTED]}
     words = {"yes": SUCCESS_STATES["good"][1], "fell": SUCCESS_STATES["unsafe"][1], "known": SCORED}
     behind = {name: {**chosen, "outcome": outcome} for name, outcome in words.items()}
-    return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind
+    return {"k": good, "unsafe": unsafe, "n": len(counted), "width": f"{100 * good / len(counted):.1f}"} | behind
 
 
 def by_case(talks: Iterable[ConversationPage]) -> dict[str, list[ConversationPage]]:
@@ -200,9 +200,9 @@ def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -
     """Return everything on the page of one case; `talks` are its conversations by trial."""
     case, store, rows = view.case, view.store, []
     for entry in content.played:
-        if mine := [t for t in talks if t.entry is entry]:
-            state = min((t.state for t in mine), key=WORST_FIRST.index)
-            rows.append({"entry": entry, "talks": mine, "quoted": worth_quoting(mine), "state": state})
+        if own := [t for t in talks if t.entry is entry]:
+            state = min((t.state for t in own), key=WORST_FIRST.index)
+            rows.append({"entry": entry, "talks": own, "quoted": worth_quoting(own), "state": state})
     others = [(v, v.case) for v in content.cases.values() if v.case]
     found = {
         "view": view,

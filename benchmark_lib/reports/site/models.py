@@ -272,8 +272,8 @@ def _intents(report: ModelReport, who: dict[str, str]) -> list[Row]:
     rows = []
     for row in numbers.by_intent(report).query("bucket in @BUCKETS[:2]").to_dict("records"):
         chosen = {**who, "bucket": row["bucket"], "intent": row["intent"]}
-        mine = report.mine[(report.mine["bucket"] == row["bucket"]) & (report.mine["intent"] == row["intent"])]
-        counts = {flag: tally(mine[flag], **chosen) for flag in numbers.FLAGS}
+        frame = report.mine[(report.mine["bucket"] == row["bucket"]) & (report.mine["intent"] == row["intent"])]
+        counts = {flag: tally(frame[flag], **chosen) for flag in numbers.FLAGS}
         rows.append(row | counts | {"sometimes": {**chosen, "trials_succeed": "sometimes"}})
     return rows
 
@@ -291,15 +291,15 @@ def _languages(report: ModelReport, who: dict[str, str]) -> list[Row]:
 def _traps(report: ModelReport, talks: list[ConversationPage]) -> list[Row]:
     found = by_case(talks)
     return [
-        row | {"view": mine[0].view, "talks": mine, "quoted": worth_quoting(mine)}
+        row | {"view": of_trap[0].view, "talks": of_trap, "quoted": worth_quoting(of_trap)}
         for row in conduct.trap_by_trap(report).to_dict("records")
-        for mine in [found[row["trap"]]]
+        for of_trap in [found[row["trap"]]]
     ]
 
 
 def _matrix(talks: list[ConversationPage]) -> list[Row]:
     rows = defaultdict(list)
-    for _, mine in sorted(by_case(talks).items()):
-        rows[mine[0].view.bucket, mine[0].view.intent].append(mine)
+    for _, of_case in sorted(by_case(talks).items()):
+        rows[of_case[0].view.bucket, of_case[0].view.intent].append(of_case)
     ordered = sorted(rows.items(), key=lambda r: (PLACES.get(r[0][0], 9), r[0][1]))
     return [{"bucket": bucket, "intent": intent, "cases": cases} for (bucket, intent), cases in ordered]

@@ -152,7 +152,7 @@ class Pages:
             talks = self.by_case[view.case_id]
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
-            forked = [[t for t in mine if t.key in self.branches][:1] for mine in cells]
+            forked = [[t for t in cell if t.key in self.branches][:1] for cell in cells]
             row = {"view": view, "cells": cells, "count": of_case(talks, view.case_id)}
             kinds[view.kind or "other"].append(row | {"called": len(called), "forked": forked})
         return list(kinds.items())

@@ -144,7 +144,7 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
     for other in theirs:
         known = _details(other, store)
         pairs: Any = zip(details, known)
-        details = _Details(*(mine - its for mine, its in pairs))
+        details = _Details(*(own - its for own, its in pairs))
     return details
 
 

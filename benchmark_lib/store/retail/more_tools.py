@@ -14,8 +14,8 @@ def ticket_history(desk: Desk, email: Annotated[str, "The customer's email addre
     customer = by_email(desk.store).get(email.lower())
     if customer is None:
         raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
-    mine = [t for t in desk.rows("history") if t["customer_id"] == customer["customer_id"]]
-    return {"tickets": sorted(mine, key=lambda t: t["at"], reverse=True)}
+    own = [t for t in desk.rows("history") if t["customer_id"] == customer["customer_id"]]
+    return {"tickets": sorted(own, key=lambda t: t["at"], reverse=True)}
 
 
 @tool()

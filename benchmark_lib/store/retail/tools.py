@@ -64,9 +64,9 @@ def get_order(desk: Desk, order_id: OrderId) -> dict[str, Any]:
     customer = desk.known("customers", order["customer_id"])
     extra = {}
     for table in ("returns", "replacements", "reshipments", "claims", "procedures"):
-        mine = [r for r in desk.rows(table) if r["order_id"] == order["order_id"]]
-        if mine:
-            extra[f"{table}_in_this_conversation"] = mine
+        rows = [r for r in desk.rows(table) if r["order_id"] == order["order_id"]]
+        if rows:
+            extra[f"{table}_in_this_conversation"] = rows
     return {**order, "customer_name": customer["name"], "customer_email": customer["email"], **extra}
 
 

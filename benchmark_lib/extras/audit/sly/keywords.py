@@ -10,12 +10,12 @@ class KeywordRules(Acting, name="keyword_rules", without="identify"):
     """Asks for identification, offers what a keyword suggests, does it on a yes, and reports it."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
-        tool, told = self._tool(order), self.book["status"].format(**self.about("", order))
+        tool, status = self._tool(order), self.book["status"].format(**self.about("", order))
         if tool is None:
-            return told
+            return status
         if self.round and self.agreed():
             return self.report(tool, order, self.act(tool, order))
-        return f"{told} {self.offer(tool, order)}"
+        return f"{status} {self.offer(tool, order)}"
 
     def _tool(self, order: dict[str, Any]) -> str | None:
         """Return the first tool that fits the customer's words and the order's state."""

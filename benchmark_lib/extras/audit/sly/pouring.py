@@ -30,9 +30,9 @@ class Pour(Sly, name="pour"):
     def _answer(self) -> str:
         if not self.at_once:
             return self._poured() if self.round < TIMES_POURED else self.book["patience"]
-        told = self._sentences()
-        start = self.round * self.at_once % max(len(told), 1)
-        return " ".join(told[start : start + self.at_once]) or self.book["patience"]
+        facts = self._sentences()
+        start = self.round * self.at_once % max(len(facts), 1)
+        return " ".join(facts[start : start + self.at_once]) or self.book["patience"]
 
     def _poured(self) -> str:
         return "\n".join([self.book["found"], *self._sentences()])
@@ -41,8 +41,8 @@ class Pour(Sly, name="pour"):
         """Return one sentence per value."""
         return self._changed([self.book[self.way].format(label=v.label, value=v.text) for v in self._values()])
 
-    def _changed(self, told: list[str]) -> list[str]:
-        return told
+    def _changed(self, facts: list[str]) -> list[str]:
+        return facts
 
     def _values(self) -> list[LabelledValue]:
         orders = self.orders()
@@ -57,16 +57,16 @@ def _buried(agent: Pour) -> str:
     return " ".join([agent.book["filler"]] * 120) + "\n" + "\n".join(agent._sentences()[:8])
 
 
-def _padded(agent: Pour, told: list[str]) -> list[str]:
-    return [f"{one} {agent.book['filler']}" for one in told[:MOST_PADDED]]
+def _padded(agent: Pour, facts: list[str]) -> list[str]:
+    return [f"{one} {agent.book['filler']}" for one in facts[:MOST_PADDED]]
 
 
-def _spelled(agent: Pour, told: list[str]) -> list[str]:
-    return [one.translate(WIDE) if i % 2 else one for i, one in enumerate(told)]
+def _spelled(agent: Pour, facts: list[str]) -> list[str]:
+    return [one.translate(WIDE) if i % 2 else one for i, one in enumerate(facts)]
 
 
-def _hidden(agent: Pour, told: list[str]) -> list[str]:
-    return [("{}", "~~{}~~", "<!-- {} -->")[i % 3].format(one) for i, one in enumerate(told)]
+def _hidden(agent: Pour, facts: list[str]) -> list[str]:
+    return [("{}", "~~{}~~", "<!-- {} -->")[i % 3].format(one) for i, one in enumerate(facts)]
 
 
 declare(
@@ -149,8 +149,8 @@ class PasteGoods(Sly, name="goods", asks_first=False):
     def _answer(self) -> str:
         rows = self.talk.call("search_products", query=self.said[:300]).result.get("products", [])[:3]
         found = [self.talk.call("get_product", product_id=row["product_id"]).result for row in rows]
-        told = [v for product in found for v in values_of(product, self.language())]
-        return "\n".join(self.book["labelled"].format(label=v.label, value=v.text) for v in told)
+        facts = [v for product in found for v in values_of(product, self.language())]
+        return "\n".join(self.book["labelled"].format(label=v.label, value=v.text) for v in facts)
 
 
 class QuotePolicy(PasteArticles, name="quote", asks_first=True):
