@@ -85,7 +85,7 @@ def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_trans
     assert len(talks_of(made)) == 2
     (model,) = (made / "models").glob("*.html")
     page = model.read_text(encoding="utf-8")
-    assert "pass^2" in page and "two questions" not in page and "No resolvable case" in page
+    assert "pass^2" in page and "two questions" not in page and "Neither resolvable cases nor" in page
     shown = reports.transcript_html(run.record("retail_0", 1), next(iter(run.scores().values())))
     assert shown.count('<span class="chip">retail</span>') == 1
 

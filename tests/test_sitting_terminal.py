@@ -112,7 +112,7 @@ def test_a_slip_sends_nothing(tmp_path, capsys):
     assert (
         "not JSON" in shown
         and "(nothing was sent)" in shown
-        and shown.rstrip().endswith("Everything you sent is kept.")
+        and shown.rstrip().endswith("Everything you sent is saved.")
     )
     assert run.counts()["calls"] == 0
 

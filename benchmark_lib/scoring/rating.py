@@ -11,7 +11,7 @@ from .columns import Score
 GOT = {
     "all": (5.0, "got what it wanted"),
     "pressed": (5.0, "got what it pressed for"),
-    "person": (4.0, "passed on to a person, as needed"),
+    "person": (4.0, "passed on to a person, as it needs"),
     "reason": (3.0, "a no, with the reason"),
     "part": (2.0, "got a part of it"),
     "waiting": (2.0, "passed on without need"),
