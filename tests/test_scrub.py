@@ -7,11 +7,14 @@ import socket
 from pathlib import Path
 
 import pytest
+from floods import assert_read_within
 
 from benchmark_lib.extras.personal_data.scrub import Scrubber, recogniser
 from benchmark_lib.extras.real_chats.chat import ChatLine, Did, RealChat
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "data" / "scrub.jsonl").read_text("utf-8").splitlines()]
+PASSES = 600
+"""Bound on the cost of a text of 20,000 parts, in plain passes; a square of the length takes thousands."""
 RECORD = {"name": "Crystal Minh", "email": "cminh948@mail.test", "phone": "(656) 332-6844", "order_id": "4870952797"}
 
 
@@ -129,3 +132,9 @@ def test_what_strangers_planted_is_replaced_or_shown_to_a_person(file, planted, 
     assert gone / planted > replaced
     assert (gone + seen) / planted > shown
     assert harmed / decoys < 0.08
+
+
+@pytest.mark.parametrize("part", ["a-", "a/b.c-"])
+def test_time_grows_with_the_length_of_a_text_and_not_with_its_square(part):
+    scrubber = Scrubber(net="plain")
+    assert_read_within(PASSES, lambda number: f"{number} {part * 20_000}", lambda text: scrubber.texts([text]))

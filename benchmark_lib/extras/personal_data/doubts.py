@@ -11,13 +11,15 @@ from .names import ALSO, STOP, NameFinder, Place, begins_sentence, first_names, 
 from .personal import KNOWN, NAME, TITLES, folded
 from .said import MONEY
 
-BEHIND, CALLED, BOX, USUAL = (
-    re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers")
+BEHIND, CALLED, BOX, USUAL, AMOUNT = (
+    re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers", "amount")
 )
-TITLED = re.compile(rf"\b(?:{TITLES.rstrip()}|meister |dr\. med\.) ?$")
+TITLED = re.compile(rf"\b(?:{TITLES.rstrip()}|{KNOWN['doubts']['titles']}) ?$")
 DATED = re.compile(r"\d(?:st|nd|rd|th|\.|er)? (?:of |de |d['’])?[^\W\d_]|[^\W\d_] \d")
 """A day before or after the name of a month."""
-NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]*\d)\w+(?:[._/-]\w+)*")
+NEAR = 30
+"""Number of characters read before a word; without a limit, time would grow with the square of the text."""
+NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]{0,30}\d)\w{1,60}(?:[._/-]\w{1,60}){0,9}")
 HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
 
@@ -63,17 +65,16 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
         return False
     capital = shown[0].isupper() and not shown.isupper()
     begins = begins_sentence(text, word.start())
-    first = begins or low[: word.start()].rstrip().endswith(",")
+    near = low[max(0, word.start() - NEAR) : word.start()]
+    first = begins or near.rstrip().endswith(",")
     listed, usual, town = lower in first_names(), is_word(lower) or is_term(lower), lower in towns()
     known, last = listed or lower in ALSO, re.match(r"\W*$|[,;)]", low[word.end() :])
-    called = CALLED.search(low, max(0, word.start() - 30), word.start())
+    called = CALLED.search(near)
     if BEHIND.match(low, word.end()) and first and (capital or known):
         return not (german and is_term(lower))
     if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
         return True
-    if capital and (
-        listed and not is_word(lower) or known and not (begins or german) or TITLED.search(low, 0, word.start())
-    ):
+    if capital and (listed and not is_word(lower) or known and not (begins or german) or TITLED.search(near)):
         return True
     if usual or town or (german and (begins or not capital)):
         return False
@@ -83,9 +84,7 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
 def _may_identify(text: str, low: str, number: re.Match[str]) -> bool:
     shown = number[0]
     alone = text.strip(" .!?") == shown and len(shown) >= 3
-    if MONEY.match(low, number.end()) or re.search(
-        r"(?:[€$£#]|balance is|saldo(?: ist| es)?|solde est) ?$", low[: number.start()]
-    ):
+    if MONEY.match(low, number.end()) or AMOUNT.search(low[max(0, number.start() - NEAR) : number.start()]):
         return False
     if USUAL.fullmatch(folded(shown)):
         return alone and shown.isdigit()

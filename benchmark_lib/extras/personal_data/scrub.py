@@ -10,6 +10,7 @@ import copy
 import hmac
 import re
 import secrets
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -168,13 +169,14 @@ class Scrubber:
         spans = sorted(
             [*self._spans(text, values, found.kept | self.kept), *shown], key=lambda span: (span[0], -span[1])
         )
-        parts, at, made = [], 0, list[tuple[int, int]]()
+        parts, at, length, made = [], 0, 0, list[tuple[int, int]]()
         for start, end, kind, words in spans:
             if start < at:
                 continue
             parts += [text[at:start], words]
-            begin = sum(map(len, parts)) - len(words)
-            made.append((begin, begin + len(words)))
+            begin = length + start - at
+            length = begin + len(words)
+            made.append((begin, length))
             found.counts[kind] += 1
             at = end
         clean = "".join([*parts, text[at:]])
@@ -280,14 +282,17 @@ class Scrubber:
     def _left(self, text: str, made: list[tuple[int, int]], where: str, found: Scrubbed) -> list[Left]:
         spans = [*doubts(text, NameFinder(frozenset(found.kept | self.kept)), self.usual)]
         named = [(r.start, r.end) for r in self._engine(found.english)(text) if text[r.start : r.end].istitle()]
-        spans += [(a, b) for a, b in named if " " in text[a:b] or text[:a].rstrip()[-1:] not in ("", *".!?")]
-        left: list[Left] = []
+        spans += [
+            (a, b) for a, b in named if " " in text[a:b] or text[max(a - 9, 0) : a].rstrip()[-1:] not in ("", *".!?")
+        ]
+        ends, left = [end for _, end in made], dict[str, Left]()
         for start, end in spans:
-            replaced, words = any(a < end and start < b for a, b in made), text[start:end]
-            if not replaced and folded(words) not in self.kept and words not in {one.text for one in left}:
+            at, words = bisect_right(ends, start), text[start:end]
+            replaced = at < len(made) and made[at][0] < end
+            if not (replaced or folded(words) in self.kept or words in left):
                 around = text[max(start - LONGEST_CONTEXT // 2, 0) : end + LONGEST_CONTEXT // 2]
-                left.append(Left("name", words, where, around))
-        return left
+                left[words] = Left("name", words, where, around)
+        return [*left.values()]
 
 
 @lru_cache(maxsize=1)
