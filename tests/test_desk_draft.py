@@ -69,7 +69,7 @@ def test_rules_are_read_with_number_unit_column_and_what_else_happens(draft, tmp
 
 def test_nothing_is_on_before_it_is_accepted_and_then_the_desk_runs_and_follows_its_policy(draft, tmp_path, capsys):
     assert draft() == 0 and draft() == 0
-    assert sorted(path.name for path in (tmp_path / "tea").iterdir()) == [".draft.json", "rules.csv"]
+    assert sorted(path.name for path in (tmp_path / "tea").iterdir()) == ["left_out.csv", "rules.csv"]
     accept(tmp_path / "tea" / "rules.csv", "r1", "r3")
     assert draft() == 0 and "2 acts, 2 policy numbers, 4 cases" in capsys.readouterr().out
     store = load_store(tmp_path / "tea")
@@ -97,21 +97,11 @@ def test_what_a_person_changed_stays_and_the_new_proposal_is_put_beside_it(draft
     desk = tmp_path / "tea" / "desk.yaml"
     desk.write_text(own := desk.read_text() + "# mine\n")
     draft()
-    assert not (tmp_path / "tea" / "proposed_1").exists(), "nothing new was accepted"
+    assert not (tmp_path / "tea" / "proposed").exists(), "nothing new was accepted"
     accept(tmp_path / "tea" / "rules.csv", "r3")
     draft()
     assert desk.read_text() == own
-    assert len(load_cases(load_store(tmp_path / "tea" / "proposed_1"))) == 4
-
-
-def test_a_document_that_comes_later_adds_its_rules_and_no_row_comes_twice(draft, tmp_path):
-    draft()
-    path = tmp_path / "tea" / "rules.csv"
-    accept(path, "r3")
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[i] for i in (0, 3)))
-    (tmp_path / "more.md").write_text("# Gifts\n\nGift cards cannot be refunded after 90 days.\n")
-    draft("--policy", "more.md")
-    assert [(row["id"], row["accepted"]) for row in table_of(path)] == [("r3", "yes"), ("r4", "off")]
+    assert len(load_cases(load_store(tmp_path / "tea" / "proposed"))) == 4
 
 
 def test_a_rule_without_number_and_question_and_a_forged_quotation_stay_out_with_the_mend(draft, tmp_path):
@@ -174,13 +164,6 @@ def test_a_model_that_invents_is_checked_word_by_word_and_no_answer_is_bought_tw
     gates = [row["gate"] for row in table_of(tmp_path / "tea" / "left_out.csv")]
     assert sorted(gates) == ["no quotation", "schema", "schema", "unfair"]
     assert "calls of the model in this session: 0, nothing to pay" in capsys.readouterr().out
-
-
-def test_rows_can_be_accepted_one_by_one_in_the_terminal(draft, tmp_path, monkeypatch):
-    answers = iter(["y\n", "n\n", ""])
-    monkeypatch.setattr("sys.stdin.readline", lambda: next(answers), raising=False)
-    assert draft("--accept") == 0
-    assert [row["accepted"] for row in table_of(tmp_path / "tea" / "rules.csv")] == ["yes", "no", "off"]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import re
 import sys
 from collections.abc import Sequence
@@ -17,7 +15,6 @@ from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
 from ...store import Store
-from ...store.laid import laid_over
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import evaluated, problems_of, situation, thin
@@ -29,7 +26,6 @@ ARGUMENTS: dict[str, Any] = {
     "--email FILE": "a file with the customer's email; - reads standard input",
     "--intent NAME": "what the customer writes about, one of the desk's intents",
     "--row KEY": "the key of the row that the email is about",
-    "--column NAME=VALUE": ("a column of a new row; repeat it for each column", []),
     "--value NAME=VALUE": ("a value of the act, or the customer's answer to a question; repeat it for each one", []),
     "--must-say TEXT": ("a text that the answer must contain; repeat it for several", []),
     "--id NAME": "the id of the case (default: the intent with a number)",
@@ -41,25 +37,23 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, or take it from the options; show its consequences, and write it."""
     folder = folder_of(options.folder)
-    desk, store = read_desk(folder), Store(folder)
-    raw, row = _case(_by_options(options) if options.email else _by_answers(desk, store), desk)
-    raw = {"id": _free_id(folder, options.id or str(raw.get("intent")), bool(options.id)), **raw}
-    rows, table, files = store.tables[desk.subject], folder / f"{desk.subject}.csv", dict[Path, str]()
-    if row and str(row[desk.key]) in rows:
-        raise BadInput(f"{row[desk.key]} is already a row: omit its columns, or give the new row another key")
-    if row:
-        files[table] = _with_row(table, row)
-        row = {**dict.fromkeys(next(iter(rows.values()), {})), **row}
-        store = laid_over(store, raw["id"], {"rows": {desk.subject: {row[desk.key]: row}}})
+    desk, store, path = read_desk(folder), Store(folder), folder / MINE
+    given = _by_options(options) if options.email else _by_answers(desk, store)
+    numbers = {name for name, argument in desk.arguments.items() if argument.number}
+    values = {name: text.strip() for name, text in given.pop("values").items() if text.strip()}
+    values = {n: int(v) if n in numbers and re.fullmatch(r"-?\d{1,15}", v) else v for n, v in values.items()}
+    given["knows"] = {name: str(values.pop(name)) for name in desk.questions if name in values}
+    given["values"] = values
+    name = _free_id(folder, options.id or str(given["intent"]), bool(options.id))
+    raw = {"id": name, **{field: part for field, part in given.items() if part}}
     print(shown(raw, store, desk))
-    files[folder / MINE] = _with_case(folder / MINE, raw)
-    if not options.email and not confirmed(f"Write it to {folder / MINE}?"):
+    text = _with_case(path, raw)
+    if not options.email and not confirmed(f"Write it to {path}?"):
         note("nothing was written")
         return FINISHED
-    for path, text in files.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    print(f"written to {folder / MINE}; next: {command('desk', 'check', str(folder))}")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    print(f"written to {path}; next: {command('desk', 'check', str(folder))}")
     return FINISHED
 
 
@@ -68,8 +62,8 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
     if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
     words = texts("checks.yaml")
-    for name, _, why in thin(raw, desk, store):
-        note({**words["problems"], **words["notes"]}[name].format(case=raw["id"], why=why))
+    for name, _ in thin(raw, desk, store):
+        note(words["problems"][name].format(case=raw["id"], ways=desk.proved))
     case, intent = read_case(raw, store, store.path / MINE), desk.intents[raw["intent"]]
     row, _, names = situation(raw, store, desk)
     return render(
@@ -86,25 +80,10 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
 
 def _by_options(options: argparse.Namespace) -> dict[str, Any]:
     email = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
-    if wrong := [one for one in (*options.value, *options.column) if "=" not in one]:
+    if wrong := [one for one in options.value if "=" not in one]:
         raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it that way")
-    values, columns = (dict(one.split("=", 1) for one in listed) for listed in (options.value, options.column))
     given = {"intent": options.intent, "row": options.row, "email": email.strip(), "must_say": options.must_say}
-    return {**given, "values": values, "columns": columns}
-
-
-def _case(given: dict[str, Any], desk: DeskFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a case from the given parts, and its new row, if it has one."""
-    numbers = {name for name, argument in desk.arguments.items() if argument.number}
-    columns = {name: _number(text) for name, text in given.pop("columns").items()}
-    values = {n: _number(text) if n in numbers else text.strip() or None for n, text in given.pop("values").items()}
-    given["knows"] = {name: str(values.pop(name)) for name in desk.questions if values.get(name)}
-    given["values"] = {name: value for name, value in values.items() if value is not None}
-    return {name: part for name, part in given.items() if part}, columns and {desk.key: given["row"], **columns}
-
-
-def _number(text: str) -> str | int | None:
-    return int(text) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text.strip()) else text.strip() or None
+    return {**given, "values": dict(one.split("=", 1) for one in options.value)}
 
 
 def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
@@ -114,12 +93,7 @@ def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
     for number, (name, one) in enumerate(desk.intents.items(), 1):
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
     intent = _asked("What is it about?", [*desk.intents])
-    rows, columns = store.tables[desk.subject], dict[str, str]()
-    row = _asked(f"Which {desk.key}? (new for a new row)", [*rows, "new"])
-    if row == "new":
-        sample = next(iter(rows.values()), {desk.key: "", desk.owner.email: "", desk.owner.name: ""})
-        columns = {column: _asked(f"{column}, such as {like}:") for column, like in sample.items()}
-        row = columns[desk.key]
+    row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
     wish = desk.intents[intent]
     act = desk.acts.get("" if wish.queue else wish.act)
     values = {name: _asked(a.about, a.choices, a.optional) for name, a in act.arguments.items()} if act else {}
@@ -127,7 +101,7 @@ def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
         values[name] = _asked(ask, optional=name in wish.knows)
     say = _asked("What else must the answer say? (separate several with |; may be empty)", optional=True)
-    given = {"intent": intent, "row": row, "email": email, "values": values, "columns": columns}
+    given = {"intent": intent, "row": row, "email": email, "values": values}
     return {**given, "must_say": [one.strip() for one in say.split("|") if one]}
 
 
@@ -157,15 +131,6 @@ def _free_id(folder: Path, name: str, given: bool) -> str:
     if given and name in used:
         raise BadInput(f"there is already a case {name}: choose another --id")
     return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
-
-
-def _with_row(path: Path, row: dict[str, Any]) -> str:
-    text, line = read_text(path), io.StringIO()
-    columns = next(csv.reader(io.StringIO(text)), [])
-    if beyond := [name for name in row if name not in columns]:
-        raise BadInput(f"{path} has no columns {', '.join(beyond)}: correct the names, or add the row by hand")
-    csv.DictWriter(line, columns, lineterminator="\n").writerow(row)
-    return text.rstrip("\n") + "\n" + line.getvalue()
 
 
 def _with_case(path: Path, raw: dict[str, Any]) -> str:

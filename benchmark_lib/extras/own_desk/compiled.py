@@ -139,19 +139,17 @@ def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, s
             yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
 
 
-def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield what leaves the customer without an answer: the check, the field, and the columns."""
-    row = store.tables[desk.subject].get(_row_named(raw))
+def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str]]:
+    """Yield what leaves the customer without an answer: the check, and the field."""
+    row = joined_in(store, desk.subject, _row_named(raw), desk)
     if row and not any(all(row.get(column) for column in way) for way in desk.ways):
-        yield "unproved", "row", ", or ".join(" and ".join(way) for way in desk.ways)
+        yield "unproved", "row"
     intent, email = desk.intents.get(str(raw.get("intent"))), str(as_email(raw)["text"] or "")
-    if intent and email:
-        act = desk.acts.get(intent.act)
+    if intent and 0 < len(email.split()) <= SHORT_EMAIL:
         words = [raw["intent"], intent.description, intent.goal, *intent.tell, intent.act]
-        words += [act.about, act.do, *act.words] if act else []
-        short = len(email.split()) <= SHORT_EMAIL
-        if (short or act) and not _stems(email) & _stems(" ".join(words)):
-            yield "vague" if short else "elsewhere", "email", ""
+        words += [act.about, act.do, *act.words] if (act := desk.acts.get(intent.act)) else []
+        if not _stems(email) & _stems(" ".join(words)):
+            yield "vague", "email"
 
 
 def _stems(text: str) -> set[str]:

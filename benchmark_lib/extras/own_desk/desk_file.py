@@ -180,6 +180,11 @@ class DeskFile(_Declared):
         return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
 
     @property
+    def proved(self) -> str:
+        """Return in words what proves who writes."""
+        return ", or ".join(" and ".join(way) for way in self.ways)
+
+    @property
     def heads(self) -> list[str]:
         """Return the columns that the header of every email gives: address and name."""
         return [self.owner.email, self.owner.name]

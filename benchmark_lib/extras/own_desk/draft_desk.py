@@ -31,7 +31,7 @@ from .desk_file import BASE, REFUSE, read_desk
 from .draft_model import Buyer
 from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, Section, numbers_in, slug, wording
 from .phrases import singular
-from .writer import as_yaml, files_of, unfilled, write_files
+from .writer import as_yaml, files_of, unfilled, write_made
 
 TODAY = date(2026, 6, 29)
 
@@ -239,7 +239,7 @@ def sound(made: Drafted, name: str, title: str, sections: list[Section], buyer: 
     while True:
         files = _files(made, name, title, sections)
         with tempfile.TemporaryDirectory() as place:
-            write_files(Path(place), files)
+            write_made(Path(place), files)
             problems = [*_problems(Path(place), made, buyer)] if made.cases else []
         failed = [one for one in problems if one[0] in made.cases]
         if not failed:

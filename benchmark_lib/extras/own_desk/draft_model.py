@@ -36,36 +36,35 @@ class Buyer:
         """Return the cost of this session's calls, in words."""
         return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
 
-    def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable | EndpointError]:
-        """Return the answer to each text, or what went wrong with the reply or at the provider.
+    def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable]:
+        """Return the answer to each text, or why it is unusable.
 
-        Raise `BadInput` if no call can succeed, for example because of a wrong key.
+        After all texts, raise the provider's first fault, or `BadInput` if no call can succeed.
         """
+        system = {"role": "system", "content": (BASE / prompt).read_text("utf-8")}
+
+        async def answer_to(text: str) -> Any:
+            messages = [system, {"role": "user", "content": text}]
+
+            def read(reply: str, last: bool) -> Form:
+                try:
+                    return form.model_validate(read_object(without_words(reply, messages)))
+                except ValidationError as error:
+                    raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+
+            try:
+                return await ask_for(self._complete, messages, read, lambda answer: None)
+            except (Unreadable, EndpointError) as error:
+                return error
 
         async def all_of_them() -> list[Any]:
             async with self.endpoint:
-                return await asyncio.gather(*(self._one(prompt, text, form) for text in texts))
+                return await asyncio.gather(*map(answer_to, texts))
 
-        return asyncio.run(all_of_them())
-
-    async def _one(self, prompt: str, text: str, form: type[Form]) -> Any:
-        system = (BASE / prompt).read_text("utf-8")
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
-
-        def read(reply: str, last: bool) -> Form:
-            try:
-                return form.model_validate(read_object(without_words(reply, messages)))
-            except ValidationError as error:
-                raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
-
-        try:
-            return await ask_for(self._complete, messages, read, lambda answer: None)
-        except Unreadable as error:
-            return error
-        except EndpointError as error:
-            if error.fatal:
-                raise BadInput(str(error)) from None
-            return error
+        answers = asyncio.run(all_of_them())
+        for fault in (answer for answer in answers if isinstance(answer, EndpointError)):
+            raise BadInput(str(fault)) if fault.fatal else fault
+        return answers
 
     async def _complete(self, messages: list[dict[str, Any]]) -> Any:
         request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, messages]))

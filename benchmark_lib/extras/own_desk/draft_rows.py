@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -215,8 +216,8 @@ def table_of(path: Path) -> list[dict[str, str]]:
 def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
     """Return a row for each group of similar tickets in a CSV file, and counts by outcome.
 
-    At most `MOST` tickets, spread over the file, are scrubbed and grouped; every other ticket counts with the nearest
-    group. So does a ticket that may still contain personal data; no row shows it.
+    Of more than `MOST` tickets, every second, third and so on is read. A ticket that may still contain personal data
+    counts with its group, but no row shows it.
     """
     try:
         from sklearn.cluster import AgglomerativeClustering
@@ -227,32 +228,29 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
 
     cells = read_cells(path)[0].values()
     emails = [" ".join(filter(None, (row.get("subject"), row["email"]))) for row in cells if row.get("email")]
+    emails = emails[:: -(-len(emails) // MOST) or 1]
     scrubber = offer("package", "Scrubber")(corpus=[[email] for email in emails])
-    chosen = np.unique(np.linspace(0, len(emails) - 1, min(len(emails), MOST)).astype(int))
-    done = [scrubber.texts([emails[place]]) for place in chosen]
-    shown = [one.chat[0] for one in done if not one.left]
+    done = [scrubber.texts([email]) for email in emails]
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=FEWEST, token_pattern=WORD)
     grouping = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR)
+    groups = np.full(len(done), -1)
     try:
-        vectors = words.fit_transform(shown).toarray()
-        shown = [text for text, vector in zip(shown, vectors) if vector.any()]
-        vectors = vectors[vectors.any(axis=1)]
-        groups = grouping.fit_predict(vectors)
+        vectors = words.fit_transform([one.chat[0] for one in done]).toarray()
+        groups[vectors.any(axis=1)] = grouping.fit_predict(vectors[vectors.any(axis=1)])
     except ValueError:
         raise BadInput("the tickets share too few words to form groups: provide more of them") from None
-    centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
-    likes = words.transform(emails) @ centres.T
-    counts = np.bincount(likes.argmax(1)[likes.max(1) > 0], minlength=len(centres))
+    centres = {group: vectors[groups == group].mean(0) for group in sorted({*groups} - {-1})}
     rows: list[Row] = []
-    for group in np.argsort(-counts, kind="stable"):
-        own, lift = np.flatnonzero(groups == group), centres[group] - centres.mean(0)
+    for group, count in Counter(groups[groups >= 0].tolist()).most_common():
+        lift = centres[group] - np.mean([*centres.values()], axis=0)
         telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
-        if len(own) >= FEWEST and telling:
-            near = [shown[i] for i in own[np.argsort(-(vectors[own] @ centres[group]), kind="stable")[:3]]]
+        if count >= FEWEST and telling:
+            own = [i for i in np.flatnonzero(groups == group) if not done[i].left]
+            own = sorted(own, key=lambda i: -(vectors[i] @ centres[group]))[:3]
+            near = [done[i].chat[0] for i in own]
             row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
             row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
-            act = first_of(wording()["acts"], " ".join(telling), *near)
-            rows.append({**row, "count": int(counts[group]), "act": act})
+            rows.append({**row, "count": count, "act": first_of(wording()["acts"], " ".join(telling), *near)})
     replaced, back = sum(sum(one.counts.values()) for one in done), sum(bool(one.left) for one in done)
     grouped = sum(row["count"] for row in rows)
     return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}

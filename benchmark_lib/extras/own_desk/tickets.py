@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from ...cli.codes import note
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
@@ -21,7 +22,6 @@ from .desk_file import ANY_QUEUE, NAME, name_of, texts
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
-QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 HOW = "as order=A-1002; reason=damaged, or as JSON"
 
 
@@ -112,53 +112,54 @@ def _columns(headings: list[str], path: Path) -> dict[str, int]:
     return {name: at for at, name in enumerate(names) if name}
 
 
-def tickets_of(rows: dict[int, Cells]) -> tuple[list[Ticket], list[str]]:
-    """Return the tickets, and for each unusable row a sentence with the remedy."""
-    made, wrong = dict[str, Ticket](), list[str]()
+def tickets_of(rows: dict[int, Cells], path: Path) -> list[Ticket]:
+    """Return the tickets; note each unusable row with the remedy, and refuse them together."""
+    made, wrong = dict[str, Ticket](), 0
     for number, cells in rows.items():
         try:
-            _refuse({"it has more cells than there are headings: quote texts that contain commas": "beyond" in cells})
+            if "beyond" in cells:
+                raise BadInput("it has more cells than there are headings: quote texts that contain commas")
             ticket = _ticket(cells, number)
-            _refuse({"its id occurs twice: give it another one": ticket.id in made})
+            if ticket.id in made:
+                raise BadInput("its id occurs twice: give it another one")
             made[ticket.id] = ticket
         except BadInput as error:
-            wrong.append(f"row {number}: {error}")
-    return list(made.values()), wrong
+            note(f"row {number}: {error}")
+            wrong += 1
+    if wrong:
+        raise BadInput(f"{path}: {wrong} of {len(rows)} tickets are unusable, so nothing was played: correct them")
+    return list(made.values())
 
 
 def _ticket(cells: Cells, number: int) -> Ticket:
     known = texts("try.yaml")
     get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
-    tool = named = _name(get["tool"])
-    given, over, refuse = _pairs(get["arguments"], "arguments"), _meant(get["handover"]), _meant(get["refuse"])
-    if tool in known["handover_tools"]:
-        tool, over, given = "", over or str(given.get("queue", ANY_QUEUE)), {}
-    elif tool in known["refusal_tools"]:
-        tool, refuse, given = "", refuse or ANY_QUEUE, {}
+    tool, over, refuse = _name(get["tool"]), _meant(get["handover"]), _meant(get["refuse"])
+    given, queue = _pairs(get["arguments"], "arguments"), _name(over)
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
-    queue = _name(over)
     braces = "".join(text for name, text in get.items() if name not in ("email", "subject"))
-    _refuse(
-        {
-            "the email is empty: write what the customer writes": not get["email"],
-            "the email is an address: rename that column to from": bool(re.fullmatch(r"\S+@\S+", get["email"])),
-            "it has double braces, which mark a placeholder: remove them": bool(re.search("{[{%#]", braces)),
-            "tickets is not a number: write how many are like this one": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
-            "the tool is not a valid name: write it in plain letters": bool(get["tool"] and not re.match(NAME, named)),
-            f"the tool {tool} belongs to every desk: write what else should happen": tool in known["own_tools"],
-            "the queue is not a valid name: write it in plain letters": bool(over and not re.match(NAME, queue)),
-            "it has arguments but no tool: name the tool": bool(given and not tool),
-            "it names both a tool and a handover: keep the one that should happen": bool(tool and over and not refuse),
-            "it does not say what should happen: fill in tool, handover, refuse or must_say": not (
-                tool or over or refuse or says
-            ),
-        }
-    )
+    problems = {
+        "the email is empty: write what the customer writes": not get["email"],
+        "the email is an address: rename that column to from": re.fullmatch(r"\S+@\S+", get["email"]),
+        "it has double braces, which mark a placeholder: remove them": re.search("{[{%#]", braces),
+        "tickets is not a number: write how many are like this one": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
+        "the tool is not a valid name: write it in plain letters": get["tool"] and not re.match(NAME, tool),
+        f"the tool {tool} belongs to every desk: write what else should happen": tool in known["own_tools"],
+        "the queue is not a valid name: write it in plain letters": over and not re.match(NAME, queue),
+        "it has arguments but no tool: name the tool": given and not tool,
+        "it names both a tool and a handover: keep the one that should happen": tool and over and not refuse,
+        "it does not say what should happen: fill in tool, handover, refuse or must_say": not (
+            tool or over or refuse or says
+        ),
+    }
+    for sentence in (sentence for sentence, there in problems.items() if there):
+        raise BadInput(sentence)
     name, sender = parseaddr(get["from"])
     own = _name(get["id"]) or str(number)
     return Ticket(
         id=own if re.match(NAME, own) else f"ticket_{own}",
-        **{column: get[column] for column in ("email", "subject")},
+        email=get["email"],
+        subject=get["subject"],
         name=get["name"] or name,
         sender=sender if "@" in sender else "",
         tool=tool,
@@ -169,12 +170,6 @@ def _ticket(cells: Cells, number: int) -> Ticket:
         knows=_pairs(get["knows"], "knows"),
         weight=int(get["tickets"] or 1),
     )
-
-
-def _refuse(problems: dict[str, bool]) -> None:
-    for sentence, there in problems.items():
-        if there:
-            raise BadInput(sentence)
 
 
 def _name(text: str) -> str:
@@ -189,7 +184,7 @@ def _meant(text: str) -> str:
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
     """Return the values in a cell by name, parsed from pairs or from JSON."""
-    text = text.translate(QUOTES).strip()
+    text = text.strip()
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
     except orjson.JSONDecodeError:

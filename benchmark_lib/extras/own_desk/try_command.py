@@ -38,7 +38,7 @@ from ...textfiles import read_text
 from .desk_file import texts
 from .results import share_of, table, weighted_mean
 from .tickets import Ticket, read_cells, scrub, tickets_of
-from .writer import CASES, hash_of, tickets_on, write_desk
+from .writer import CASES, desk_of_tickets, mark_of, write_made
 
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file with one ticket per row: email, and what should happen (tool and arguments, handover, "
@@ -73,12 +73,13 @@ def execute(options: argparse.Namespace) -> int:
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
-    version, experiments = hash_of(out)[:6], list[Experiment]()
+    version = content_hash(b"".join(file.read_bytes() for file in sorted(out.rglob("*.*")) if file.is_file()))[:6]
+    given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
+    experiments = []
     for model in dict.fromkeys(options.model or ["scripted:oracle"]):
-        given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
-        given["base_url"] = None if model.startswith("scripted:") else options.base_url
         run = results / "runs" / f"{safe_name(model)}-{version}{SUFFIX}"
-        experiments.append(Experiment(model, store=out, out=run, **given))
+        base = None if model.startswith("scripted:") else options.base_url
+        experiments.append(Experiment(model, store=out, out=run, base_url=base, **given))
     code = agreed(experiments, options)
     if code is not None:
         return code
@@ -90,28 +91,27 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]:
-    """Write the desk unless it exists; return its tickets, without personal data."""
+    """Write the desk unless it was made from the same inputs; return its tickets, without personal data."""
     rows, unused = read_cells(path)
-    tickets, wrong = tickets_of(rows)
-    for sentence in wrong:
-        note(sentence)
-    if wrong:
-        raise BadInput(f"{path}: {len(wrong)} of {len(rows)} tickets are unusable, so nothing was played: correct them")
+    tickets = tickets_of(rows, path)
     if unused:
         note(f"unused columns: {', '.join(unused)}")
     policy = Path(options.policy)
     title = options.title or out.name.replace("-", " ").replace("_", " ").title()
-    inputs = content_hash(orjson.dumps([tickets, read_text(policy), title, options.keep, options.keep_personal_data]))
-    if (there := tickets_on(out, inputs)) is None:
+    given = [tickets, read_text(policy), title, options.keep, options.keep_personal_data]
+    made, inputs = mark_of(out), content_hash(orjson.dumps(given))
+    if there := made.get("inputs") == inputs:
+        tickets = [Ticket(**one) for one in made["tickets"]]
+    else:
         if not options.keep_personal_data:
             rows, replaced, left = scrub(rows, options.keep or [])
-            tickets, _ = tickets_of(rows)
+            tickets = tickets_of(rows, path)
             print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
             if left:
                 note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
-        write_desk(out, inputs, tickets, policy, title)
+        write_made(out, desk_of_tickets(tickets, policy, title), inputs=inputs, tickets=tickets)
     print(f"desk: {out}, {counted(len(tickets), 'ticket')}{' (already written)' if there else ''}", flush=True)
-    return there or tickets
+    return tickets
 
 
 def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, site: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
@@ -17,7 +16,7 @@ import yaml
 from ...errors import BadInput
 from ...outputs import writing
 from ...project import slug
-from ...records import content_hash
+from ...records import content_hash as _hash
 from ...scoring.written import words as words_of
 from ...textfiles import read_text
 from .desk_file import ANY_QUEUE, BASE, FILE, texts
@@ -26,8 +25,8 @@ from .kind import DECLARED
 from .tickets import KEY, TABLE, Ticket
 
 Row = dict[str, Any]
-MARK, CASES = "tickets.json", "cases/tickets.yaml"
-"""The file that marks a desk made from tickets, with hashes of its inputs and its files; and the file of cases."""
+MARK, CASES = ".made.json", "cases/tickets.yaml"
+"""The file with the hashes of the files that a command has made; and the file of cases."""
 SHORT_POLICY = 6_000
 """Maximum characters of a policy that the prompt repeats."""
 LONGEST_CODE = 3
@@ -55,13 +54,6 @@ def files_of(
     return files
 
 
-def write_files(folder: Path, files: dict[str, str]) -> None:
-    """Write texts into the files of a folder, by name."""
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 def as_yaml(content: Any) -> str:
     """Return content as YAML that people can edit."""
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
@@ -72,38 +64,40 @@ def unfilled(text: str) -> str:
     return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
 
 
-def tickets_on(out: Path, inputs: str) -> list[Ticket] | None:
-    """Return the tickets of a folder's desk if it was made from the same `inputs`; else None.
-
-    `inputs` is a hash. Raise `BadInput` if the folder has another origin, or was edited before the inputs changed.
-    """
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
-    mark = orjson.loads((out / MARK).read_bytes()) if (out / MARK).is_file() else {}
-    if mark.get("inputs") == inputs:
-        return [Ticket(**one) for one in mark["tickets"]]
-    if mark.get("holds") != hash_of(out):
-        raise BadInput(f"{out} exists, and was not written by this command or was edited later: choose another --out")
-    return None
+def mark_of(folder: Path) -> dict[str, Any]:
+    """Return what `write_made` noted about a folder: ``files`` with their hashes, and the rest."""
+    path = folder / MARK
+    return {"files": {}, **(orjson.loads(path.read_bytes()) if path.is_file() else {})}
 
 
-def write_desk(out: Path, inputs: str, tickets: list[Ticket], policy: Path, title: str) -> None:
-    """Write the desk in place of an older one; write the mark last."""
-    files = _files(tickets, policy, title)
-    with writing(out):
-        shutil.rmtree(out, ignore_errors=True)
-        write_files(out, files)
-        mark = {"inputs": inputs, "holds": hash_of(out), "tickets": tickets}
-        (out / MARK).write_bytes(orjson.dumps(mark, option=orjson.OPT_INDENT_2))
+def edited(folder: Path, files: dict[str, str]) -> bool:
+    """Return whether writing new `files` would replace what somebody else wrote, changed or removed."""
+    made, new = mark_of(folder)["files"], _hashes(files)
+    paths = {name: folder / name for name in {*made, *new}}
+    now = {name: _hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
+    return made != new and any(now[name] != made.get(name) for name in now)
 
 
-def hash_of(folder: Path) -> str:
-    """Return the hash of all files of a desk except its mark."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
-    return content_hash(b"\0".join(part for path in files for part in (path.name.encode(), path.read_bytes())))
+def write_made(folder: Path, files: dict[str, str], **about: Any) -> None:
+    """Write files in place of those made before, with a mark; refuse a folder that was edited."""
+    if edited(folder, files):
+        raise BadInput(f"{folder} exists, and was not written by this command or was edited later: choose another --out")
+    made, new = mark_of(folder)["files"], _hashes(files)
+    with writing(folder):
+        for name in made.keys() - new.keys():
+            (folder / name).unlink()
+        for name, text in files.items() if made != new else ():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        (folder / MARK).write_bytes(orjson.dumps({**about, "files": new}, option=orjson.OPT_INDENT_2))
 
 
-def _files(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
+def _hashes(files: dict[str, str]) -> dict[str, str]:
+    return {name: _hash(text.encode()) for name, text in files.items()}
+
+
+def desk_of_tickets(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
+    """Return the files of a desk with one thin case for each ticket."""
     keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
     rows = [
         {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
