@@ -47,7 +47,7 @@ def test_a_broken_rule_has_its_conversations_and_an_interval(results):
 
 
 def test_success_is_weighted_by_the_tickets_of_each_intent(results, played):
-    plain = tables.weighted_success(results).set_index("entry")
+    plain = tables.by_tickets(results).set_index("entry")
     assert plain.loc["scripted:oracle", ["success", "weighted"]].tolist() == pytest.approx([1, 1])
     never = plain.loc["scripted:comply_all"]
     assert never["weighted"] == 0 < never["weighted_high"] == never["success_high"]
@@ -56,7 +56,7 @@ def test_success_is_weighted_by_the_tickets_of_each_intent(results, played):
 
 
 def test_a_week_costs_what_the_stakes_say(results):
-    losses = tables.weekly_loss(results, tickets=100).set_index("entry")
+    losses = tables.by_tickets(results, tickets=100).set_index("entry")
     assert losses.loc["scripted:escalate_all", "loss"] == pytest.approx(100 * 5)
     assert losses.loc["scripted:comply_all", "loss"] > losses.loc["scripted:oracle", "loss"]
     assert (losses["nobody"] == 500).all()

@@ -344,8 +344,7 @@ ELSEWHERE = {
     "without_debatable",  # of labelled conversations, in test_debatable.py
     "group_table",  # by use case, in test_use_cases.py
     "broken_rules",
-    "weekly_loss",
-    "weighted_success",  # of desks of one's own, in test_desk_results.py
+    "by_tickets",  # of desks of one's own, in test_desk_results.py
     "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "metric",  # makes one of a column

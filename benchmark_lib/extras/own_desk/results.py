@@ -18,7 +18,7 @@ from ...analysis.facets import BROKEN
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.query import Query
 from ...analysis.tables.answers import Stakes, read_stakes, with_stakes
-from ...analysis.tables.rows import framed, interval
+from ...analysis.tables.rows import framed, grouped, interval
 from ...cases.played import known_cases, store_played
 from ...reports.html import environment
 from ...scoring.deciding import rule_in_words
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
     from ...store import Store
 
-RULE, COMMON = "rule_", ("identity", "confirmation")
+COMMON = ("identity", "confirmation")
 STAKES = "stakes.yaml"
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
@@ -49,11 +49,6 @@ def stores_of(results: Results) -> Stores:
     return {run_id: store for run_id, store in stores.items() if store is not None}
 
 
-def own_desks(stores: Stores) -> Stores:
-    """Return the declared desks among the stores of runs, by name."""
-    return {store.name: store for store in stores.values() if store.kind.name == DECLARED}
-
-
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
     """Return how often each entry broke each process rule of its store.
 
@@ -67,66 +62,48 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
         tickets that the rule refuses, whatever was done), tested_broken, and broken_share with low and high (mean over
         cases, intents as clusters); reason.
     """
-    seen = _rule_states(results, stores or stores_of(results))
+
+    def counts(part: pd.DataFrame) -> dict[str, Any]:
+        met, tested = part[part["applies"]], part["tested"]
+        numbers = {"conversations": len(met), "broken": met["broken"].sum(), "tested": tested.sum()}
+        rate = share_of(met, "broken")
+        ends = interval(rate, "broken_share", "broken_")
+        return {**numbers, "tested_broken": (tested & part["broken"]).sum(), **ends, "reason": rate.reason}
+
+    seen = framed(_rule_states(results, stores or stores_of(results)), "store rule words entry panel case_id intent state tested")
+    seen = seen.assign(broken=seen["state"] == "broken", applies=seen["state"].isin(("kept", "broken")))
+    seen["tested"] = seen["tested"].astype(bool)
     seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")
     seen["common"] = seen["rule"].isin(COMMON)
-    rows = []
-    by = ["store", "common", "worst", "rule", "entry", "words", "panel"]
-    for (store, _, _, rule, entry, words, panel), part in seen.groupby(by):
-        met, tested = part[part["applies"]], part["tested"]
-        rate = share_of(met, "broken")
-        counts = (len(met), *(int(one.sum()) for one in (met["broken"], tested, tested & part["broken"])))
-        rows.append((store, rule, words, entry, panel, *counts, *interval(rate).values(), rate.reason))
-    names = "conversations broken tested tested_broken"
-    return framed(rows, f"store rule words entry panel {names} broken_share broken_low broken_high reason")
+    names = "conversations broken tested tested_broken broken_share broken_low broken_high reason"
+    by = "store common worst rule entry words panel"
+    table = grouped(seen, counts, names, by, sort=True)
+    return table[["store", "rule", "words", "entry", "panel", *names.split()]]
 
 
-def _rule_states(results: Results, stores: Stores) -> pd.DataFrame:
+def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
+    """Yield each conversation with each rule that applies to it or that its ticket tests."""
     scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
-    cases, rows = {store.name: known_cases(store) for store in stores.values()}, []
-    columns = ["run_id", "record_hash", "entry", "panel", "case_id", "intent"]
-    for c in conversations_of(results)[columns].itertuples(index=False):
+    cases = {store.name: known_cases(store) for store in stores.values()}
+    for c in conversations_of(results).itertuples(index=False):
         score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
         if store is None or not score.get("scored"):
             continue
         case = cases[store.name].get(c.case_id)
         for rule in store.rules:
-            state, tested = score.get(f"{RULE}{rule}"), case is not None and rule in case.reasons
+            state, tested = score.get(f"rule_{rule}"), case is not None and rule in case.reasons
             if tested or state in ("kept", "broken"):
-                head = (store.name, rule, rule_in_words(rule, store), c.entry, c.panel, c.case_id, c.intent)
-                rows.append((*head, state == "broken", state in ("kept", "broken"), tested))
-    return framed(rows, "store rule words entry panel case_id intent broken applies tested").astype(
-        dict.fromkeys(("broken", "applies", "tested"), bool)
-    )
+                words = rule_in_words(rule, store)
+                yield store.name, rule, words, c.entry, c.panel, c.case_id, c.intent, state, tested
 
 
-def weighted_success(results: Results, stores: Stores | None = None) -> pd.DataFrame:
-    """Return each entry's success on declared desks, both unweighted and weighted by tickets.
-
-    Returns
-    -------
-    DataFrame
-        One row per store and entry: panel, cases, trials; success with low and high (mean over cases), weighted with
-        low and high (each intent counts by its share of the desk's tickets), reason. Intents are clusters.
-    """
-    rows = []
-    for store, tickets, head, part in _by_entry(results, stores or stores_of(results)):
-        cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
-        weighted = weighted_mean(cases, "success", tickets)
-        ends = [*interval(share_of(cases, "success")).values(), *interval(weighted).values()]
-        counts = cases["case_id"].nunique(), part["trial"].nunique()
-        rows.append((store.name, *head, *counts, *ends, weighted.reason))
-    names = "success success_low success_high weighted weighted_low weighted_high"
-    return framed(rows, f"store entry panel cases trials {names} reason")
-
-
-def weekly_loss(
+def by_tickets(
     results: Results,
     tickets: int | None = None,
     stakes: Stakes | None = None,
     stores: Stores | None = None,
 ) -> pd.DataFrame:
-    """Return the weekly cost, in USD, of each entry's mistakes and handovers on declared desks.
+    """Return each entry's success on declared desks and what a week of its mistakes costs, in USD.
 
     Parameters
     ----------
@@ -139,32 +116,44 @@ def weekly_loss(
     Returns
     -------
     DataFrame
-        One row per store and entry: panel, tickets; loss with low and high (unnoticed wrong endings, including those
-        of traps, and handovers); price (the model's, NaN if unknown); nobody (the cost if people answer every ticket);
-        stakes (their source in words).
+        One row per store and entry: panel, cases, trials; success with low and high (mean over cases), weighted with
+        low and high (each intent counts by its share of the tickets), reason; tickets; loss with low and high
+        (unnoticed wrong endings, including those of traps, and handovers); price (the model's, NaN if unknown); nobody
+        (the cost if people answer every ticket); stakes (their source in words). Intents are clusters.
     """
-    rows = []
-    for store, counts, head, part in _by_entry(results, stores or stores_of(results)):
-        file, total = store.path / STAKES, sum(counts.values())
-        given = stakes or read_stakes(file if file.is_file() else None)
-        costed = with_stakes(part.assign(bucket="resolvable"), given)
-        loss = weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None)
-        price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
-        week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
-        costs = (*(min(max(end, 0), most) for end in interval(loss).values()), float(price), given.handover)
-        rows.append((store.name, *head, week, *(week * cost for cost in costs), given.origin))
-    return framed(rows, "store entry panel tickets loss loss_low loss_high price nobody stakes")
-
-
-def _by_entry(results: Results, stores: Stores) -> Iterator[tuple[Store, dict[str, int], tuple[str, str], Any]]:
-    """Yield each entry's scored conversations: store, tickets by intent, (entry, panel), rows."""
-    desks, played = own_desks(stores), {run_id: store.name for run_id, store in stores.items()}
-    tickets = {n: {i: one.tickets for i, one in read_desk(s.path).intents.items()} for n, s in desks.items()}
+    stores = stores or stores_of(results)
+    desks = {store.name: store for store in stores.values() if store.kind.name == DECLARED}
     f = conversations_of(results)
-    f = f.assign(store=f["run_id"].map(played))
+    f = f.assign(store=f["run_id"].map({run_id: store.name for run_id, store in stores.items()}))
+
+    def row_of(part: pd.DataFrame) -> dict[str, Any]:
+        desk = desks[part["store"].iloc[0]]
+        counts = {name: intent.tickets for name, intent in read_desk(desk.path).intents.items()}
+        total, file = sum(counts.values()), desk.path / STAKES
+        given = stakes or read_stakes(file if file.is_file() else None)
+        cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
+        weighted = weighted_mean(cases, "success", counts)
+        costed = with_stakes(part.assign(bucket="resolvable"), given)
+        loss = interval(weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None), "loss", "loss_")
+        week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
+        price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
+        return {
+            "cases": cases["case_id"].nunique(),
+            "trials": part["trial"].nunique(),
+            **interval(share_of(cases, "success"), "success", "success_"),
+            **interval(weighted, "weighted", "weighted_"),
+            "reason": weighted.reason,
+            "tickets": week,
+            **{name: week * min(max(end, 0), most) for name, end in loss.items()},
+            "price": week * float(price),
+            "nobody": week * given.handover,
+            "stakes": given.origin,
+        }
+
+    names = "cases trials success success_low success_high weighted weighted_low weighted_high reason"
+    names += " tickets loss loss_low loss_high price nobody stakes"
     f = f[f["store"].isin(desks) & f["scored"].fillna(False).astype(bool)]
-    for (name, panel, entry), part in f.groupby(["store", "panel", "entry"]):
-        yield desks[name], tickets[name], (entry, panel), part
+    return grouped(f, row_of, names, "store panel entry", sort=True)
 
 
 def share_of(cases: pd.DataFrame, column: str) -> Estimate:
@@ -191,37 +180,33 @@ def weighted_mean(
     if bounds is not None and by_case[column].nunique() == 1:
         return share_of(rows, column)  # all values are equal: weights change nothing, and the bound is exact
     scaled = by_case[column] * weight / weight.mean()
-    clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
-    mean = clustered_mean(scaled.to_numpy(), clusters, bounds=None)
-    if bounds is None:
-        return mean
-    low, high = np.clip([mean.low, mean.high], *bounds)
+    mean = clustered_mean(scaled.to_numpy(), clusters_or_cases(by_case["intent"], by_case["case_id"]), bounds=None)
+    low, high = np.clip([mean.low, mean.high], *(bounds or (None, None)))
     return replace(mean, low=float(low), high=float(high))
 
 
 def front(content: Any) -> Markup:
     """Return the section of a site's front page about its declared desks; empty without one."""
-    stores = content.stores
-    desks = own_desks(stores)
+    desks = {store.name: store.title for store in content.stores.values() if store.kind.name == DECLARED}
     if not desks:
         return Markup()
-    rules, success = broken_rules(content.results, stores), weighted_success(content.results, stores)
-    rules = rules[rules["store"].isin(desks)]
     given = content.stakes if content.stakes and content.stakes.file else None
-    losses = weekly_loss(content.results, stakes=given, stores=stores)
+    entries = by_tickets(content.results, stakes=given, stores=content.stores)
+    rules = broken_rules(content.results, content.stores)
+    rules = rules[rules["store"].isin(desks)]
     titles = {"entry": "Entry", "cases": "Cases", "success": "Success, plain", "weighted": "Success, by tickets"}
     rows = [
         {"entry": r["entry"], "cases": Cell(number=str(r["cases"]))} | {n: _cell(r, n) for n in ("success", "weighted")}
-        for r in success.to_dict("records")
+        for r in entries.to_dict("records")
     ]
     page = environment().from_string(FRONT.read_text(encoding="utf-8"))
     return Markup(
         page.render(
-            desks=[store.title for store in desks.values()],
+            desks=[*desks.values()],
             headlines=[_headline(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
             rules=_rules_table(rules),
             success=table(titles, rows, caption=SUCCESS),
-            losses=_of_models(losses).to_dict("records"),
+            losses=_of_models(entries).to_dict("records"),
         )
     )
 
