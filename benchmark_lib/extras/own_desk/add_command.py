@@ -17,8 +17,8 @@ from ...errors import BadInput
 from ...store import Store
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
-from .compiled import evaluated, problems_of, situation, thin
-from .desk_file import FILE, DeskFile, read_desk, texts
+from .compiled import Situation, problems_of, thin
+from .desk_file import DeskFile, read_desk, texts
 from .writer import as_yaml
 
 ARGUMENTS: dict[str, Any] = {
@@ -64,17 +64,16 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
     words = texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=desk.proved))
-    case, intent = read_case(raw, store, store.path / MINE), desk.intents[raw["intent"]]
-    row, _, names = situation(raw, store, desk)
+    here = Situation(raw, store, desk)
     return render(
         read_text(SHOWN),
         SHOWN.name,
-        case=case,
+        case=(case := read_case(raw, store, store.path / MINE)),
         kind=words["buckets"][case.bucket],
-        act="" if intent.queue else intent.act,
-        rules={} if intent.queue or not intent.act else desk.acts[intent.act].rules,
-        holds=lambda rule: evaluated(rule.holds, FILE, names),
-        values=lambda rule: "".join(f"; {n} is {v}" for n, v in row.items() if re.search(rf"\b{n}\b", rule.holds)),
+        act="" if here.intent.queue else here.intent.act,
+        rules=here.rules,
+        unmet=here.unmet,
+        values=lambda rule: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", rule.holds)),
     ).strip()
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import UndefinedError
 from pydantic import ValidationError
 
 from ...cases import Case
@@ -28,15 +27,13 @@ from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
-from .compiled import evaluated, joined_in, problems_of, situation, thin
+from .compiled import BadFormula, Situation, joined_in, problems_of, thin
 from .desk_file import FILE, POLICY, REFUSE, DeskFile, desk_of, problems_of_form, rule_name, texts
 from .kind import DECLARED
 from .phrases import pattern_of
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS, STORE = Path("desks"), "store.yaml"
-Tried = dict[tuple[str, ...], set[bool]]
-"""What the formulas at these paths were in the cases that need them."""
 Complaint = tuple[int, str, int, str]
 """What is wrong or odd: its rank by importance, its file and line, and a sentence with the remedy."""
 
@@ -204,7 +201,7 @@ def _check_cases(found: Complaints, desk: DeskFile, store: Any, rows: dict[Any, 
     """Check the cases one by one, with the formulas that they need, then together."""
     places: dict[str, tuple[str, list[Any]]] = {}
     cases: list[Case] = []
-    tried: Tried = {("acts", act, "rules", name, "holds"): set() for act, name in desk.rules}
+    tried: dict[tuple[str, str], set[bool]] = {place: set() for place in desk.rules}
     for file, path, raw in _written(found, store):
         case = str(raw.get("id")) if isinstance(raw, dict) else ""
         if not re.fullmatch(r"[a-z0-9_]+", case) or case in places:
@@ -216,17 +213,23 @@ def _check_cases(found: Complaints, desk: DeskFile, store: Any, rows: dict[Any, 
             found.add("case", file, [*path, *field.split(".")], case=case, field=field, why=why)
         for name, field in thin(raw, desk, store):
             found.add(name, file, [*path, field], case=case, ways=desk.proved)
-        if not wrong and _formulas_hold(found, desk, store, raw, tried, rows):
-            with found.reading(file, path):
-                try:
-                    cases.append(read_case(raw, store, found.folder / file))
-                except (LookupError, TypeError, AttributeError) as error:
-                    raise BadInput(f"case {case} has the wrong form ({error}): compare it with an example") from None
+        with found.reading(file, path):
+            try:
+                cases += [] if wrong else [read_case(raw, store, found.folder / file)]
+                if not wrong and "outcomes" not in raw:
+                    here = Situation(raw, store, desk)
+                    for name in here.rules:
+                        tried[here.intent.act, name].add(name not in here.unmet)
+            except BadFormula as error:
+                _add_formula(found, error, Situation(raw, store, desk), rows)
+            except (LookupError, TypeError, AttributeError) as error:
+                raise BadInput(f"case {case} has the wrong form ({error}): compare it with an example") from None
     if not places:
         found.add("empty", FILE, ["intents"])
     elif len(cases) == len(places):
-        for where, values in tried.items():
-            if where[-1] == "holds" and len(values) < 2:
+        for (act, rule), values in tried.items():
+            where = ("acts", act, "rules", rule, "holds")
+            if len(values) < 2:
                 found.add("never" if values == {False} else "always", FILE, where, where=".".join(where))
         for name in desk.intents.keys() - {case.intent for case in cases}:
             found.add("no_cases", FILE, ["intents", name], name=name)
@@ -237,36 +240,16 @@ def _check_cases(found: Complaints, desk: DeskFile, store: Any, rows: dict[Any, 
             found.add("copies", *places[problem.case_id], case=problem.case_id, why=problem.why)
 
 
-def _formulas_hold(
-    found: Complaints, desk: DeskFile, store: Any, raw: dict[str, Any], tried: Tried, rows: dict[Any, str]
-) -> bool:
-    """Evaluate the formulas that a case needs; return whether none of them failed."""
-    name, intent = raw["intent"], desk.intents[raw["intent"]]
-    row, _, names = situation(raw, store, desk)
-    act = desk.acts.get("" if intent.queue or intent.refuse or raw.get("queue") else intent.act)
-    rules = {("acts", intent.act, "rules", rule, "holds"): one.holds for rule, one in act.rules.items()} if act else {}
-    tells = {("intents", name, "tell", fact, "value"): tell.value for fact, tell in intent.tell.items()}
-    parts = [("sets", act.sets), ("gives", act.gives)] if act else []
-    done = {("acts", intent.act, part, column): text for part, own in parts for column, text in own.items()}
-    values, sound = dict[Any, Any](), True
-    for path, formula in [*rules.items(), *tells.items(), *done.items()]:
-        if path in done and not all(map(values.get, rules)):
-            break  # the act is not due
-        try:
-            values[path] = evaluated(formula, "", names)
-            tried.setdefault(path, set()).add(bool(values[path]))
-        except BadInput as error:
-            sound, why, table = False, error.__context__ or error, desk.on(intent.act)
-            unknown = re.search(r"'(\w+)'(?: is undefined)?$", str(why)) if isinstance(why, UndefinedError) else None
-            key = row[desk.tables[table].key]
-            if unknown:
-                part = re.search(rf"(policy|knows|given)\.{unknown[1]}\b", formula)
-                known, owner = (names[part[1]], part[1]) if part else (names, f"the table {table}")
-                _unknown(found, path, part[0] if part else unknown[1], owner, [*known])
-            else:
-                words = {"row": key, "at": rows.get((table, key), table), "why": why}
-                found.add("failing", FILE, path, where=".".join(path), **words)
-    return sound
+def _add_formula(found: Complaints, error: BadFormula, case: Situation, rows: dict[Any, str]) -> None:
+    """Add a complaint about a formula that fails in a case."""
+    table, path = case.desk.on(case.intent.act), error.place.split(".")
+    part = re.search(rf"(policy|knows|given)\.{error.unknown}\b", error.formula)
+    if error.unknown:
+        known, owner = (case.names[part[1]], part[1]) if part else (case.names, f"the table {table}")
+        return _unknown(found, path, part[0] if part else error.unknown, owner, [*known])
+    row = case.changed[case.desk.tables[table].key]
+    at = rows.get((table, row), table)
+    return found.add("failing", FILE, path, where=error.place, row=row, at=at, why=error.why)
 
 
 def _written(found: Complaints, store: Any) -> Iterator[tuple[str, list[Any], Any]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from difflib import get_close_matches
+from functools import cached_property, partial
 from typing import Any
+
+from jinja2 import UndefinedError
 
 from ...cases import Case, Fact
 from ...cases.facts import money
@@ -38,6 +40,43 @@ PRESSURE = (
 Raw = dict[str, Any]
 
 
+class Situation:
+    """What a written case is about: its intent, the rows, the act's values, and the names for formulas.
+
+    `changed` is the row that the act changes, and `queue` the one that the case or its intent names.
+    """
+
+    def __init__(self, raw: Raw, store: Any, desk: DeskFile):
+        self.raw, self.desk, self.intent = raw, desk, desk.intents[raw["intent"]]
+        self.queue, self.act = raw.get("queue") or self.intent.queue, desk.acts.get(self.intent.act)
+        row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
+        self.changed = _acted_on(raw, row, store, desk) or row
+        arguments = self.act.arguments if self.act else {}
+        self.values: Raw = dict(raw.get("values") or {})
+        self.values |= {n: str(self.values[n]) for n, one in arguments.items() if one.choices and n in self.values}
+        columns = {"sender": desk.owner.email, "sender_name": desk.owner.name}
+        sender = {part: raw.get(part) or self.changed.get(column, "") for part, column in columns.items()}
+        self.knows = {**self.intent.knows, **(raw.get("knows") or {})}
+        self.names = names_of(store, self.changed, self.values, self.knows, **sender)
+
+    @property
+    def rules(self) -> dict[str, DeclaredRule]:
+        """Return the rules that decide; none if the case or its intent decides."""
+        return {} if self.queue or self.intent.refuse or not self.act else self.act.rules
+
+    @cached_property
+    def unmet(self) -> dict[str, DeclaredRule]:
+        """Return the rules that do not hold; raise `BadFormula` for one that cannot be evaluated."""
+        where = f"acts.{self.intent.act}.rules"
+        return {n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", self.names)}
+
+    @property
+    def must_say(self) -> list[str]:
+        """Return the texts that the answer must contain."""
+        own = self.raw.get("must_say") or []
+        return [*self.intent.must_say, *map(str, own if isinstance(own, list) else [own])]
+
+
 def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     """Return a case as the core reads it; a case that states outcomes is returned unchanged.
 
@@ -50,9 +89,8 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         return raw
     for field, complaint in problems_of(raw, store, desk):
         raise BadInput(f"case {raw['id']}: {field} {complaint}")
-    intent, email = desk.intents[raw["intent"]], as_email(raw)
-    changed, values, names = situation(raw, store, desk)
-    key = _key(raw, desk, changed, values, names)
+    case, email = Situation(raw, store, desk), as_email(raw)
+    intent = case.intent
     made = {
         "claim": "true",
         "tone": "neutral",
@@ -64,27 +102,14 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         **{name: value for name, value in raw.items() if name not in OWN},
         "order": store.tables[desk.subject][_row_named(raw)][desk.key],
         "email": email,
-        "facts": {**_facts(raw, desk, names), **(raw.get("facts") or {})},
+        "facts": {**_facts(case), **(raw.get("facts") or {})},
     }
     # a customer puts a code of the desk, such as wrong_item, into words
-    given = {name: {"value": str(v).replace("_", " ")} for name, v in {**values, **names["knows"]}.items()}
+    given = {name: {"value": str(v).replace("_", " ")} for name, v in {**case.values, **case.knows}.items()}
     for entry in given.values():
         if _is_stated(entry["value"], email["text"]):
             entry["when"] = "volunteered"
-    return made | key | {"ledger": {**given, **(raw.get("ledger") or {})}}
-
-
-def situation(raw: Raw, store: Any, desk: DeskFile) -> tuple[Raw, Raw, Raw]:
-    """Return the row that a case's act changes, the act's values, and the names for formulas."""
-    intent = desk.intents[raw["intent"]]
-    row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
-    changed = _acted_on(raw, row, store, desk) or row
-    values, arguments = dict(raw.get("values") or {}), desk.acts[intent.act].arguments if intent.act else {}
-    values |= {name: str(values[name]) for name, one in arguments.items() if one.choices and name in values}
-    columns = {"sender": desk.owner.email, "sender_name": desk.owner.name}
-    sender = {part: raw.get(part) or changed.get(column, "") for part, column in columns.items()}
-    knows = {**intent.knows, **(raw.get("knows") or {})}
-    return changed, values, names_of(store, changed, values, knows, **sender)
+    return made | _key(case) | {"ledger": {**given, **(raw.get("ledger") or {})}}
 
 
 def _is_stated(value: str, text: str) -> bool:
@@ -102,41 +127,34 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
         near = get_close_matches(name, fields, 1, 0.6)
         hint = f"did you mean {near[0]}?" if near else "remove it, or write the case in full, with outcomes"
         yield name, f"is not a field of a case: {hint}"
-    rows, row = store.tables[desk.subject], _row_named(raw)
+    rows, row, intent = store.tables[desk.subject], _row_named(raw), desk.intents.get(str(raw.get("intent")))
     if row not in rows:
         like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
         yield "row", f"{row!r} is no {desk.key} in {desk.subject}: name one, such as {like}"
     if not str(as_email(raw)["text"] or "").strip():
         yield "email", "is missing: write what the customer writes"
-    if raw.get("intent") not in desk.intents:
+    if intent is None:
         yield "intent", f"{raw.get('intent')!r} is not an intent of the desk: name one of {', '.join(desk.intents)}"
+    forms = [field for field in ("values", "knows") if not isinstance(raw.get(field) or {}, dict)]
+    yield from ((field, "is not of the form {name: value}: write it that way") for field in forms)
+    if intent is None or forms or not intent.act:
         return
-    for field in ("values", "knows"):
-        if not isinstance(raw.get(field) or {}, dict):
-            yield field, "is not of the form {name: value}: write it that way"
-            return
-    act = desk.intents[raw["intent"]].act
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
-        key = desk.key_of(act)
-        yield "row", f"{row!r} names no {key} of {desk.on(act)}, which {act} changes: give it as `changes`"
-    elif act and not (raw.get("queue") or desk.intents[raw["intent"]].queue):
-        yield from _unknown_to_all(raw, act, desk)
-
-
-def _unknown_to_all(raw: Raw, act: str, desk: DeskFile) -> Iterator[tuple[str, str]]:
-    """Yield values that an act or its rules need but the customer could not give."""
-    values, arguments = raw.get("values") or {}, desk.acts[act].arguments
-    for name in sorted(values.keys() - arguments.keys()):
-        yield f"values.{name}", f"is not a value of {act}, which takes {', '.join(arguments) or 'none'}"
-    for name, argument in arguments.items():
-        if name not in values and not argument.optional:
-            yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
-        elif name in values and argument.choices and str(values[name]) not in argument.choices:
-            yield f"values.{name}", f"{values[name]!r} is not a choice: name one of {', '.join(argument.choices)}"
-    for name in desk.needed(act):
-        if name not in {**desk.intents[raw["intent"]].knows, **(raw.get("knows") or {})}:
-            ask = desk.questions[name].ask
-            yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
+        key, table = desk.key_of(intent.act), desk.on(intent.act)
+        yield "row", f"{row!r} names no {key} of {table}, which {intent.act} changes: give it as `changes`"
+    elif not (raw.get("queue") or intent.queue):  # what the customer could not say
+        values, arguments = raw.get("values") or {}, desk.acts[intent.act].arguments
+        for name in sorted(values.keys() - arguments.keys()):
+            yield f"values.{name}", f"is not a value of {intent.act}, which takes {', '.join(arguments) or 'none'}"
+        for name, argument in arguments.items():
+            if name not in values and not argument.optional:
+                yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
+            elif name in values and argument.choices and str(values[name]) not in argument.choices:
+                yield f"values.{name}", f"{values[name]!r} is not a choice: name one of {', '.join(argument.choices)}"
+        for name in desk.needed(intent.act):
+            if name not in {**intent.knows, **(raw.get("knows") or {})}:
+                ask = desk.questions[name].ask
+                yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
 
 
 def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str]]:
@@ -176,27 +194,21 @@ def _acted_on(raw: Raw, row: Raw, store: Any, desk: DeskFile) -> Raw | None:
     return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
 
 
-def _key(raw: Raw, desk: DeskFile, row: Raw, values: Raw, names: Raw) -> Raw:
+def _key(case: Situation) -> Raw:
     """Return the bucket, the accepted outcomes and the forbidden calls."""
-    intent = desk.intents[raw["intent"]]
-    queue, act = raw.get("queue") or intent.queue, desk.acts.get(intent.act)
+    intent, desk, unmet = case.intent, case.desk, case.unmet
     column = desk.key_of(intent.act)
-    calls = [{"tool": intent.act, "arguments": {column: row[column], **values}}] if act else []
-    decided = bool(queue or intent.refuse)  # the intent decides, so its act's rules do not matter
-    unmet = {
-        name: rule
-        for name, rule in (act.rules.items() if act and not decided else ())
-        if not evaluated(rule.holds, f"desk.yaml: acts.{intent.act}.rules.{name}", names)
-    }
+    calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
+    decided = bool(case.queue or intent.refuse)
     if not (decided or unmet):
         outcome = {"name": intent.act or "answered", "calls": calls}
         return {"bucket": "resolvable", "outcomes": [outcome]} | ({"requested": calls} if calls else {})
-    wanted = [queue] if queue else [rule.otherwise for rule in unmet.values()]
+    wanted = [case.queue] if case.queue else [rule.otherwise for rule in unmet.values()]
     queues = [one for one in dict.fromkeys(wanted) if one != REFUSE]
     refused = bool(intent.refuse) or not queues
-    broken = [reason for rule in unmet.values() for reason in _shared(rule, intent.act, desk)] if refused else []
-    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(broken))
-    said = [f"must_say_{n}" for n, _ in enumerate(_must_say(raw, desk), 1)] if decided else []
+    reasons = [reason for rule in unmet.values() for reason in _shared(rule, intent.act, desk)] if refused else []
+    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
+    said = [f"must_say_{n}" for n, _ in enumerate(case.must_say, 1)] if decided else []
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
     forbidden = intent.act or ("*" if refused else "")
@@ -219,25 +231,20 @@ def _shared(rule: DeclaredRule, act: str, desk: DeskFile) -> list[str]:
     return [desk.reason_of(one) for one in (rule, *others)]
 
 
-def _facts(raw: Raw, desk: DeskFile, names: Raw) -> Raw:
-    facts: Raw = {}
+def _facts(case: Situation) -> Raw:
+    raw, facts = case.raw, dict[str, Any]()
     own = {name: DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
-    for name, tell in {**desk.intents[raw["intent"]].tell, **own}.items():
-        value = evaluated(tell.value, f"desk.yaml: intents.{raw['intent']}.tell.{name}", names)
+    for name, tell in {**case.intent.tell, **own}.items():
+        value = evaluated(tell.value, f"intents.{raw['intent']}.tell.{name}.value", case.names)
         if value is None:
             raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill in its column, or use another row")
         facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
         if tell.say:
             shown = long_date(value) if tell.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
             facts[name]["say"] = tell.say.replace("{value}", shown)
-    for number, text in enumerate(_must_say(raw, desk), 1):
-        facts[f"must_say_{number}"] = _as_fact(text, int(names["today"][:4]))
+    for number, text in enumerate(case.must_say, 1):
+        facts[f"must_say_{number}"] = _as_fact(text, int(case.names["today"][:4]))
     return facts
-
-
-def _must_say(raw: Raw, desk: DeskFile) -> list[str]:
-    own = raw.get("must_say") or []
-    return [*desk.intents[raw["intent"]].must_say, *map(str, own if isinstance(own, list) else [own])]
 
 
 def _as_fact(text: str, year: int) -> Raw:
@@ -255,14 +262,24 @@ def _as_fact(text: str, year: int) -> Raw:
 # ------------------------------------------------------------------------------------------------------- formulas
 
 
-def evaluated(formula: Any, where: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of a formula: yes or no, a whole number, a text, or None.
+class BadFormula(BadInput):
+    """A formula that cannot be evaluated: its place, its text, and why; `unknown` is a name that is not there."""
 
-    Raise `BadInput`, with the place, for a formula that cannot be evaluated, such as one with an unknown name.
-    """
+    def __init__(self, place: str, formula: str, error: BadInput):
+        super().__init__(str(error))
+        self.place, self.formula, self.why = place, formula, error.__context__ or error
+        unknown = re.search(r"'(\w+)'(?: is undefined)?$", str(self.why))
+        self.unknown = unknown[1] if unknown and isinstance(self.why, UndefinedError) else ""
+
+
+def evaluated(formula: Any, place: str, names: Mapping[str, Any]) -> Any:
+    """Return the value of a formula: yes or no, a whole number, a text, or None."""
     if not isinstance(formula, str):
         return formula
-    text = render("{{ (" + formula + ") }}", f"{where}: the formula {formula[:80]!r}", **names)
+    try:
+        text = render("{{ (" + formula + ") }}", f"{place}: the formula {formula[:80]!r}", **names)
+    except BadInput as error:
+        raise BadFormula(place, formula, error) from None
     constants = {"True": True, "False": False, "None": None, "": None}
     if text in constants:
         return constants[text]
@@ -290,41 +307,24 @@ def names_of(
 
     `sender` has ``sender`` and ``sender_name`` if a customer writes.
     """
-    today = store.now.date().isoformat()
-    return {
-        **row,
-        **sender,
-        "row": row,
-        "policy": store.policy,
-        "today": today,
-        "given": given,
-        "knows": knows,
-        "days": days,
-        "plus_days": plus_days,
-        "plus_months": plus_months,
+    own = {"row": row, "policy": store.policy, "today": store.now.date().isoformat(), "given": given, "knows": knows}
+    functions = {
+        "days": lambda first, last: (_day(last) - _day(first)).days,
+        "plus_days": partial(_plus, "days"),
+        "plus_months": partial(_plus, "months"),
         "plus_business_days": lambda day, count: add_business_days(_day(day), int(count), store).isoformat(),
         "money": money,
         "min": min,
         "max": max,
     }
+    return {**row, **sender, **own, **functions}
 
 
-def days(first: str, last: str) -> int:
-    """Return the number of days from one date to another; negative if the second is earlier."""
-    return (_day(last) - _day(first)).days
+def _plus(unit: str, day: str, count: int) -> str:
+    """Return the date some days or months later, or the last day of a shorter month."""
+    import pandas as pd
 
-
-def plus_days(day: str, count: int) -> str:
-    """Return the date some days later."""
-    return (_day(day) + timedelta(days=int(count))).isoformat()
-
-
-def plus_months(day: str, count: int) -> str:
-    """Return the date some months later, or the last day of a shorter month."""
-    start = _day(day)
-    month = start.month - 1 + int(count)
-    year, month = start.year + month // 12, month % 12 + 1
-    return date(year, month, min(start.day, monthrange(year, month)[1])).isoformat()
+    return (pd.Timestamp(_day(day)) + pd.DateOffset(**{unit: int(count)})).date().isoformat()
 
 
 def _day(value: Any) -> date:
