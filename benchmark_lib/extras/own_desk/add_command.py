@@ -63,7 +63,7 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
         raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
     words = texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
-        note(words["problems"][name].format(case=raw["id"], ways=desk.proved))
+        note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
     here = Situation(raw, store, desk)
     return render(
         read_text(SHOWN),

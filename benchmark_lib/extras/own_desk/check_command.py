@@ -212,7 +212,7 @@ def _check_cases(found: Complaints, desk: DeskFile, store: Any, rows: dict[Any, 
         for field, why in wrong:
             found.add("case", file, [*path, *field.split(".")], case=case, field=field, why=why)
         for name, field in thin(raw, desk, store):
-            found.add(name, file, [*path, field], case=case, ways=desk.proved)
+            found.add(name, file, [*path, field], case=case, ways=", or ".join(map(" and ".join, desk.ways)))
         with found.reading(file, path):
             try:
                 cases += [] if wrong else [read_case(raw, store, found.folder / file)]

@@ -86,9 +86,7 @@ class DeclaredRefusal(_Declared):
 class DeclaredRule(DeclaredRefusal):
     """A condition for an act, with the reason for a refusal.
 
-    `holds` is a formula over the columns of the row and of the rows that it refers to, ``policy``, ``today``, ``given``
-    (the call's arguments), ``knows`` (the customer's answers to each `DeclaredQuestion`), ``sender`` and
-    ``sender_name`` (who writes). `otherwise` is ``refuse`` or a queue.
+    `holds` is a formula, see `benchmark_lib.extras.own_desk.compiled.names_of`; `otherwise` is ``refuse`` or a queue.
     """
 
     holds: str
@@ -114,10 +112,7 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the answer must contain, as a formula.
-
-    `kind` is as in `benchmark_lib.cases.facts.Fact`; `say` is the oracle's sentence.
-    """
+    """A value that the answer must contain, as a formula, with fields of `benchmark_lib.cases.facts.Fact`."""
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
     value: str
@@ -154,11 +149,7 @@ class DeclaredOwner(_Declared):
 
 
 class DeskFile(_Declared):
-    """The content of a ``desk.yaml``.
-
-    `proofs` lists sets of columns that prove who writes; by default, the key with the address and the key with the
-    name.
-    """
+    """The content of a ``desk.yaml``; `proofs` lists sets of columns that prove who writes."""
 
     subject: str
     tables: dict[Name, DeclaredTable]
@@ -169,25 +160,30 @@ class DeskFile(_Declared):
     refusals: dict[Name, DeclaredRefusal] = {}
     intents: dict[Name, DeclaredIntent] = Field(min_length=1)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Return the key column of the subject's table."""
         return self.tables[self.subject].key
 
-    @property
-    def ways(self) -> list[list[str]]:
-        """Return the proofs; if none are declared, return the default ones."""
-        return self.proofs or [[self.key, self.owner.email], [self.key, self.owner.name]]
-
-    @property
-    def proved(self) -> str:
-        """Return in words what proves who writes."""
-        return ", or ".join(" and ".join(way) for way in self.ways)
-
-    @property
+    @cached_property
     def heads(self) -> list[str]:
         """Return the columns that the header of every email gives: address and name."""
         return [self.owner.email, self.owner.name]
+
+    @cached_property
+    def ways(self) -> list[list[str]]:
+        """Return the proofs; by default, the key with the address and the key with the name."""
+        return self.proofs or [[self.key, head] for head in self.heads]
+
+    @cached_property
+    def arguments(self) -> dict[str, DeclaredArgument]:
+        """Return the arguments of all acts by name."""
+        return {name: argument for act in self.acts.values() for name, argument in act.arguments.items()}
+
+    @cached_property
+    def rules(self) -> dict[tuple[str, str], DeclaredRule]:
+        """Return the rules of all acts, by act and name."""
+        return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
 
     def on(self, act: str) -> str:
         """Return the table that an act changes; without an act, the subject's table."""
@@ -202,38 +198,24 @@ class DeskFile(_Declared):
         formulas = " ".join(rule.holds for rule in self.acts[act].rules.values()) if act in self.acts else ""
         return [name for name in self.questions if f"knows.{name}" in formulas]
 
-    @cached_property
-    def arguments(self) -> dict[str, DeclaredArgument]:
-        """Return the arguments of all acts by name."""
-        return {name: argument for act in self.acts.values() for name, argument in act.arguments.items()}
-
-    @cached_property
-    def rules(self) -> dict[tuple[str, str], DeclaredRule]:
-        """Return the rules of all acts, by act and name."""
-        return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
-
     def reason_of(self, rule: DeclaredRule) -> str:
         """Return the name of a rule's reason; rules with the same sentence share it."""
         return next(rule_name(*place) for place, one in self.rules.items() if one.say == rule.say)
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
-        known: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
-        known += [(f"acts.{name}.table", self.on(name), self.tables) for name in self.acts]
+        named: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
+        named += [(f"acts.{name}.table", act.table, self.tables) for name, act in self.acts.items()]
+        wrong = []
         for name, intent in self.intents.items():
-            named = [("act", intent.act, self.acts), ("refuse", intent.refuse, self.refusals)]
-            named += [("knows", slot, self.questions) for slot in intent.knows]
-            known += [(f"intents.{name}.{field}", one, among) for field, one, among in named if one]
-        wrong = [
-            f"{where}: there is no {name!r}; the names are {', '.join(names) or 'none'}"
-            for where, name, names in known
-            if name not in names
-        ]
-        wrong += [
-            f"intents.{name}: needs an act, something to tell, a queue or a refusal"
-            for name, intent in self.intents.items()
-            if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse)
-        ]
+            where = f"intents.{name}"
+            named += [(f"{where}.act", intent.act, self.acts), (f"{where}.refuse", intent.refuse, self.refusals)]
+            named += [(f"{where}.knows", slot, self.questions) for slot in intent.knows]
+            if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse):
+                wrong.append(f"{where}: needs an act, something to tell, a queue or a refusal")
+        for where, one, known in named:
+            if one and one not in known:
+                wrong.append(f"{where}: there is no {one!r}; the names are {', '.join(known) or 'none'}")
         if wrong:
             raise ValueError("\n".join(wrong))
         return self
