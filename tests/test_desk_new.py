@@ -49,13 +49,20 @@ def test_a_desk_is_never_written_over_another_folder(desk, capsys):
     assert sorted(desk.rglob("*")) == before
 
 
-def test_a_changed_number_reaches_rules_reasons_and_articles(desk, capsys):
+def asked(monkeypatch, *answers):
+    """Let the terminal give these answers."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*answers, ""])))
+
+
+def test_a_changed_number_reaches_rules_reasons_and_articles(desk, monkeypatch, capsys):
     (desk / "email.txt").write_text(DAY_57)
-    given = ["desk", "add-case", "puzzles", "--email", str(desk / "email.txt"), "--intent", "return_request"]
-    assert main([*given, "--row", "P-1005"]) == 0
+    given = ["desk", "add-case", "puzzles", "--email", str(desk / "email.txt")]
+    asked(monkeypatch, "return_request", "P-1005", "", "", "y")
+    assert main(given) == 0
     assert "returns end 30 days after delivery" in capsys.readouterr().out
     edited(desk / "policy.yaml", ("return_days: 30", "return_days: 60"))
-    assert main([*given, "--row", "P-1005"]) == 0
+    asked(monkeypatch, "return_request", "P-1005", "", "", "y")
+    assert main(given) == 0
     assert "start_return is due" in capsys.readouterr().out
 
 
@@ -164,7 +171,7 @@ def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, 
     """Wrong answers are asked again."""
     edited(desk / "orders.csv", ("P-1005,", 'P-2000,al.b@example.org,Al B,"Moon, half",2026-08-01,4100,0,delivered\nP-1005,'))
     answers = [DAY_57.rstrip("\n"), "", "7", "1", "P-9", "P-2000", "", "$41.00 | thank you", "y"]
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*answers, ""])))
+    asked(monkeypatch, *answers)
     assert main(["desk", "add-case", "puzzles"]) == 0
     said = capsys.readouterr()
     assert "a trap" in said.out and "start_return is forbidden" in said.out and "delivered_on is 2026-08-01" in said.out
@@ -173,30 +180,21 @@ def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, 
     assert "11 cases, 0 problems" in capsys.readouterr().out
 
 
-def test_a_case_by_options_needs_no_terminal_and_is_refused_with_all_it_lacks(desk, monkeypatch, capsys):
-    given = ["desk", "add-case", "puzzles", "--email", "-", "--intent", "order_total"]
-    monkeypatch.setattr("sys.stdin", io.StringIO("What was the total of P-1002, please?\n"))
-    assert main([*given, "--row", "P-1002", "--id", "mine_1"]) == 0
-    assert "the answer must say total: $29.50" in capsys.readouterr().out
-    written = (desk / "cases" / "mine.yaml").read_bytes()
-    monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
-    assert main([*given[:-1], "totals", "--row", "P-1"]) == 2
-    said = capsys.readouterr().err
-    assert "row 'P-1' is no order_id in orders" in said and "intent 'totals' is not an intent of the desk" in said
-    assert (desk / "cases" / "mine.yaml").read_bytes() == written
-
-
-def test_what_a_case_would_break_is_refused_before_anything_is_written(desk, monkeypatch, capsys):
-    given = ["desk", "add-case", "puzzles", "--email", "-", "--intent", "order_total", "--row"]
+def test_an_email_in_a_file_may_have_paragraphs_and_nothing_is_written_without_a_yes(desk, monkeypatch, capsys):
+    (desk / "email.txt").write_text("Hello,\n\nwhat was the total of P-1002, please?\n")
+    given = ["desk", "add-case", "puzzles", "--email", str(desk / "email.txt")]
     before = {path: path.read_bytes() for path in desk.rglob("*.*")}
-    for more, words in (
-        (["P-1001", "--id", "total_1"], "there is already a case total_1"),
-        (["P-1001", "--value", "sealed"], "'sealed' is not of the form NAME=VALUE"),
+    for answers, code, words in (
+        (["order_total", "P-1002", "", "n"], 0, "nothing was written"),
+        (["order_total", "P-1002"], 2, "the answers end before the case is complete"),
     ):
-        monkeypatch.setattr("sys.stdin", io.StringIO("What was the total?\n"))
-        assert main([*given, *more]) == 2
-        assert words in capsys.readouterr().err
+        asked(monkeypatch, *answers)
+        assert main(given) == code and words in capsys.readouterr().err
     assert {path: path.read_bytes() for path in desk.rglob("*.*")} == before
+    asked(monkeypatch, "order_total", "P-1002", "", "y")
+    assert main(given) == 0
+    assert "the answer must say total: $29.50" in capsys.readouterr().out
+    assert "what was the total" in (desk / "cases" / "mine.yaml").read_text()
 
 
 @pytest.mark.parametrize(

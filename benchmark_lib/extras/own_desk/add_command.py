@@ -21,34 +21,25 @@ from .compiled import Situation, problems_of, thin
 from .desk_file import DeskFile, read_desk, texts
 from .writer import as_yaml
 
-ARGUMENTS: dict[str, Any] = {
-    "FOLDER": "the folder of the desk, or its name under desks/; without further options, the command asks",
-    "--email FILE": "a file with the customer's email; - reads standard input",
-    "--intent NAME": "what the customer writes about, one of the desk's intents",
-    "--row KEY": "the key of the row that the email is about",
-    "--value NAME=VALUE": ("a value of the act, or the customer's answer to a question; repeat it for each one", []),
-    "--must-say TEXT": ("a text that the answer must contain; repeat it for several", []),
-    "--id NAME": "the id of the case (default: the intent with a number)",
+ARGUMENTS = {
+    "FOLDER": "the folder of the desk, or its name under desks/",
+    "--email FILE": "a file with the customer's email; without one, the command asks for it",
 }
 MINE = "cases/mine.yaml"
 SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Ask for a case, or take it from the options; show its consequences, and write it."""
+    """Ask for a case, show its consequences, and write it."""
     folder = folder_of(options.folder)
     desk, store, path = read_desk(folder), Store(folder), folder / MINE
-    given = _by_options(options) if options.email else _by_answers(desk, store)
-    numbers = {name for name, argument in desk.arguments.items() if argument.number}
-    values = {name: text.strip() for name, text in given.pop("values").items() if text.strip()}
-    values = {n: int(v) if n in numbers and re.fullmatch(r"-?\d{1,15}", v) else v for n, v in values.items()}
-    given["knows"] = {name: str(values.pop(name)) for name in desk.questions if name in values}
-    given["values"] = values
-    name = _free_id(folder, options.id or str(given["intent"]), bool(options.id))
-    raw = {"id": name, **{field: part for field, part in given.items() if part}}
+    asked = _asked_for(desk, store, read_text(Path(options.email)).strip() if options.email else "")
+    written = "\n".join(read_text(one) for one in (folder / "cases").glob("*.yaml"))
+    names = (f"{asked['intent']}_{n}" for n in count(1))
+    raw = {"id": next(name for name in names if not re.search(rf"\bid:\s*[\"']?{name}\b", written)), **asked}
     print(shown(raw, store, desk))
     text = _with_case(path, raw)
-    if not options.email and not confirmed(f"Write it to {path}?"):
+    if not confirmed(f"Write it to {path}?"):
         note("nothing was written")
         return FINISHED
     path.parent.mkdir(exist_ok=True)
@@ -64,50 +55,46 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
     words = texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
-    here = Situation(raw, store, desk)
-    return render(
-        read_text(SHOWN),
-        SHOWN.name,
-        case=(case := read_case(raw, store, store.path / MINE)),
-        kind=words["buckets"][case.bucket],
-        act="" if here.intent.queue else here.intent.act,
-        rules=here.rules,
-        unmet=here.unmet,
-        values=lambda rule: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", rule.holds)),
-    ).strip()
+    here, case = Situation(raw, store, desk), read_case(raw, store, store.path / MINE)
+    names = {
+        "case": case,
+        "kind": words["buckets"][case.bucket],
+        "act": "" if here.queue else here.intent.act,
+        "rules": here.rules,
+        "unmet": here.unmet,
+        "values": lambda holds: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", holds)),
+    }
+    return render(read_text(SHOWN), SHOWN.name, **names).strip()
 
 
-def _by_options(options: argparse.Namespace) -> dict[str, Any]:
-    email = sys.stdin.read() if options.email == "-" else read_text(Path(options.email))
-    if wrong := [one for one in options.value if "=" not in one]:
-        raise BadInput(f"{wrong[0]!r} is not of the form NAME=VALUE: write it that way")
-    given = {"intent": options.intent, "row": options.row, "email": email.strip(), "must_say": options.must_say}
-    return {**given, "values": dict(one.split("=", 1) for one in options.value)}
-
-
-def _by_answers(desk: DeskFile, store: Any) -> dict[str, Any]:
+def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
     """Ask for each part of a case until the answer fits."""
-    print("The customer's email, ended by an empty line:", file=sys.stderr)
-    email = "\n".join(iter(_line, ""))
+    if not email:
+        print("The customer's email, ended by an empty line:", file=sys.stderr)
+        email = "\n".join(iter(_line, ""))
     for number, (name, one) in enumerate(desk.intents.items(), 1):
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
     intent = _asked("What is it about?", [*desk.intents])
     row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
-    wish = desk.intents[intent]
+    wish, values, knows = desk.intents[intent], dict[str, Any](), dict[str, str]()
     act = desk.acts.get("" if wish.queue else wish.act)
-    values = {name: _asked(a.about, a.choices, a.optional) for name, a in act.arguments.items()} if act else {}
+    for name, a in act.arguments.items() if act else ():
+        answer = _asked(a.about, a.choices, a.optional)
+        values[name] = int(answer) if a.number and re.fullmatch(r"-?\d{1,15}", answer) else answer
     for name in desk.needed(wish.act) if act else ():
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
-        values[name] = _asked(ask, optional=name in wish.knows)
+        knows[name] = _asked(ask, optional=name in wish.knows)
     say = _asked("What else must the answer say? (separate several with |; may be empty)", optional=True)
-    given = {"intent": intent, "row": row, "email": email, "values": values}
-    return {**given, "must_say": [one.strip() for one in say.split("|") if one]}
+    asked: dict[str, Any] = {"intent": intent, "row": row, "email": email}
+    asked["must_say"] = [one.strip() for one in say.split("|") if one]
+    asked |= {"knows": {n: v for n, v in knows.items() if v}, "values": {n: v for n, v in values.items() if v != ""}}
+    return {name: part for name, part in asked.items() if part}
 
 
 def _line() -> str:
     line = sys.stdin.readline()
     if not line:
-        raise BadInput("the answers end before the case is complete: answer every question, or use options (--help)")
+        raise BadInput("the answers end before the case is complete: answer every question")
     return line.strip()
 
 
@@ -121,15 +108,6 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
         if (answer in choices) if choices and answer else (answer or optional):
             return answer
         print(f"  answer with one of {', '.join(choices[:8])}" if choices else "  an answer is needed", file=sys.stderr)
-
-
-def _free_id(folder: Path, name: str, given: bool) -> str:
-    """Return a name that no case has yet: the given one, or else one with a number."""
-    written = "\n".join(read_text(path) for path in (folder / "cases").glob("*.yaml"))
-    used = set(re.findall(r"\bid:\s*[\"']?(\w+)", written))
-    if given and name in used:
-        raise BadInput(f"there is already a case {name}: choose another --id")
-    return name if given else next(one for n in count(1) if (one := f"{name}_{n}") not in used)
 
 
 def _with_case(path: Path, raw: dict[str, Any]) -> str:
