@@ -18,7 +18,7 @@ from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from ...textfiles import yes_or_no
-from .draft_desk import drafted, sound
+from .draft_desk import Drafted, sound
 from .draft_model import Buyer
 from .draft_rows import (
     COLUMNS, QuotedRule, Row, Section, checked, intents_of, proposed, read_simply, sections_of, table_of
@@ -86,9 +86,9 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     if not rules or intents is None:
         return
     readings = [(row["id"], checked(row, sections)) for row in rules]
-    made = drafted(sections, [rule for _, rule in readings if isinstance(rule, QuotedRule)], intents)
+    made = Drafted(sections, [rule for _, rule in readings if isinstance(rule, QuotedRule)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings if isinstance(gate, tuple)]
-    files = sound(made, options.name, options.title or options.name, sections, buyer) if made.intents else {}
+    files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
     target = folder / BESIDE if edited(folder, files) else folder
     write_made(target, files)
     out = [row for row in table_of(paths[LEFT_OUT]) if row["what"] == PROPOSAL] if paths[LEFT_OUT].is_file() else []
