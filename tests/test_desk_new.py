@@ -169,7 +169,10 @@ def test_a_reason_that_no_reader_takes_for_a_refusal_and_two_emails_alike_are_pr
 
 def test_a_case_is_asked_for_in_a_terminal_and_shown_before_it_is_written(desk, monkeypatch, capsys):
     """Wrong answers are asked again."""
-    edited(desk / "orders.csv", ("P-1005,", 'P-2000,al.b@example.org,Al B,"Moon, half",2026-08-01,4100,0,delivered\nP-1005,'))
+    edited(
+        desk / "orders.csv",
+        ("P-1005,", 'P-2000,al.b@example.org,Al B,"Moon, half",2026-08-01,4100,0,delivered\nP-1005,'),
+    )
     answers = [DAY_57.rstrip("\n"), "", "7", "1", "P-9", "P-2000", "", "$41.00 | thank you", "y"]
     asked(monkeypatch, *answers)
     assert main(["desk", "add-case", "puzzles"]) == 0

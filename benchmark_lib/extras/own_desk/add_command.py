@@ -62,7 +62,9 @@ def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
         "act": "" if here.queue else here.intent.act,
         "rules": here.rules,
         "unmet": here.unmet,
-        "values": lambda holds: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", holds)),
+        "values": lambda holds: "".join(
+            f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", holds)
+        ),
     }
     return render(read_text(SHOWN), SHOWN.name, **names).strip()
 

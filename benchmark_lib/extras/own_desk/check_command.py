@@ -91,7 +91,9 @@ class Complaints:
         """Find everything; raise `BadInput` for a desk of another kind."""
         info, policy, content = self._yaml(STORE), self._yaml(POLICY), self._yaml(FILE)
         if info.get("kind", DECLARED) != DECLARED:
-            raise BadInput(f"{self.folder} is of the kind {info['kind']!r}: use `deskbench audit --store {self.folder}`")
+            raise BadInput(
+                f"{self.folder} is of the kind {info['kind']!r}: use `deskbench audit --store {self.folder}`"
+            )
         for name, such in self.words["such"].items():
             if not re.match(such["form"], str(info.get(name) or "")):
                 self.add("store", STORE, [name], field=name, such=such["such"])

@@ -68,7 +68,9 @@ class Situation:
     def unmet(self) -> dict[str, DeclaredRule]:
         """Return the rules that do not hold; raise `BadFormula` for one that cannot be evaluated."""
         where = f"acts.{self.intent.act}.rules"
-        return {n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", self.names)}
+        return {
+            n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", self.names)
+        }
 
     @property
     def must_say(self) -> list[str]:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
+import orjson
 import pandas as pd
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import ENDPOINT
 from ...commands import command
-from ...endpoint import EndpointError
+from ...endpoint import Endpoint, EndpointError
+from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
 from ...errors import BadInput
+from ...experiment.recorder import model_at
 from ...outputs import folder_made, write_csv, writing
+from ...records import content_hash
+from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
+from .desk_file import BASE
 from .draft_desk import Drafted, sound
-from .draft_model import Buyer
 from .draft_rows import (
     COLUMNS, QuotedRule, Row, Section, checked, intents_of, proposed, read_simply, sections_of, table_of
 )  # fmt: skip
@@ -41,6 +48,9 @@ TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
 personal data replaced: {replaced}; tickets not shown, because more may be left: {back}"""
 NEXT = "next: write yes under accepted in each row of {path} that you want; then rerun the command"
 FAULT = "the provider did not answer every call ({error}): rerun the command, which buys nothing twice"
+
+
+Form = TypeVar("Form", bound=BaseModel)
 
 
 class Proposals(BaseModel):
@@ -109,7 +119,9 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
     for section, answer in zip(sections, buyer.ask("draft.md", texts, Proposals) if buyer else [None] * len(texts)):
         model = isinstance(answer, Proposals) and buyer and buyer.endpoint.model
         raws = [proposed(raw, section, model) for raw in answer.rules] if model else [*read_simply(section)]
-        wrong = [(f"{section.file}: {section.title}", "schema", f"{answer}; read simply")] if answer and not model else []
+        wrong = (
+            [(f"{section.file}: {section.title}", "schema", f"{answer}; read simply")] if answer and not model else []
+        )
         for raw in raws:
             rule = checked({**raw, "accepted": "off"}, sections)
             if isinstance(rule, tuple):
@@ -117,7 +129,9 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
             else:
                 rows.setdefault((rule.quotation, rule.file, rule.topic, rule.number), rule.model_dump())
         out += [dict(zip(OUT, (PROPOSAL, *one))) for one in wrong]
-    return [{**row, "id": f"r{number}", "number": row["number"] or ""} for number, row in enumerate(rows.values(), 1)], out
+    return [
+        {**row, "id": f"r{number}", "number": row["number"] or ""} for number, row in enumerate(rows.values(), 1)
+    ], out
 
 
 def _save(path: Path, rows: list[Row], columns: list[str]) -> None:
@@ -133,3 +147,59 @@ def _accepted(path: Path) -> list[dict[str, str]] | None:
     if not accepted:
         print(NEXT.format(path=path))
     return accepted or None
+
+
+class Buyer:
+    """Asks one model, and keeps each answer in a file together with the hash of its request."""
+
+    def __init__(self, model: str, base_url: str | None, file: Path):
+        self.endpoint, self.file = Endpoint(model, base_url), file
+        self.model = model_at(self.endpoint, priced=False)
+        lines = file.read_bytes().splitlines() if file.exists() else []
+        self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
+        self.costs: list[float | None] = []
+
+    @property
+    def cost(self) -> str:
+        """Return the cost of this session's calls, in words."""
+        return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
+
+    def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable]:
+        """Return the answer to each text, or why it is unusable.
+
+        After all texts, raise the provider's first fault, or `BadInput` if no call can succeed.
+        """
+        system = {"role": "system", "content": (BASE / prompt).read_text("utf-8")}
+
+        async def answer_to(text: str) -> Any:
+            messages = [system, {"role": "user", "content": text}]
+
+            def read(reply: str, last: bool) -> Form:
+                try:
+                    return form.model_validate(read_object(without_words(reply, messages)))
+                except ValidationError as error:
+                    raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+
+            try:
+                return await ask_for(self._complete, messages, read, lambda answer: None)
+            except (Unreadable, EndpointError) as error:
+                return error
+
+        async def all_of_them() -> list[Any]:
+            async with self.endpoint:
+                return await asyncio.gather(*map(answer_to, texts))
+
+        answers = asyncio.run(all_of_them())
+        for fault in (answer for answer in answers if isinstance(answer, EndpointError)):
+            raise BadInput(str(fault)) if fault.fatal else fault
+        return answers
+
+    async def _complete(self, messages: list[dict[str, Any]]) -> Any:
+        request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, messages]))
+        if request not in self.kept:
+            answer = await self.endpoint.complete(messages)
+            self.costs.append(self.model.price(answer.usage))
+            self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
+            with self.file.open("ab") as file:
+                file.write(orjson.dumps(self.kept[request]) + b"\n")
+        return SimpleNamespace(**self.kept[request])

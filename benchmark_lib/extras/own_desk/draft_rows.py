@@ -18,7 +18,6 @@ from ...language.layout import ANY_YEAR
 from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
 from ...outputs import FORMULA
-from ...records import content_hash
 from ...textfiles import read_text
 from .desk_file import REFUSE, name_of, texts
 from .tickets import read_cells, read_sheet
@@ -27,8 +26,8 @@ HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 wording = partial(texts, "base/draft.yaml")
 """Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
-LONGEST, SHORTEST = 40, 4
-"""Maximum sentences of a section, and minimum words of a quotation."""
+SHORTEST = 4
+"""Minimum words of a quotation."""
 _WORD = re.compile(r"[^\W_]+|[$€£%]")
 MOST, FAR, FEWEST = 2_000, 0.87, 2
 """Maximum number of tickets to scrub and group, cosine distance between groups, and minimum size of a group."""
@@ -77,37 +76,31 @@ class Section:
     text: str
     sentences: list[tuple[int, str]]
 
-    @property
-    def key(self) -> str:
-        """Return a hash of the section's content."""
-        return content_hash(f"{self.file}\n{self.title}\n{self.text}".encode())
-
 
 def sections_of(paths: Iterable[Path]) -> list[Section]:
     """Cut documents at their headings; refuse two with the same name, or one without a sentence."""
-    sections: list[Section] = []
+    sections: dict[str, list[Section]] = {}
     for path in paths:
         text = read_text(path).replace("\r\n", "\n")
         lines = "".join(c if c.isprintable() or c == "\n" else " " for c in text).split("\n")
         head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
-        if any(section.file == path.name for section in sections):
+        headings = {n: found for n, line in enumerate(lines) if n >= head and (found := HEADING.match(line.strip()))}
+        if path.name in sections:
             raise BadInput(f"two documents are named {path.name}: rename one, so that quotations show their source")
-        cuts = [n for n, line in enumerate(lines) if n > head and HEADING.match(line.strip())]
-        before = len(sections)
-        for start, end in zip([head, *cuts], [*cuts, len(lines)]):
-            heading = HEADING.match(lines[start].strip()) if start < end else None
-            title = (heading[1] or heading[2]).strip("*_ ") if heading else path.stem
-            start += bool(heading)
-            said = list(_sentences(lines[start:end], start + 1))
-            for at in range(0, len(said), LONGEST):
-                text = "\n".join(lines[start:end] if len(said) <= LONGEST else (s for _, s in said[at : at + LONGEST]))
-                sections.append(Section(path.name, title, text.strip(), said[at : at + LONGEST]))
-        if len(sections) == before:
+        own = sections[path.name] = []
+        for start, end in zip([head, *headings], [*headings, len(lines)]):
+            found = headings.get(start) if start < end else None
+            title = (found[1] or found[2]).strip("*_ ") if found else path.stem
+            body = lines[start + bool(found) : end]
+            if said := [*_sentences(body, start + bool(found) + 1)]:
+                own.append(Section(path.name, title, "\n".join(body).strip(), said))
+        if not own:
             raise BadInput(f"{path} has no sentence: name a document with the company's rules as text or Markdown")
-    return sections
+    return [section for own in sections.values() for section in own]
 
 
 def _sentences(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
+    """Yield each sentence with the line at which its paragraph or item begins."""
     blocks: list[tuple[int, list[str]]] = [(first, [])]
     for number, line in enumerate(lines, first):
         if not line.strip() or BULLET.match(line) or line.lstrip().startswith("|"):

@@ -116,7 +116,9 @@ class _Kind:
         table = self.desk.on(name)
         key, row = self._row(table, world, given)
         names = names_of(world.store, joined(row, self.desk, world.row), given, {})
-        values = {column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()}
+        values = {
+            column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()
+        }
         shown = {what: evaluated(formula, f"acts.{name}.gives.{what}", names) for what, formula in act.gives.items()}
         world.edit(table, given[key]).update(values)
         return {key: given[key], **values, **shown}

@@ -70,7 +70,9 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
         ends = interval(rate, "broken_share", "broken_")
         return {**numbers, "tested_broken": (tested & part["broken"]).sum(), **ends, "reason": rate.reason}
 
-    seen = framed(_rule_states(results, stores or stores_of(results)), "store rule words entry panel case_id intent state tested")
+    seen = framed(
+        _rule_states(results, stores or stores_of(results)), "store rule words entry panel case_id intent state tested"
+    )
     seen = seen.assign(broken=seen["state"] == "broken", applies=seen["state"].isin(("kept", "broken")))
     seen["tested"] = seen["tested"].astype(bool)
     seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")

@@ -81,7 +81,9 @@ def edited(folder: Path, files: dict[str, str]) -> bool:
 def write_made(folder: Path, files: dict[str, str], **about: Any) -> None:
     """Write files in place of those made before, with a mark; refuse a folder that was edited."""
     if edited(folder, files):
-        raise BadInput(f"{folder} exists, and was not written by this command or was edited later: choose another --out")
+        raise BadInput(
+            f"{folder} exists, and was not written by this command or was edited later: choose another --out"
+        )
     made, new = mark_of(folder)["files"], _hashes(files)
     with writing(folder):
         for name in made.keys() - new.keys():
