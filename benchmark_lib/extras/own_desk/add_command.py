@@ -18,8 +18,7 @@ from ...store import Store
 from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, problems_of, thin
-from .desk_file import DeskFile, read_desk, texts
-from .writer import as_yaml
+from .desk_file import DeskFile, as_yaml, read_desk, texts
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",

@@ -28,12 +28,11 @@ from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
 from .compiled import BadFormula, Situation, joined_in, problems_of, thin
-from .desk_file import FILE, POLICY, REFUSE, DeskFile, desk_of, problems_of_form, texts
-from .kind import DECLARED
+from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
 from .phrases import pattern_of
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
-DESKS, STORE = Path("desks"), "store.yaml"
+DESKS = Path("desks")
 
 
 def folder_of(name: str) -> Path:

@@ -1,20 +1,28 @@
-"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for everything else."""
+"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for everything else; write a desk's files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import orjson
+import pandas as pd
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...errors import BadInput
 from ...language.sentences import fold, letters
+from ...outputs import writing
+from ...records import content_hash
 from ...textfiles import read_yaml, render
 
-FILE, POLICY = "desk.yaml", "policy.yaml"
+FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
+MARK, CASES = ".made.json", "cases/tickets.yaml"
+"""The file with the hashes of the files that a command has made; and its file of cases."""
+DECLARED = "declared"
 REFUSE = "refuse"
 """The default consequence of a broken rule; the name of a queue in its place means a handover."""
 ANY_QUEUE = "any"
@@ -35,6 +43,11 @@ def name_of(text: object) -> str:
     """Turn a text into a name, such as ``change_address``; it may begin with a digit."""
     plain = letters(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(text or ""))))
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:48].rstrip("_")
+
+
+def slug(text: object) -> str:
+    """Turn a text into a name for use in a desk file, which begins with a letter."""
+    return name_of(text).lstrip("_0123456789")
 
 
 class _Declared(BaseModel):
@@ -264,3 +277,71 @@ def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
                 yield path, f"{'.'.join(path)} {words[one['type']]}"
             else:
                 yield path, f"{'.'.join(path)}: {line[0].lower()}{line[1:]}"
+
+
+# --------------------------------------------------------------------------------------------------- written files
+
+
+def files_of(
+    desk: str,
+    info: dict[str, str],
+    rows: dict[str, list[dict[str, Any]]],
+    cases: Iterable[dict[str, Any]],
+    articles: Iterable[dict[str, str]],
+) -> dict[str, str]:
+    """Return the texts of a desk's files by name.
+
+    `info` has name, title and clock, and `rows` the rows by table. `articles` have title, text, and any other fields
+    of their headers.
+    """
+    files = {FILE: desk, STORE: as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
+    files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}
+    for number, article in enumerate(articles, 1):
+        head = {"id": f"A-{number}", "title": article["title"], "topics": [article["title"]], **article}
+        text = head.pop("text")
+        files[f"articles/a{number:03}.md"] = f"---\n{as_yaml(head)}---\n{text}\n"
+    return files
+
+
+def as_yaml(content: Any) -> str:
+    """Return content as YAML that people can edit."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+
+
+def unfilled(text: str) -> str:
+    """Return a text that a template leaves unchanged."""
+    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
+
+
+def mark_of(folder: Path) -> dict[str, Any]:
+    """Return what `write_made` noted about a folder: ``files`` with their hashes, and the rest."""
+    path = folder / MARK
+    return {"files": {}, **(orjson.loads(path.read_bytes()) if path.is_file() else {})}
+
+
+def edited(folder: Path, files: dict[str, str]) -> bool:
+    """Return whether writing new `files` would replace what somebody else wrote, changed or removed."""
+    made, new = mark_of(folder)["files"], _hashes(files)
+    paths = {name: folder / name for name in {*made, *new}}
+    now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
+    return made != new and any(now[name] != made.get(name) for name in now)
+
+
+def write_made(folder: Path, files: dict[str, str], **about: Any) -> None:
+    """Write files in place of those made before, with a mark; refuse a folder that was edited."""
+    if edited(folder, files):
+        raise BadInput(
+            f"{folder} exists, and was not written by this command or was edited later: choose another --out"
+        )
+    made, new = mark_of(folder)["files"], _hashes(files)
+    with writing(folder):
+        for name in made.keys() - new.keys():
+            (folder / name).unlink()
+        for name, text in files.items() if made != new else ():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        (folder / MARK).write_bytes(orjson.dumps({**about, "files": new}, option=orjson.OPT_INDENT_2))
+
+
+def _hashes(files: dict[str, str]) -> dict[str, str]:
+    return {name: content_hash(text.encode()) for name, text in files.items()}

@@ -25,12 +25,10 @@ from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
-from .desk_file import BASE
+from .desk_file import BASE, edited, write_made
+from .documents import Section, sections_of, table_of
 from .draft_desk import Drafted, sound
-from .draft_rows import (
-    COLUMNS, QuotedRule, Row, Section, checked, intents_of, proposed, read_simply, sections_of, table_of
-)  # fmt: skip
-from .writer import edited, write_made
+from .draft_rows import COLUMNS, QuotedRule, Row, checked, intents_of, proposed, read_simply
 
 ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",

@@ -26,10 +26,10 @@ from ...store.search import words_and_beginnings
 from ...textfiles import read_text
 from ..audit.audit import audit
 from .compiled import compiled
-from .desk_file import BASE, REFUSE, read_desk
-from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, Section, numbers_in, slug, wording
+from .desk_file import BASE, REFUSE, as_yaml, files_of, read_desk, slug, unfilled, write_made
+from .documents import Section
+from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, numbers_in, wording
 from .phrases import singular
-from .writer import as_yaml, files_of, unfilled, write_made
 
 TODAY = date(2026, 6, 29)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,14 +14,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...errors import BadInput
 from ...extension import offer
 from ...language.layout import ANY_YEAR
-from ...language.sentences import BULLET, fold, parts
+from ...language.sentences import fold
 from ...language.values import values_in
-from ...outputs import FORMULA
-from ...textfiles import read_text
-from .desk_file import REFUSE, name_of, texts
-from .tickets import read_cells, read_sheet
+from .desk_file import REFUSE, slug, texts
+from .documents import Section
+from .tickets import read_cells
 
-HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 wording = partial(texts, "base/draft.yaml")
 """Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
@@ -35,11 +32,6 @@ WORD = r"(?u)\b[^\W\d_]{2,}\b"
 EXAMPLES = ("example_1", "example_2", "example_3")
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 Row = dict[str, Any]
-
-
-def slug(text: object) -> str:
-    """Turn a text into a name for use in a desk file, which begins with a letter."""
-    return name_of(text).lstrip("_0123456789")
 
 
 Name = Annotated[str, BeforeValidator(slug)]
@@ -65,48 +57,6 @@ class QuotedRule(BaseModel):
     otherwise: Annotated[Name, AfterValidator(lambda name: name or REFUSE)] = REFUSE
     by: str = ""
     accepted: str = "off"
-
-
-@dataclass(frozen=True)
-class Section:
-    """Part of a document under one heading; each sentence has its paragraph's or item's line."""
-
-    file: str
-    title: str
-    text: str
-    sentences: list[tuple[int, str]]
-
-
-def sections_of(paths: Iterable[Path]) -> list[Section]:
-    """Cut documents at their headings; refuse two with the same name, or one without a sentence."""
-    sections: dict[str, list[Section]] = {}
-    for path in paths:
-        text = read_text(path).replace("\r\n", "\n")
-        lines = "".join(c if c.isprintable() or c == "\n" else " " for c in text).split("\n")
-        head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
-        headings = {n: found for n, line in enumerate(lines) if n >= head and (found := HEADING.match(line.strip()))}
-        if path.name in sections:
-            raise BadInput(f"two documents are named {path.name}: rename one, so that quotations show their source")
-        own = sections[path.name] = []
-        for start, end in zip([head, *headings], [*headings, len(lines)]):
-            found = headings.get(start) if start < end else None
-            title = (found[1] or found[2]).strip("*_ ") if found else path.stem
-            body = lines[start + bool(found) : end]
-            if said := [*_sentences(body, start + bool(found) + 1)]:
-                own.append(Section(path.name, title, "\n".join(body).strip(), said))
-        if not own:
-            raise BadInput(f"{path} has no sentence: name a document with the company's rules as text or Markdown")
-    return [section for own in sections.values() for section in own]
-
-
-def _sentences(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
-    """Yield each sentence with the line at which its paragraph or item begins."""
-    blocks: list[tuple[int, list[str]]] = [(first, [])]
-    for number, line in enumerate(lines, first):
-        if not line.strip() or BULLET.match(line) or line.lstrip().startswith("|"):
-            blocks.append((number + (not line.strip()), []))
-        blocks[-1][1].append(BULLET.sub("", line).strip())
-    yield from ((number, sentence) for number, block in blocks for sentence in parts(" ".join(block)))
 
 
 def _words(text: str) -> list[str]:
@@ -197,13 +147,6 @@ def _asked(sentence: str) -> dict[str, str]:
     denied = re.search(known["denied"], fold(text.replace(condition[0], " ")))
     no = (condition[1].lower() == "unless") != bool(denied)
     return {"test": "no" if no else "yes", "ask": known["ask"].format(what=what.strip())}
-
-
-def table_of(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file by column, however people or spreadsheets saved it."""
-    heads, *rows = [*read_sheet(path).values()] or [[]]
-    cells = ([cell[cell[:1] == "'" and cell[1:].startswith(FORMULA) :] for cell in row] for row in rows)
-    return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]
 
 
 def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:

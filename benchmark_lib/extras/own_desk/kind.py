@@ -19,10 +19,19 @@ from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
 from .compiled import compiled, evaluated, joined, joined_in, names_of
-from .desk_file import ANY_QUEUE, BASE, REFUSE, DeclaredAct, DeclaredArgument, DeclaredRule, read_desk, rule_name
+from .desk_file import (
+    ANY_QUEUE,
+    BASE,
+    DECLARED,
+    REFUSE,
+    DeclaredAct,
+    DeclaredArgument,
+    DeclaredRule,
+    read_desk,
+    rule_name,
+)
 from .phrases import SHIPPED, phrases, singular
 
-DECLARED = "declared"
 LISTED = 10
 """Maximum number of rows that a look-up lists."""
 Row = dict[str, Any]

@@ -13,9 +13,8 @@ from ...commands import command
 from ...errors import BadInput
 from ...project import DATA
 from ...textfiles import read_text, read_yaml
-from .check_command import DESKS, STORE, folder_of
-from .desk_file import BASE
-from .kind import DECLARED
+from .check_command import DESKS, folder_of
+from .desk_file import BASE, DECLARED, STORE
 
 STARTER = DATA / "desks" / "starter"
 LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")

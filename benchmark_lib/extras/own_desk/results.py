@@ -23,8 +23,7 @@ from ...cases.played import known_cases, store_played
 from ...reports.html import environment
 from ...scoring.deciding import rule_in_words
 from ...scoring.scales import SHARE
-from .desk_file import read_desk
-from .kind import DECLARED
+from .desk_file import DECLARED, read_desk
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,14 +1,15 @@
-"""Read tickets from a spreadsheet: what customers wrote, and what should have happened."""
+"""Read tickets from a spreadsheet, and make a desk with a thin case for each."""
 
 from __future__ import annotations
 
-import csv
-import io
 import keyword
 import re
+from collections import defaultdict
 from dataclasses import dataclass
+from datetime import date
 from email.utils import parseaddr
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -16,12 +17,19 @@ from ...cli.codes import note
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
+from ...project import slug
+from ...scoring.written import words as words_of
 from ...textfiles import read_text, yes_or_no
-from .desk_file import ANY_QUEUE, NAME, name_of, texts
+from .desk_file import ANY_QUEUE, BASE, NAME, as_yaml, files_of, name_of, texts, unfilled
+from .documents import read_sheet, sections_of
 
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
+SHORT_POLICY = 6_000
+"""Maximum characters of a policy that the prompt repeats."""
+LONGEST_CODE = 3
+"""Maximum words of a value to compare: nobody repeats a longer text word for word."""
 HOW = "as order=A-1002; reason=damaged, or as JSON"
 
 
@@ -56,31 +64,6 @@ class Ticket:
         """Return in a few words what should happen."""
         over = f"hand over to {self.handover}".removesuffix(f" to {ANY_QUEUE}") if self.handover else ""
         return " or ".join(filter(None, ["refuse" if self.refuse else self.tool, over])) or "answer"
-
-
-def read_sheet(path: Path) -> dict[int, list[str]]:
-    """Return the cells of each filled row of a CSV file, headings first.
-
-    Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for any other kind of file.
-    """
-    text = _text(path).replace("\0", "")
-    head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
-    except csv.Error as error:
-        raise BadInput(f"{path} is not valid CSV ({error}): close all quotes, and double those within a text") from None
-    return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
-
-
-def _text(path: Path) -> str:
-    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
-        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
-    try:
-        return read_text(path)
-    except BadInput as error:
-        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
-            return path.read_bytes().decode("cp1252", "replace")
-        raise
 
 
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
@@ -214,3 +197,82 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
         clean[number] = cells | dict(zip(own, done.chat, strict=True))
         replaced, left = replaced + sum(done.counts.values()), left + len(done.left)
     return clean, replaced, left
+
+
+# ----------------------------------------------------------------------------------------------- a desk of tickets
+
+
+def desk_of_tickets(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
+    """Return the files of a desk with one thin case for each ticket."""
+    keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
+    rows = [
+        {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
+        for t, key in zip(tickets, keys.values(), strict=True)
+    ]
+    cases = [
+        _filled(id=t.id, intent=t.id, row=keys[t.id], title=unfilled(t.title), values=t.arguments)
+        | {"email": {"subject": unfilled(f"{t.subject or t.title} [{keys[t.id]}]"), "text": unfilled(t.email)}}
+        for t in tickets
+    ]
+    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
+    text = read_text(policy)
+    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
+    files = files_of(as_yaml(_desk(tickets)), info, {TABLE: rows}, cases, articles)
+    rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
+    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
+
+
+def _desk(tickets: list[Ticket]) -> dict[str, Any]:
+    seen: dict[str, list[Ticket]] = defaultdict(list)
+    for ticket in tickets:
+        seen[ticket.tool].append(ticket)
+    slots = {slot: words_of(slot) for ticket in tickets for slot in ticket.knows}
+    return {
+        "subject": TABLE,
+        "tables": {TABLE: {"key": KEY}},
+        "proofs": [["email"]],
+        "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
+        "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
+        "refusals": {"refused": texts("try.yaml")["refusal"]},
+        "intents": {ticket.id: _intent(ticket) for ticket in tickets},
+    }
+
+
+def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
+    """Return an act whose arguments have the types and choices found in its tickets."""
+    arguments: dict[str, Any] = {}
+    sets = {tool: "'done'"}
+    for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):
+        own = [ticket.arguments[name] for ticket in tickets if name in ticket.arguments]
+        free = any(len(str(value).split()) > LONGEST_CODE for value in own)
+        choices = dict.fromkeys(map(str, own))
+        if len(choices) == 1:  # one choice would give the answer away
+            choices |= dict.fromkeys(("yes", "no") if choices.keys() <= {"yes", "no"} else ("other",))
+        coded = not (free or any(re.search(r"[\d@]", value) for value in choices))
+        arguments[name] = _filled(
+            about=f"The {words_of(name)}.",
+            number=all(isinstance(value, int) for value in own),
+            choices=list(choices) if coded else [],
+            optional=free or len(own) < len(tickets),
+        )
+        sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
+    about = f"{words_of(tool).capitalize()}, for the request of a customer."
+    return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
+
+
+def _intent(ticket: Ticket) -> dict[str, Any]:
+    why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
+    return _filled(
+        description=unfilled(f"{ticket.title}: {ticket.expected}{why}"),
+        act=ticket.tool,
+        queue=ticket.handover,
+        refuse="refused" if ticket.refuse else "",
+        must_say=ticket.must_say,
+        knows={name: str(value) for name, value in ticket.knows.items()},
+        goal=unfilled(ticket.title),
+    ) | {"tickets": ticket.weight}
+
+
+def _filled(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}

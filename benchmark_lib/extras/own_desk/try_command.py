@@ -35,10 +35,9 @@ from ...scoring.written import DASH
 from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
-from .desk_file import texts
+from .desk_file import CASES, mark_of, texts, write_made
 from .results import share_of, table, weighted_mean
-from .tickets import Ticket, read_cells, scrub, tickets_of
-from .writer import CASES, desk_of_tickets, mark_of, write_made
+from .tickets import Ticket, desk_of_tickets, read_cells, scrub, tickets_of
 
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file with one ticket per row: email, and what should happen (tool and arguments, handover, "
