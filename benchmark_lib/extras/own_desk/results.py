@@ -200,16 +200,15 @@ def front(content: Any) -> Markup:
         {"entry": r["entry"], "cases": Cell(number=str(r["cases"]))} | {n: _cell(r, n) for n in ("success", "weighted")}
         for r in entries.to_dict("records")
     ]
-    page = environment().from_string(FRONT.read_text(encoding="utf-8"))
-    return Markup(
-        page.render(
-            desks=[*desks.values()],
-            headlines=[_headline(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
-            rules=_rules_table(rules),
-            success=table(titles, rows, caption=SUCCESS),
-            losses=_of_models(entries).to_dict("records"),
-        )
-    )
+    names = {
+        "desks": [*desks.values()],
+        "headlines": [_of_models(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
+        "scripted": SCRIPTED,
+        "rules": _rules_table(rules),
+        "success": table(titles, rows, caption=SUCCESS),
+        "losses": _of_models(entries),
+    }
+    return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
 
 
 def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
@@ -217,10 +216,10 @@ def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> 
     return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
 
 
-def _of_models(rows: pd.DataFrame) -> pd.DataFrame:
+def _of_models(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of models; if there are none, the rows of scripted agents."""
     models = rows[~rows["panel"].isin(SCRIPTED)]
-    return models if len(models) else rows
+    return (models if len(models) else rows).to_dict("records")
 
 
 def _cell(row: dict[str, Any], name: str, ends: str = "", **about: Any) -> Cell:
@@ -228,25 +227,11 @@ def _cell(row: dict[str, Any], name: str, ends: str = "", **about: Any) -> Cell:
     return metric_cell(Estimate(estimate=row[name], low=low, high=high), SHARE, "mean", **about)
 
 
-def _headline(part: pd.DataFrame) -> dict[str, Any]:
-    counted, first = _of_models(part), part.iloc[0]
-    return {
-        "words": first["words"],
-        "entries": len(counted),
-        "noun": "scripted agent" if counted["panel"].isin(SCRIPTED).any() else "model",
-        "breaking": int((counted["broken"] > 0).sum()),
-        **{name: int(counted[name].sum()) for name in ("broken", "conversations", "tested", "tested_broken")},
-        "query": Query.of(finding=f"{BROKEN}{first['rule']}", entry=list(counted["entry"])),
-    }
-
-
 def _rules_table(rules: pd.DataFrame) -> Table:
-    rows = []
-    for rule, part in rules.groupby("rule", sort=False):
-        row: dict[str, Any] = {"rule": part["words"].iloc[0]}
-        for r in part.to_dict("records"):
-            note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
-            about = {"note": note, "yes": Query.of(finding=f"{BROKEN}{rule}", entry=r["entry"])}
-            row[r["entry"]] = _cell(r, "broken_share", "broken", **about, k=r["broken"], n=r["conversations"])
-        rows.append(row)
-    return table({"rule": "Rule"} | {entry: entry for entry in rules["entry"]}, rows, caption=RULES)
+    rows: dict[str, dict[str, Any]] = {}
+    for r in rules.to_dict("records"):
+        note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
+        behind = Query.of(finding=f"{BROKEN}{r['rule']}", entry=r["entry"])
+        cell = _cell(r, "broken_share", "broken", note=note, yes=behind, k=r["broken"], n=r["conversations"])
+        rows.setdefault(r["rule"], {"rule": r["words"]})[r["entry"]] = cell
+    return table({"rule": "Rule"} | {entry: entry for entry in rules["entry"]}, [*rows.values()], caption=RULES)
