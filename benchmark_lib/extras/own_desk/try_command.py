@@ -132,22 +132,18 @@ def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Tab
     """Return a table with a row per model, and one with a row per ticket and a column per model."""
     words, weights = texts("try.yaml"), {t.id: t.weight for t in tickets}
     played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
-    scored, entries = played[played["wrong"] != NOT_SCORED], [*results.entries.values()]
-    of = dict(list(scored.groupby(["entry", "case_id"])))
-    models: list[dict[str, Any]] = []
+    entries, models = [*results.entries.values()], list[dict[str, Any]]()
+    rows: list[dict[str, Any]] = [{"ticket": f"{t.id}: {t.title}", "expected": t.expected} for t in tickets]
     for entry in entries:
-        own = scored[scored["entry"] == entry]
-        models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry))})
-        models[-1]["weighted"] = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
+        own = played[(played["entry"] == entry) & (played["wrong"] != NOT_SCORED)]
+        weighted = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
+        models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry)), "weighted": weighted})
         models[-1] |= {name: _share(own, name) for name in checks}
-    rows = [
-        {"ticket": f"{t.id}: {t.title}", "expected": t.expected}
-        | {entry: _cell(of.get((entry, t.id)), entry, t.id) for entry in entries}
-        for t in tickets
-    ]
+        for row, ticket in zip(rows, tickets, strict=True):
+            row[entry] = _cell(own[own["case_id"] == ticket.id], Query.of(entry=entry, case_id=ticket.id))
     notes = tuple(("", words["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
-    weighted = {"weighted": "Right, weighted"} if len({*weights.values()}) > 1 else {}
-    heads = {"model": "Model", "right": "Right", **weighted, **{name: name for name in checks}}
+    shown = {"weighted": "Right, weighted"} if len({*weights.values()}) > 1 else {}
+    heads = {"model": "Model", "right": "Right", **shown, **{name: name for name in checks}}
     titles = {"ticket": "Ticket", "expected": "What should happen", **{entry: entry for entry in entries}}
     return table(heads, models, caption=words["thin"], notes=notes), table(titles, rows)
 
@@ -173,11 +169,10 @@ def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
         return "queue"
     if not reasons:
         return "" if all((score.get("facts") or {}).values()) else "facts"
-    acts = [c for c in record.tool_calls if c.write and not c.error and c.name not in (HANDOVER, CLOSE)]
-    kind = reasons[0].kind
-    if kind in texts("try.yaml")["wrong"]:
-        return kind
-    return "wrong_act" if acts else "no_act" if kind == "wrong_end" else "other"
+    if reasons[0].kind != "wrong_end":
+        return reasons[0].kind if reasons[0].kind in texts("try.yaml")["wrong"] else "other"
+    acts = (c for c in record.tool_calls if c.write and not c.error and c.name not in (HANDOVER, CLOSE))
+    return "wrong_act" if any(acts) else "no_act"
 
 
 def _answer(name: str, check: Callable[[Conversation], Any], record: Conversation) -> bool | None:
@@ -199,10 +194,9 @@ def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:
     return metric_cell(share_of(known, column), SHARE, "mean", f"{k} of {n}", yes=behind, k=n, n=n)
 
 
-def _cell(own: pd.DataFrame | None, entry: str, case_id: str) -> Cell:
-    words = texts("try.yaml")["wrong"]
-    if own is None:
+def _cell(own: pd.DataFrame, behind: Query) -> Cell:
+    words, n = texts("try.yaml")["wrong"], len(own)
+    if not n:
         return Cell(number=DASH, note=words[NOT_SCORED])
-    went = [words[word] for word in own.loc[~own["right"], "wrong"].value_counts().index[:2]]
-    behind = Query.of(entry=entry, case_id=case_id)
-    return Cell(number=f"{own['right'].sum()} of {len(own)}", note=", ".join(went), yes=behind, k=len(own), n=len(own))
+    went = ", ".join(words[word] for word in own.loc[own["wrong"] != "", "wrong"].value_counts().index[:2])
+    return Cell(number=f"{own['right'].sum()} of {n}", note=went, yes=behind, k=n, n=n)
