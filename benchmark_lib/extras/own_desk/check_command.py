@@ -169,8 +169,8 @@ class Complaints:
         """Check the columns of owner and proofs, the use of acts, and that each refusal is understood."""
         desk, subject = self.desk, self.desk.subject
         columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
-        wanted = {desk.owner.email: ("owner", "email"), desk.owner.name: ("owner", "name")}
-        wanted |= {column: ("proofs",) for way in desk.proofs for column in way}
+        wanted = {desk.owner.email: ["owner", "email"], desk.owner.name: ["owner", "name"]}
+        wanted |= {column: ["proofs"] for way in desk.proofs for column in way}
         for column in wanted.keys() - {*columns} if columns else ():
             self._unknown(wanted[column], column, f"{subject}.csv", columns)
         for name in desk.acts.keys() - {intent.act for intent in desk.intents.values()}:
@@ -232,9 +232,10 @@ class Complaints:
         with self._reading(file, path):
             try:
                 made = read_case(raw, store, self.folder / file)
-                here = None if "outcomes" in raw else Situation(raw, store, desk)
-                for name in here.rules if here else ():
-                    tried[here.intent.act, name].add(name not in here.unmet)
+                if "outcomes" not in raw:
+                    here = Situation(raw, store, desk)
+                    for name in here.rules:
+                        tried[here.intent.act, name].add(name not in here.unmet)
                 return [made]
             except BadFormula as error:
                 self._add_formula(error, Situation(raw, store, desk))

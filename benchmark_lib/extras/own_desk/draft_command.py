@@ -113,23 +113,22 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
 def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], list[Row]]:
     """Return the rules of documents, and what was left out; read by patterns without a usable reply."""
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
-    rows, out = dict[Any, Row](), list[Row]()
+    rows, out = dict[Any, Row](), list[tuple[str, ...]]()
     for section, answer in zip(sections, buyer.ask("draft.md", texts, Proposals) if buyer else [None] * len(texts)):
-        model = isinstance(answer, Proposals) and buyer and buyer.endpoint.model
-        raws = [proposed(raw, section, model) for raw in answer.rules] if model else [*read_simply(section)]
-        wrong = (
-            [(f"{section.file}: {section.title}", "schema", f"{answer}; read simply")] if answer and not model else []
-        )
+        if buyer and isinstance(answer, Proposals):
+            raws = [proposed(raw, section, buyer.endpoint.model) for raw in answer.rules]
+        else:
+            raws = [*read_simply(section)]
+            out += [(f"{section.file}: {section.title}", "schema", f"{answer}; read simply")] if answer else []
         for raw in raws:
             rule = checked({**raw, "accepted": "off"}, sections)
             if isinstance(rule, tuple):
-                wrong.append((str(raw.get("quotation"))[:300], *rule))
+                out.append((str(raw.get("quotation"))[:300], *rule))
             else:
                 rows.setdefault((rule.quotation, rule.file, rule.topic, rule.number), rule.model_dump())
-        out += [dict(zip(OUT, (PROPOSAL, *one))) for one in wrong]
-    return [
-        {**row, "id": f"r{number}", "number": row["number"] or ""} for number, row in enumerate(rows.values(), 1)
-    ], out
+    numbered = ({**row, "id": f"r{number}"} for number, row in enumerate(rows.values(), 1))
+    filled = [{cell: "" if value is None else value for cell, value in row.items()} for row in numbered]
+    return filled, [dict(zip(OUT, (PROPOSAL, *one))) for one in out]
 
 
 def _save(path: Path, rows: list[Row], columns: list[str]) -> None:
