@@ -75,7 +75,7 @@ class Complaints:
         self._trees: dict[str, Any] = {}
 
     def add(self, check: str, file: str, place: Sequence[Any] | int, **words: Any) -> None:
-        """Add a complaint in the words of ``checks.yaml``, at a line or at a path of keys in a YAML file."""
+        """Add a complaint of ``checks.yaml`` at a line, or at a path of keys in a YAML file."""
         every = self.words["problems"] | self.words["notes"]
         line = place if isinstance(place, int) else self._line(file, place)
         self.all.add(([*every].index(check), file, line, every[check].format(**words)))
@@ -166,7 +166,7 @@ class Complaints:
                     self.rows[name, own] = f"{file}:{lines.line_num}"
 
     def _check_names(self) -> None:
-        """Check the columns of owner and proofs, the use of acts, and that each refusal is understood."""
+        """Check the columns of owner and proofs, the use of acts, and how refusals are understood."""
         desk, subject = self.desk, self.desk.subject
         columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
         wanted = {desk.owner.email: ["owner", "email"], desk.owner.name: ["owner", "name"]}

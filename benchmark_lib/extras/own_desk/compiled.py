@@ -41,7 +41,7 @@ Raw = dict[str, Any]
 
 
 class Situation:
-    """What a written case is about: its intent, the rows, the act's values, and the names for formulas.
+    """Find what a written case is about: intent, rows, values, and the names for formulas.
 
     `changed` is the row that the act changes, and `queue` the one that the case or its intent names.
     """
@@ -265,7 +265,7 @@ def _as_fact(text: str, year: int) -> Raw:
 
 
 class BadFormula(BadInput):
-    """A formula that cannot be evaluated: its place, its text, and why; `unknown` is a name that is not there."""
+    """Raised for a formula that cannot be evaluated; `unknown` is a name that is not there."""
 
     def __init__(self, place: str, formula: str, error: BadInput):
         super().__init__(str(error))

@@ -1,4 +1,4 @@
-"""Read ``desk.yaml``: tables, acts, rules and intents, with defaults for everything else; write a desk's files."""
+"""Read ``desk.yaml``, with defaults for all that a shop need not say; write a desk's files."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the answer must contain, as a formula, with fields of `benchmark_lib.cases.facts.Fact`."""
+    """A value that the answer must contain, as a formula; see `benchmark_lib.cases.facts.Fact`."""
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
     value: str
@@ -320,7 +320,7 @@ def mark_of(folder: Path) -> dict[str, Any]:
 
 
 def edited(folder: Path, files: dict[str, str]) -> bool:
-    """Return whether writing new `files` would replace what somebody else wrote, changed or removed."""
+    """Return whether new `files` would replace what somebody else wrote, changed or removed."""
     made, new = mark_of(folder)["files"], _hashes(files)
     paths = {name: folder / name for name in {*made, *new}}
     now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}

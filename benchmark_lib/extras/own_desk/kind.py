@@ -45,10 +45,10 @@ def kind_of(folder: Path) -> DeskKind:
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
         subject=desk.subject,
-        tools=own.tools(),
+        tools=own._tools(),
         look_up=(shows, desk.key),
         lookups=frozenset({shows, finds}),
-        rules=own.rules(),
+        rules=own._rules(),
         objects=tuple(dict.fromkeys(desk.key_of(name) for name in desk.acts)),
         case_names=lambda raw, row, store: {"order": joined_in(store, desk.subject, raw["order"], desk)},
         case_defaults=lambda names: {
@@ -56,11 +56,11 @@ def kind_of(folder: Path) -> DeskKind:
             "sender": names["order"][desk.owner.email],
             "sender_name": names["order"][desk.owner.name],
         },
-        usual_ledger=own.usual_ledger,
-        identity_slots=own.identity_slots,
-        evidence_slots=own.evidence_slots,
-        named_in=own.named_in,
-        described=own.described,
+        usual_ledger=own._usual_ledger,
+        identity_slots=own._identity_slots,
+        evidence_slots=own._evidence_slots,
+        named_in=own._named_in,
+        described=own._described,
         open_to=lambda arguments, case, store: set(arguments) - {table.key for table in desk.tables.values()},
         own_slots={name: (name,) for name in (*desk.arguments, desk.key)},
         everything=lambda call, case, words: [
@@ -71,7 +71,7 @@ def kind_of(folder: Path) -> DeskKind:
         proofs=tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in desk.heads)),
         slots_not_had=tuple(desk.questions),
         compiled=lambda raw, store: compiled(raw, store, desk),
-        usual={"info": own.info(), "policy": own.policy(), "phrases": {"en": phrases(desk)}},
+        usual={"info": own._info(), "policy": own._policy(), "phrases": {"en": phrases(desk)}},
         usual_files={"prompts/agent.md": BASE / "agent.md"}
         | {name: SHIPPED / name for name in ("prompts/customer.md", "reader/weights.npz")},
     )
@@ -83,7 +83,7 @@ class _Kind:
     def __init__(self, folder: Path):
         self.desk = read_desk(folder)
 
-    def tools(self) -> dict[str, Tool]:
+    def _tools(self) -> dict[str, Tool]:
         desk, made = self.desk, list[Tool]()
         for name, table in desk.tables.items():
             key = {table.key: (str, f"Its {words_of(table.key)}.", ...)}
@@ -132,7 +132,7 @@ class _Kind:
         world.edit(table, given[key]).update(values)
         return {key: given[key], **values, **shown}
 
-    def rules(self) -> dict[str, Any]:
+    def _rules(self) -> dict[str, Any]:
         own = {rule_name(*place): self._predicate(*place, rule) for place, rule in self.desk.rules.items()}
         return {"identity": self._identity(), "confirmation": confirmation, **own}
 
@@ -181,24 +181,24 @@ class _Kind:
             return own or ([called] if called else [])
         return []
 
-    def usual_ledger(self, case: Row, names: Row) -> Row:
+    def _usual_ledger(self, case: Row, names: Row) -> Row:
         text = squash(f"{case['email']['subject']} {case['email']['text']}")
         heads = {squash(case["sender"]), squash(case["sender_name"])}
         values = {column: str(names["order"].get(column) or "") for way in self.desk.ways for column in way}
         said = {c for c, v in values.items() if squash(v) in text or (c in self.desk.heads and squash(v) in heads)}
         return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
 
-    def identity_slots(self, case: Any, asked: set[str]) -> list[str]:
+    def _identity_slots(self, case: Any, asked: set[str]) -> list[str]:
         ways = [way for way in self.desk.ways if all(map(case.ledger.get, way))]
         return min(([slot for slot in way if case.ledger[slot].when == "asked"] for way in ways), key=len, default=[])
 
-    def evidence_slots(self, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
+    def _evidence_slots(self, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
         act = self.desk.acts.get(call.tool)
         needed = [*self.desk.needed(call.tool), *(act.arguments if act else ())]
         entries = {slot: case.ledger[slot] for slot in needed if slot in case.ledger and slot not in known}
         return [slot for slot, entry in entries.items() if entry.when != "volunteered"]
 
-    def named_in(self, text: str, arguments: Row, store: Any) -> tuple[set[str], set[str]]:
+    def _named_in(self, text: str, arguments: Row, store: Any) -> tuple[set[str], set[str]]:
         said, differing = squash(text), set[str]()
         named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
         acts = self.desk.acts.values()
@@ -213,12 +213,12 @@ class _Kind:
                 differing |= {declared.key} if next(others, None) else set()
         return named, differing
 
-    def described(self, arguments: Row, tool: str, store: Any) -> dict[str, str]:
+    def _described(self, arguments: Row, tool: str, store: Any) -> dict[str, str]:
         table = self.desk.on(tool if tool in self.desk.acts else "")
         row = joined_in(store, table, arguments.get(self.desk.tables[table].key), self.desk) or {}
         return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
 
-    def info(self) -> Row:
+    def _info(self) -> Row:
         return {
             "version": "1",
             "canary": None,
@@ -230,7 +230,7 @@ class _Kind:
             "proofs": [" and ".join(map(words_of, way)) for way in self.desk.ways],
         }
 
-    def policy(self) -> Row:
+    def _policy(self) -> Row:
         desk = self.desk
         agreed = [name for name, act in desk.acts.items() if act.confirm]
         rules: Row = {
@@ -244,7 +244,7 @@ class _Kind:
 
 
 def _tool(name: str, about: str, arguments: Row, work: Callable[..., Row], write: bool = False) -> Tool:
-    """Return a tool; each argument has its type, a description and its default, ``...`` for none."""
+    """Return a tool; arguments have type, description and default, ``...`` for none."""
 
     def function(desk: Any, **given: Any) -> Row:
         return work(desk, given)

@@ -104,7 +104,7 @@ def by_tickets(
     stakes: Stakes | None = None,
     stores: Stores | None = None,
 ) -> pd.DataFrame:
-    """Return each entry's success on declared desks and what a week of its mistakes costs, in USD.
+    """Return each entry's success on declared desks, and a week's cost of its mistakes in USD.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]:
-    """Write the desk unless it was made from the same inputs; return its tickets, without personal data."""
+    """Write the desk unless it was made from these inputs; return its scrubbed tickets."""
     rows, unused = read_cells(path)
     tickets = tickets_of(rows, path)
     if unused:
