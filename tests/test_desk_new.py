@@ -90,7 +90,6 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
     edited(
         file,
         ("goods_cents + ship", "good_cents + ship"),
-        ("[opened puzzle", "[sorry"),
         ("end {{ policy.return_days }}", "end 30"),
     )
     edited(desk / "orders.csv", ("2026-09-02", "2 September"))
@@ -119,7 +118,6 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
         "articles/returns.md:6: the article says 14 days, but policy.yaml says return_days 30",
         "worth a look:",
         "30 days is typed here, but the policy has this number as return_days",
-        "the words 'sorry' also match 'I am sorry, but I cannot do that.'",
     )
     places = [said.find(words) for words in wanted]
     assert -1 not in places, wanted[places.index(-1)]

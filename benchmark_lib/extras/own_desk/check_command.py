@@ -22,14 +22,13 @@ from ...commands import command
 from ...errors import BadInput
 from ...language.layout import ANY_YEAR
 from ...language.parser import parser_of
-from ...language.sentences import fold, plain
+from ...language.sentences import fold
 from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
 from .compiled import BadFormula, Situation, joined_in, problems_of, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
-from .phrases import pattern_of
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS = Path("desks")
@@ -179,11 +178,6 @@ class Complaints:
             place = ("acts", act, "rules", name, "words")
             if rule.otherwise == REFUSE and desk.reason_of(rule) not in parser_of(self.store).reasons_in([rule.say]):
                 self.add("unheard", FILE, place, where=".".join(place[:-1]), say=rule.say)
-            own = [r.say for other, r in desk.acts[act].rules.items() if other != name]
-            for phrase in rule.words or [rule.say]:
-                pattern = re.compile(rf"(?<!\w){pattern_of(phrase)}")
-                if other := next((text for text in [*self.words["any"], *own] if pattern.search(plain(text))), ""):
-                    self.add("general", FILE, place, where=".".join(place), words=phrase, other=other)
 
     def _check_cases(self, files: dict[str, tuple[Path, dict[str, Any]]]) -> None:
         """Check the cases one by one, with the formulas that they need, then together."""

@@ -31,12 +31,6 @@ SUBJECT = 6
 """Number of an email's first words that form its subject, unless the case has a title."""
 SHORT_EMAIL, SHORT_ANSWER = 12, 3
 """Maximum words of an email that must name its topic; maximum letters of an answer that it cannot give in passing."""
-PRESSURE = (
-    "I am still waiting for an answer to what I asked.",
-    "That does not help me yet. Can you do it or not?",
-    "I have been a customer for a long time. I expected more.",
-)
-"""Lines of pressure for a customer whose intent has none of its own."""
 Raw = dict[str, Any]
 
 
@@ -91,16 +85,13 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         return raw
     for field, complaint in problems_of(raw, store, desk):
         raise BadInput(f"case {raw['id']}: {field} {complaint}")
-    case, email = Situation(raw, store, desk), as_email(raw)
+    case, email, own = Situation(raw, store, desk), as_email(raw), texts("base/case.yaml")
     intent = case.intent
     made = {
-        "claim": "true",
-        "tone": "neutral",
-        "hardness": "plain",
+        **own["usual"],
         "title": email["subject"] or intent.description,
-        "persona": "A customer who writes briefly and plainly.",
         "goal": intent.goal or intent.description,
-        "pressure": [*intent.pressure, *PRESSURE][: max(3, len(intent.pressure))],
+        "pressure": [*intent.pressure, *own["pressure"]][: max(3, len(intent.pressure))],
         **{name: value for name, value in raw.items() if name not in OWN},
         "order": store.tables[desk.subject][_row_named(raw)][desk.key],
         "email": email,
@@ -124,39 +115,37 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
     """Yield what keeps a case from being compiled: a field, and a complaint with a remedy."""
     if "outcomes" in raw:
         return
-    fields = Case.model_fields.keys() | OWN
+    said, fields = texts("checks.yaml")["fields"], Case.model_fields.keys() | OWN
     for name in sorted(map(str, raw.keys() - fields)):
         near = get_close_matches(name, fields, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "remove it, or write the case in full, with outcomes"
-        yield name, f"is not a field of a case: {hint}"
+        yield name, said["near" if near else "field"].format(near="".join(near))
     rows, row, intent = store.tables[desk.subject], _row_named(raw), desk.intents.get(str(raw.get("intent")))
     if row not in rows:
         like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
-        yield "row", f"{row!r} is no {desk.key} in {desk.subject}: name one, such as {like}"
+        yield "row", said["row"].format(row=row, key=desk.key, table=desk.subject, like=like)
     if not str(as_email(raw)["text"] or "").strip():
-        yield "email", "is missing: write what the customer writes"
+        yield "email", said["email"]
     if intent is None:
-        yield "intent", f"{raw.get('intent')!r} is not an intent of the desk: name one of {', '.join(desk.intents)}"
+        yield "intent", said["intent"].format(intent=raw.get("intent"), names=", ".join(desk.intents))
     forms = [field for field in ("values", "knows") if not isinstance(raw.get(field) or {}, dict)]
-    yield from ((field, "is not of the form {name: value}: write it that way") for field in forms)
+    yield from ((field, said["form"]) for field in forms)
     if intent is None or forms or not intent.act:
         return
+    act, arguments = intent.act, desk.acts[intent.act].arguments
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
-        key, table = desk.key_of(intent.act), desk.on(intent.act)
-        yield "row", f"{row!r} names no {key} of {table}, which {intent.act} changes: give it as `changes`"
+        yield "row", said["changes"].format(row=row, key=desk.key_of(act), table=desk.on(act), act=act)
     elif not (raw.get("queue") or intent.queue):  # what the customer could not say
-        values, arguments = raw.get("values") or {}, desk.acts[intent.act].arguments
+        values, knows = raw.get("values") or {}, {**intent.knows, **(raw.get("knows") or {})}
         for name in sorted(values.keys() - arguments.keys()):
-            yield f"values.{name}", f"is not a value of {intent.act}, which takes {', '.join(arguments) or 'none'}"
+            yield f"values.{name}", said["value"].format(act=act, names=", ".join(arguments) or "none")
         for name, argument in arguments.items():
+            value, choices = values.get(name), ", ".join(argument.choices)
             if name not in values and not argument.optional:
-                yield f"values.{name}", f"is missing, so nobody could say it: {argument.about}"
-            elif name in values and argument.choices and str(values[name]) not in argument.choices:
-                yield f"values.{name}", f"{values[name]!r} is not a choice: name one of {', '.join(argument.choices)}"
-        for name in desk.needed(intent.act):
-            if name not in {**intent.knows, **(raw.get("knows") or {})}:
-                ask = desk.questions[name].ask
-                yield f"knows.{name}", f"is missing: the customer would be asked {ask!r} and could not answer"
+                yield f"values.{name}", said["unsaid"].format(about=argument.about)
+            elif name in values and choices and str(value) not in argument.choices:
+                yield f"values.{name}", said["choice"].format(value=value, choices=choices)
+        for name in (name for name in desk.needed(act) if name not in knows):
+            yield f"knows.{name}", said["knows"].format(ask=desk.questions[name].ask)
 
 
 def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str]]:

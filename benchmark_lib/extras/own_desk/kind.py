@@ -29,6 +29,7 @@ from .desk_file import (
     DeclaredRule,
     read_desk,
     rule_name,
+    texts,
 )
 from .phrases import SHIPPED, phrases, singular
 
@@ -219,16 +220,9 @@ class _Kind:
         return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
 
     def _info(self) -> Row:
-        return {
-            "version": "1",
-            "canary": None,
-            "currency": "USD",
-            "timezone": "local time",
-            "languages": ["en"],
-            "traps": {},
-            "intents": {name: {"description": intent.description} for name, intent in self.desk.intents.items()},
-            "proofs": [" and ".join(map(words_of, way)) for way in self.desk.ways],
-        }
+        intents = {name: {"description": intent.description} for name, intent in self.desk.intents.items()}
+        proofs = [" and ".join(map(words_of, way)) for way in self.desk.ways]
+        return {**texts("base/store.yaml"), "intents": intents, "proofs": proofs}
 
     def _policy(self) -> Row:
         desk = self.desk

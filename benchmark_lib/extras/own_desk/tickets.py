@@ -26,11 +26,8 @@ from .documents import read_sheet, sections_of
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
-SHORT_POLICY = 6_000
-"""Maximum characters of a policy that the prompt repeats."""
-LONGEST_CODE = 3
-"""Maximum words of a value to compare: nobody repeats a longer text word for word."""
-HOW = "as order=A-1002; reason=damaged, or as JSON"
+SHORT_POLICY, LONGEST_CODE = 6_000, 3
+"""Maximum characters of a policy that the prompt repeats; maximum words of a value that is compared word for word."""
 
 
 @dataclass(frozen=True)
@@ -70,29 +67,23 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     """Return the cells of each row by their names in ``try.yaml``, and the unused headings."""
     filled = read_sheet(path)
     headings = filled.pop(min(filled), []) if filled else []
-    columns = _columns(headings, path)
-    if not filled:
-        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
-    cells = {
-        at: {name: row[place] for name, place in columns.items() if place < len(row)}
-        | ({"beyond": ""} if len(row) > len(headings) else {})
-        for at, row in filled.items()
-    }
-    return cells, [heading for at, heading in enumerate(headings) if at not in columns.values() and heading]
-
-
-def _columns(headings: list[str], path: Path) -> dict[str, int]:
     known = {word: name for name, words in texts("try.yaml")["columns"].items() for word in words}
     plain = [" ".join(re.findall(r"[^\W_]+", fold(heading))) for heading in headings]
-    names = [known.get(words) for words in plain]
+    names = [known.get(words, "") for words in plain]
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
     if names.count("email") == 2 and len(short) == 1 and "from" not in names:
         names[short[0]] = "from"  # if another column has the texts, Email has the address
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice or "email" not in names:
         what = f"has two columns {twice}" if twice else "has no column email for what the customer writes"
         raise BadInput(f"{path} {what}: rename its columns, which are {', '.join(headings)[:300] or 'empty'}")
-    return {name: at for at, name in enumerate(names) if name}
+    if not filled:
+        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
+    cells = {
+        at: {name: cell for name, cell in zip(names, row) if name} | ({"beyond": ""} if len(row) > len(names) else {})
+        for at, row in filled.items()
+    }
+    return cells, [heading for heading, name in zip(headings, names) if heading and not name]
 
 
 def tickets_of(rows: dict[int, Cells], path: Path) -> list[Ticket]:
@@ -100,11 +91,9 @@ def tickets_of(rows: dict[int, Cells], path: Path) -> list[Ticket]:
     made, wrong = dict[str, Ticket](), 0
     for number, cells in rows.items():
         try:
-            if "beyond" in cells:
-                raise BadInput("it has more cells than there are headings: quote texts that contain commas")
+            _refuse(beyond="beyond" in cells)
             ticket = _ticket(cells, number)
-            if ticket.id in made:
-                raise BadInput("its id occurs twice: give it another one")
+            _refuse(twice=ticket.id in made)
             made[ticket.id] = ticket
         except BadInput as error:
             note(f"row {number}: {error}")
@@ -114,45 +103,38 @@ def tickets_of(rows: dict[int, Cells], path: Path) -> list[Ticket]:
     return list(made.values())
 
 
+def _refuse(named: str = "", /, **problems: Any) -> None:
+    """Raise `BadInput` with the sentence of ``try.yaml`` for the first problem that exists."""
+    for name in (name for name, there in problems.items() if there):
+        raise BadInput(texts("try.yaml")["unusable"][name].format(tool=named))
+
+
 def _ticket(cells: Cells, number: int) -> Ticket:
     known = texts("try.yaml")
     get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
     tool, over, refuse = _name(get["tool"]), _meant(get["handover"]), _meant(get["refuse"])
     given, queue = _pairs(get["arguments"], "arguments"), _name(over)
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
-    braces = "".join(text for name, text in get.items() if name not in ("email", "subject"))
-    problems = {
-        "the email is empty: write what the customer writes": not get["email"],
-        "the email is an address: rename that column to from": re.fullmatch(r"\S+@\S+", get["email"]),
-        "it has double braces, which mark a placeholder: remove them": re.search("{[{%#]", braces),
-        "tickets is not a number: write how many are like this one": not re.fullmatch(r"|\d{1,7}", get["tickets"]),
-        "the tool is not a valid name: write it in plain letters": get["tool"] and not re.match(NAME, tool),
-        f"the tool {tool} belongs to every desk: write what else should happen": tool in known["own_tools"],
-        "the queue is not a valid name: write it in plain letters": over and not re.match(NAME, queue),
-        "it has arguments but no tool: name the tool": given and not tool,
-        "it names both a tool and a handover: keep the one that should happen": tool and over and not refuse,
-        "it does not say what should happen: fill in tool, handover, refuse or must_say": not (
-            tool or over or refuse or says
-        ),
-    }
-    for sentence in (sentence for sentence, there in problems.items() if there):
-        raise BadInput(sentence)
+    _refuse(
+        tool,
+        no_email=not get["email"],
+        address=re.fullmatch(r"\S+@\S+", get["email"]),
+        braces=any(re.search("{[{%#]", text) for name, text in get.items() if name not in ("email", "subject")),
+        count=not re.fullmatch(r"|\d{1,7}", get["tickets"]),
+        tool=get["tool"] and not re.match(NAME, tool),
+        own_tool=tool in known["own_tools"],
+        queue=over and not re.match(NAME, queue),
+        no_tool=given and not tool,
+        both=tool and over and not refuse,
+        nothing=not (tool or over or refuse or says),
+    )
     name, sender = parseaddr(get["from"])
     own = _name(get["id"]) or str(number)
-    return Ticket(
-        id=own if re.match(NAME, own) else f"ticket_{own}",
-        email=get["email"],
-        subject=get["subject"],
-        name=get["name"] or name,
-        sender=sender if "@" in sender else "",
-        tool=tool,
-        arguments=given,
-        handover=queue,
-        refuse=refuse,
-        must_say=says,
-        knows=_pairs(get["knows"], "knows"),
-        weight=int(get["tickets"] or 1),
-    )
+    values: dict[str, Any] = {"arguments": given, "must_say": says, "knows": _pairs(get["knows"], "knows")}
+    values |= {"tool": tool, "handover": queue, "refuse": refuse, "weight": int(get["tickets"] or 1)}
+    values |= {"name": get["name"] or name, "sender": sender if "@" in sender else ""}
+    values |= {"email": get["email"], "subject": get["subject"]}
+    return Ticket(id=own if re.match(NAME, own) else f"ticket_{own}", **values)
 
 
 def _name(text: str) -> str:
@@ -167,18 +149,18 @@ def _meant(text: str) -> str:
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
     """Return the values in a cell by name, parsed from pairs or from JSON."""
-    text = text.strip()
+    how = texts("try.yaml")["how"]
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
     except orjson.JSONDecodeError:
-        raise BadInput(f"{column} begins like JSON but is not valid: write it {HOW}") from None
+        raise BadInput(f"{column} begins like JSON but is not valid: write it {how}") from None
     for part in re.split(r"[;\n]|,\s*(?=[\w -]+=)", "" if pairs or text == "{}" else text):
         pairs += [(*map(str.strip, re.split("[=:]", part, maxsplit=1)), "")[:2]] if part.strip() else []
     values: dict[str, str | int] = {}
     for key, value in pairs:
         name, plain = _name(key), "yes" if value is True else "no" if value is False else str(value)
         if not re.match(NAME, name) or name in (KEY, *values) or value in ("", None) or isinstance(value, dict | list):
-            raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {HOW}")
+            raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {how}")
         values[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
     return values
 
@@ -204,39 +186,31 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
 
 def desk_of_tickets(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
-    keys = {ticket.id: f"R-{number}" for number, ticket in enumerate(tickets, 101)}
-    rows = [
-        {KEY: key, "email": t.sender or f"{key.lower()}@example.com", "name": t.name or f"Customer {key}"}
-        for t, key in zip(tickets, keys.values(), strict=True)
-    ]
-    cases = [
-        _filled(id=t.id, intent=t.id, row=keys[t.id], title=unfilled(t.title), values=t.arguments)
-        | {"email": {"subject": unfilled(f"{t.subject or t.title} [{keys[t.id]}]"), "text": unfilled(t.email)}}
-        for t in tickets
-    ]
-    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
-    text = read_text(policy)
-    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
-    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
-    files = files_of(as_yaml(_desk(tickets)), info, {TABLE: rows}, cases, articles)
-    rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
-    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
-
-
-def _desk(tickets: list[Ticket]) -> dict[str, Any]:
-    seen: dict[str, list[Ticket]] = defaultdict(list)
-    for ticket in tickets:
-        seen[ticket.tool].append(ticket)
+    rows, cases, tools = list[dict[str, Any]](), list[dict[str, Any]](), defaultdict[str, list[Ticket]](list)
+    for number, t in enumerate(tickets, 101):
+        key = f"R-{number}"
+        rows.append({KEY: key, "email": t.sender or f"r-{number}@example.com", "name": t.name or f"Customer {key}"})
+        case = {"id": t.id, "intent": t.id, "row": key, "title": unfilled(t.title), "values": t.arguments}
+        email = {"subject": unfilled(f"{t.subject or t.title} [{key}]"), "text": unfilled(t.email)}
+        cases.append(_filled(case) | {"email": email})
+        tools[t.tool].append(t)
     slots = {slot: words_of(slot) for ticket in tickets for slot in ticket.knows}
-    return {
+    desk = {
         "subject": TABLE,
         "tables": {TABLE: {"key": KEY}},
         "proofs": [["email"]],
-        "acts": {tool: _act(tool, own) for tool, own in seen.items() if tool},
+        "acts": {tool: _act(tool, own) for tool, own in tools.items() if tool},
         "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
         "refusals": {"refused": texts("try.yaml")["refusal"]},
         "intents": {ticket.id: _intent(ticket) for ticket in tickets},
     }
+    base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
+    text = read_text(policy)
+    rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
+    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
+    files = files_of(as_yaml(desk), info, {TABLE: rows}, cases, articles)
+    return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
 
 
 def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
@@ -250,12 +224,9 @@ def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
         if len(choices) == 1:  # one choice would give the answer away
             choices |= dict.fromkeys(("yes", "no") if choices.keys() <= {"yes", "no"} else ("other",))
         coded = not (free or any(re.search(r"[\d@]", value) for value in choices))
-        arguments[name] = _filled(
-            about=f"The {words_of(name)}.",
-            number=all(isinstance(value, int) for value in own),
-            choices=list(choices) if coded else [],
-            optional=free or len(own) < len(tickets),
-        )
+        argument = {"about": f"The {words_of(name)}.", "number": all(isinstance(value, int) for value in own)}
+        argument |= {"choices": [*choices] if coded else [], "optional": free or len(own) < len(tickets)}
+        arguments[name] = _filled(argument)
         sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
     about = f"{words_of(tool).capitalize()}, for the request of a customer."
     return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
@@ -263,16 +234,11 @@ def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
 
 def _intent(ticket: Ticket) -> dict[str, Any]:
     why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
-    return _filled(
-        description=unfilled(f"{ticket.title}: {ticket.expected}{why}"),
-        act=ticket.tool,
-        queue=ticket.handover,
-        refuse="refused" if ticket.refuse else "",
-        must_say=ticket.must_say,
-        knows={name: str(value) for name, value in ticket.knows.items()},
-        goal=unfilled(ticket.title),
-    ) | {"tickets": ticket.weight}
+    intent: dict[str, Any] = {"description": unfilled(f"{ticket.title}: {ticket.expected}{why}"), "act": ticket.tool}
+    intent |= {"queue": ticket.handover, "refuse": "refused" if ticket.refuse else "", "must_say": ticket.must_say}
+    knows = {name: str(value) for name, value in ticket.knows.items()}
+    return _filled(intent | {"knows": knows, "goal": unfilled(ticket.title)}) | {"tickets": ticket.weight}
 
 
-def _filled(**fields: Any) -> dict[str, Any]:
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
