@@ -76,10 +76,7 @@ class Situation:
 def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     """Return a case as the core reads it; a case that states outcomes is returned unchanged.
 
-    Raises
-    ------
-    BadInput
-        For an unknown field, a missing email, an unknown row, or a value that the act does not take.
+    Raise `BadInput` with the first of its `problems_of`.
     """
     if "outcomes" in raw:
         return raw

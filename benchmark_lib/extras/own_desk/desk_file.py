@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -29,6 +29,7 @@ ANY_QUEUE = "any"
 """The queue of an intent for which any queue is right."""
 NAME = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
+Row = dict[str, Any]
 BASE = Path(__file__).with_name("base")
 
 
@@ -253,16 +254,18 @@ def read_desk(folder: Path) -> DeskFile:
 
 def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
     """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``."""
-
-    def filled(value: Any, where: str) -> Any:
-        if isinstance(value, dict):
-            return {name: filled(inner, f"{where}.{name}") for name, inner in value.items()}
-        if isinstance(value, list):
-            return [filled(inner, where) for inner in value]
-        return render(value, where, policy=policy) if isinstance(value, str) else value
-
     desk = DeskFile.model_validate(content if isinstance(content, dict) else {})
-    return DeskFile.model_validate(filled(desk.model_dump(), str(folder / FILE)))
+    filled = with_texts(desk.model_dump(), lambda text, where: render(text, f"{folder / FILE}{where}", policy=policy))
+    return DeskFile.model_validate(filled)
+
+
+def with_texts(part: Any, change: Callable[[str, str], str], where: str = "") -> Any:
+    """Return nested data with each text changed; `change` gets the text and its place."""
+    if isinstance(part, dict):
+        return {name: with_texts(inner, change, f"{where}.{name}") for name, inner in part.items()}
+    if isinstance(part, list):
+        return [with_texts(inner, change, where) for inner in part]
+    return change(part, where) if isinstance(part, str) else part
 
 
 def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
@@ -283,16 +286,11 @@ def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
 
 
 def files_of(
-    desk: str,
-    info: dict[str, str],
-    rows: dict[str, list[dict[str, Any]]],
-    cases: Iterable[dict[str, Any]],
-    articles: Iterable[dict[str, str]],
+    desk: str, info: dict[str, str], rows: dict[str, list[Row]], cases: Iterable[Row], articles: Iterable[Row]
 ) -> dict[str, str]:
     """Return the texts of a desk's files by name.
 
-    `info` has name, title and clock, and `rows` the rows by table. `articles` have title, text, and any other fields
-    of their headers.
+    `info` has name, title and clock, `rows` the rows by table; `articles` have title, text, and other header fields.
     """
     files = {FILE: desk, STORE: as_yaml({**info, "kind": DECLARED}), CASES: as_yaml({"cases": [*cases]})}
     files |= {f"{name}.csv": pd.DataFrame(own).to_csv(index=False, lineterminator="\n") for name, own in rows.items()}

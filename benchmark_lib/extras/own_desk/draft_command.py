@@ -28,7 +28,7 @@ from ...textfiles import yes_or_no
 from .desk_file import BASE, edited, write_made
 from .documents import Section, sections_of, table_of
 from .draft_desk import Drafted, sound
-from .draft_rows import COLUMNS, QuotedRule, Row, checked, intents_of, proposed, read_simply
+from .draft_rows import COLUMNS, QuotedRule, Row, checked, intents_of, proposed, read_simply, wording
 
 ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",
@@ -42,10 +42,6 @@ ARGUMENTS: dict[str, Any] = {
 RULES, INTENTS, LEFT_OUT, CALLS, BESIDE = "rules.csv", "intents.csv", "left_out.csv", ".draft_calls.jsonl", "proposed"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL = "proposal"
-TICKETS = """{path}: {intents} intents in {tickets} tickets, {alone} in none
-personal data replaced: {replaced}; tickets not shown, because more may be left: {back}"""
-NEXT = "next: write yes under accepted in each row of {path} that you want; then rerun the command"
-FAULT = "the provider did not answer every call ({error}): rerun the command, which buys nothing twice"
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -68,10 +64,11 @@ def execute(options: argparse.Namespace) -> int:
         try:
             _go_on(folder, sections, buyer, options)
         except EndpointError as error:
-            note(FAULT.format(error=error))
+            note(_printed("fault", error=error))
             code = RESUMABLE
     if buyer:
-        print(f"calls of the model in this session: {len(buyer.costs)}, {buyer.cost}")
+        calls, cost = len(buyer.costs), sum(cost or 0 for cost in buyer.costs)
+        print(_printed("calls", calls=calls, cost=cost_in_words(cost, calls, buyer.costs.count(None))))
     return code
 
 
@@ -84,12 +81,12 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
         rows, out = _proposed(sections, buyer)
         _save(paths[LEFT_OUT], out, OUT)
         _save(paths[RULES], rows, [*QuotedRule.model_fields])
-        print(f"{paths[RULES]}: {len(rows)} rules of {len(sections)} sections; {len(out)} left out")
+        print(_printed("rules", path=paths[RULES], rules=len(rows), sections=len(sections), out=len(out)))
     rules = _accepted(paths[RULES])
     if rules and options.tickets and not paths[INTENTS].is_file():
         rows, counts = intents_of(Path(options.tickets))
         _save(paths[INTENTS], rows, COLUMNS)
-        print(TICKETS.format(path=paths[INTENTS], intents=len(rows), **counts))
+        print(_printed("tickets", path=paths[INTENTS], intents=len(rows), **counts))
     intents = _accepted(paths[INTENTS]) if rules and paths[INTENTS].is_file() else []
     if not rules or intents is None:
         return
@@ -104,8 +101,8 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     _save(paths[LEFT_OUT], out, OUT)
     gates = Counter(one["gate"] for one in out)
     listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
-    print(f"{target}: {len(made.acts)} acts, {len(made.policy)} policy numbers, {len(made.cases)} cases")
-    print(f"{paths[LEFT_OUT]}: {len(out)} left out ({listed})")
+    made_up = {"acts": len(made.acts), "numbers": len(made.policy), "cases": len(made.cases)}
+    print(_printed("desk", target=target, path=paths[LEFT_OUT], out=len(out), listed=listed, **made_up))
     if made.cases:
         print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
@@ -131,6 +128,11 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
     return filled, [dict(zip(OUT, (PROPOSAL, *one))) for one in out]
 
 
+def _printed(name: str, **words: Any) -> str:
+    text: str = wording()["printed"][name]
+    return text.format(**words)
+
+
 def _save(path: Path, rows: list[Row], columns: list[str]) -> None:
     write_csv(pd.DataFrame(rows, columns=columns, dtype=object), path)
 
@@ -142,7 +144,7 @@ def _accepted(path: Path) -> list[dict[str, str]] | None:
         raise BadInput(f"{path} has lost its columns: restore its first line, or remove the file")
     accepted = [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]
     if not accepted:
-        print(NEXT.format(path=path))
+        print(_printed("next", path=path))
     return accepted or None
 
 
@@ -155,11 +157,6 @@ class Buyer:
         lines = file.read_bytes().splitlines() if file.exists() else []
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
         self.costs: list[float | None] = []
-
-    @property
-    def cost(self) -> str:
-        """Return the cost of this session's calls, in words."""
-        return cost_in_words(sum(cost or 0 for cost in self.costs), len(self.costs), self.costs.count(None))
 
     def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable]:
         """Return the answer to each text, or why it is unusable.

@@ -44,9 +44,8 @@ class Fairness(BaseModel):
 class Drafted:
     """The desk made from accepted rules and intents.
 
-    `acts` has the rules of each act; `columns` maps each column that a rule compares to the days in its unit, 0 for a
-    number; `wanted` maps each case to its bucket and the rules that refuse; `out` lists everything left out: what it
-    is, its id, the gate and the reason.
+    `columns` maps each column that a rule compares to the days in its unit, 0 for a number; `wanted` maps each case to
+    its bucket and the rules that refuse; `out` lists what was left out: what it is, its id, the gate and the reason.
     """
 
     def __init__(self, sections: list[Section], rules: list[QuotedRule], intents: list[Row]):

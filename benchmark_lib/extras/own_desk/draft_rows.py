@@ -152,8 +152,7 @@ def _asked(sentence: str) -> dict[str, str]:
 def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
     """Return a row for each group of similar tickets in a CSV file, and counts by outcome.
 
-    Of more than `MOST` tickets, every second, third and so on is read. A ticket that may still contain personal data
-    counts with its group, but no row shows it.
+    Of more than `MOST` tickets, only some are read. A ticket that may still contain personal data is never shown.
     """
     try:
         from sklearn.cluster import AgglomerativeClustering
@@ -171,7 +170,8 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
     grouping = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR)
     groups = np.full(len(done), -1)
     try:
-        vectors = words.fit_transform([one.chat[0] for one in done]).toarray()
+        words.fit([one.chat[0] for one in done if not one.left])  # no name that may be left becomes a group's word
+        vectors = words.transform([one.chat[0] for one in done]).toarray()
         groups[vectors.any(axis=1)] = grouping.fit_predict(vectors[vectors.any(axis=1)])
     except ValueError:
         raise BadInput("the tickets share too few words to form groups: provide more of them") from None
@@ -182,7 +182,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
         telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
         if count >= FEWEST and telling:
             own = [i for i in np.flatnonzero(groups == group) if not done[i].left]
-            own = sorted(own, key=lambda i: -(vectors[i] @ centres[group]))[:3]
+            own = sorted(own, key=lambda i: -round(vectors[i] @ centres[group], 9))[:3]
             near = [done[i].chat[0] for i in own]
             row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
             row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}

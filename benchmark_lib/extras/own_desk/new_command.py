@@ -11,6 +11,7 @@ from pathlib import Path
 from ...cli.codes import FINISHED
 from ...commands import command
 from ...errors import BadInput
+from ...outputs import writing
 from ...project import DATA
 from ...textfiles import read_text, read_yaml
 from .check_command import DESKS, folder_of
@@ -37,18 +38,16 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
     if folder.exists():
         raise BadInput(f"{folder} already exists: give the desk another name, or remove the folder first")
-    title = json.dumps(options.title or name.replace("-", " ").title())
-    try:
+    prompt, readme, store = folder / "prompts" / "agent.md", folder / "README.md", folder / STORE
+    with writing(folder, "--out", shutil.Error):
         shutil.copytree(base, folder, ignore=LEFT)
-        prompt, readme = folder / "prompts" / "agent.md", folder / "README.md"
         prompt.parent.mkdir(exist_ok=True)
         if not prompt.is_file():
             shutil.copyfile(BASE / "agent.md", prompt)
-        own = [line for line in read_text(folder / STORE).split("\n") if not re.match("(name|title):", line)]
-        (folder / STORE).write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
+        own = [line for line in read_text(store).split("\n") if not re.match("(name|title):", line)]
+        title = json.dumps(options.title or name.replace("-", " ").title())
+        store.write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
         readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
-    except (OSError, shutil.Error) as error:
-        raise BadInput(f"{folder} cannot be written ({error}): name another folder with --out") from None
     print(f"{folder} is now a working desk: change its files, and check it after each change")
     for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
         print(f"  {command(*words, folder)}")

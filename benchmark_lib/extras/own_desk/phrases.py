@@ -8,7 +8,7 @@ from typing import Any
 from ...language.sentences import fold
 from ...project import DATA
 from ...scoring.written import words as words_of
-from .desk_file import DeclaredAct, DeclaredAsked, DeclaredRefusal, DeskFile, texts
+from .desk_file import DeclaredAct, DeclaredAsked, DeclaredRefusal, DeskFile, texts, with_texts
 
 APART = r"[^\w.,;:!?]+"
 """Pattern of what may separate two words of a clause."""
@@ -41,9 +41,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 def _filled(part: Any, **words: str) -> Any:
     """Return part of the phrases with words filled in."""
-    if isinstance(part, dict):
-        return {name: _filled(inner, **words) for name, inner in part.items()}
-    return [one.format(**words) for one in part] if isinstance(part, list) else part.format(**words)
+    return with_texts(part, lambda text, _: text.format(**words))
 
 
 def _slot(name: str) -> dict[str, Any]:

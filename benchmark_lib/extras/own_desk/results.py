@@ -56,10 +56,9 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        One row per store, rule and entry, a store's own rules first, then by how often they are broken: words (what the
-        rule demands), panel, conversations (those with a call to which it applies), broken (of these), tested (those on
-        tickets that the rule refuses, whatever was done), tested_broken, and broken_share with low and high (mean over
-        cases, intents as clusters); reason.
+        One row per store, rule and entry, the most broken of a store's own rules first: words (what the rule demands),
+        panel, conversations (with a call to which it applies), broken (of these), tested (on tickets that it refuses),
+        tested_broken, and broken_share with low and high (mean over cases, intents as clusters); reason.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
@@ -99,18 +98,14 @@ def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
 
 
 def by_tickets(
-    results: Results,
-    tickets: int | None = None,
-    stakes: Stakes | None = None,
-    stores: Stores | None = None,
+    results: Results, tickets: int | None = None, stakes: Stakes | None = None, stores: Stores | None = None
 ) -> pd.DataFrame:
     """Return each entry's success on declared desks, and a week's cost of its mistakes in USD.
 
     Parameters
     ----------
     tickets : int, optional
-        Tickets per week, divided among the desk's intents in the proportions of ``desk.yaml``; by default the sum
-        stated there, or 100 if no intent states a number.
+        Tickets per week; by default the sum of those in ``desk.yaml``, or 100 if no intent states a number.
     stakes : Stakes, optional
         By default the ``stakes.yaml`` in the desk's folder, or else the shipped defaults.
 
@@ -171,8 +166,7 @@ def weighted_mean(
 ) -> Estimate:
     """Estimate the mean over cases, with each intent weighted by its tickets.
 
-    A case's value is multiplied by its intent's share of the tickets and divided by the intent's share of the cases.
-    The plain clustered mean of these values is the weighted mean.
+    It is the clustered mean of values times their intent's share of the tickets, divided by its share of the cases.
     """
     by_case = rows.groupby(["intent", "case_id"])[column].mean().astype(float).reset_index()
     weight = by_case["intent"].map(tickets).fillna(0) / by_case.groupby("intent")["case_id"].transform("size")
