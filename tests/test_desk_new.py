@@ -195,7 +195,7 @@ def test_an_email_in_a_file_may_have_paragraphs_and_nothing_is_written_without_a
     asked(monkeypatch, "order_total", "P-1002", "", "y")
     assert main(given) == 0
     assert "the answer must say total: $29.50" in capsys.readouterr().out
-    assert "what was the total" in (desk / "cases" / "mine.yaml").read_text()
+    assert "what was the total" in (desk / "cases" / "order_total_1.yaml").read_text()
 
 
 @pytest.mark.parametrize(

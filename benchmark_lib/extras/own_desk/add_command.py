@@ -15,55 +15,50 @@ from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
 from ...store import Store
-from ...textfiles import BROKEN_YAML, load_yaml, read_text, render
+from ...textfiles import read_text, render
 from .check_command import folder_of
-from .compiled import Situation, problems_of, thin
+from .compiled import Situation, thin
 from .desk_file import DeskFile, as_yaml, read_desk, texts
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",
     "--email FILE": "a file with the customer's email; without one, the command asks for it",
 }
-MINE = "cases/mine.yaml"
 SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, show its consequences, and write it."""
     folder = folder_of(options.folder)
-    desk, store, path = read_desk(folder), Store(folder), folder / MINE
+    desk, store = read_desk(folder), Store(folder)
     asked = _asked_for(desk, store, read_text(Path(options.email)).strip() if options.email else "")
-    written = "\n".join(read_text(one) for one in (folder / "cases").glob("*.yaml"))
+    written = "\n".join(f"id: {one.stem}\n{read_text(one)}" for one in (folder / "cases").glob("*.yaml"))
     names = (f"{asked['intent']}_{n}" for n in count(1))
-    raw = {"id": next(name for name in names if not re.search(rf"\bid:\s*[\"']?{name}\b", written)), **asked}
-    print(shown(raw, store, desk))
-    text = _with_case(path, raw)
+    name = next(name for name in names if not re.search(rf"\bid:\s*[\"']?{name}\b", written))
+    path, raw = folder / "cases" / f"{name}.yaml", {"id": name, **asked}
+    print(_shown(raw, store, desk, path))
     if not confirmed(f"Write it to {path}?"):
         note("nothing was written")
         return FINISHED
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(as_yaml({"cases": [raw]}), encoding="utf-8")
     print(f"written to {path}; next: {command('desk', 'check', str(folder))}")
     return FINISHED
 
 
-def shown(raw: dict[str, Any], store: Any, desk: DeskFile) -> str:
-    """Return what the policy implies for a case; raise `BadInput` with everything that is wrong."""
-    if wrong := [" ".join(problem) for problem in problems_of(raw, store, desk)]:
-        raise BadInput(f"the case is not complete: {'; '.join(wrong)}")
-    words = texts("checks.yaml")
+def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
+    """Return what the policy implies for a case."""
+    here, case, words = Situation(raw, store, desk), read_case(raw, store, path), texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
-    here, case = Situation(raw, store, desk), read_case(raw, store, store.path / MINE)
+    row = here.changed.items()
     names = {
         "case": case,
         "kind": words["buckets"][case.bucket],
         "act": "" if here.queue else here.intent.act,
         "rules": here.rules,
         "unmet": here.unmet,
-        "values": lambda holds: "".join(
-            f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", holds)
-        ),
+        "values": lambda holds: "".join(f"; {n} is {v}" for n, v in row if re.search(rf"\b{n}\b", holds)),
     }
     return render(read_text(SHOWN), SHOWN.name, **names).strip()
 
@@ -109,16 +104,3 @@ def _asked(question: str, choices: Sequence[str] = (), optional: bool = False) -
         if (answer in choices) if choices and answer else (answer or optional):
             return answer
         print(f"  answer with one of {', '.join(choices[:8])}" if choices else "  an answer is needed", file=sys.stderr)
-
-
-def _with_case(path: Path, raw: dict[str, Any]) -> str:
-    text = read_text(path).rstrip("\n") if path.is_file() else "cases:"
-    indent = re.search(r"^( *)- ", text, re.M)
-    added = [((indent[1] if indent else "  ") + line).rstrip() for line in as_yaml([raw]).splitlines()]
-    text = "\n".join([text, *added, ""])
-    try:
-        if load_yaml(text)["cases"][-1] == raw:
-            return text
-    except BROKEN_YAML:
-        pass
-    raise BadInput(f"{path} does not have the form of a list under `cases:`: correct it, or move it elsewhere")
