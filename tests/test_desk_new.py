@@ -6,6 +6,7 @@ import re
 import pytest
 
 from benchmark_lib.cli import main
+from benchmark_lib.project import DATA
 
 DAY_57 = "Good evening, the Night Train was a gift that I never opened.\nCan it go back to you?\n\n"
 
@@ -122,6 +123,30 @@ def test_what_the_files_mean_is_checked_at_once_too(desk, capsys):
     places = [said.find(words) for words in wanted]
     assert -1 not in places, wanted[places.index(-1)]
     assert places[0] < places[2] < places[9] < places[10] < places[11]
+
+
+def test_a_formula_that_fails_is_named_once_whatever_it_decides(desk, capsys):
+    file = desk / "desk.yaml"
+    edited(file, ("days(delivered_on, today)", "days(delivered_on today)"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert said.count("window.holds cannot be evaluated for P-1001 at orders.csv:2") == 1 and "\n1 problem\n" in said
+    edited(file, ("days(delivered_on today)", "days(delivered_on, today)"), ("\"'return open'\"", "statsu"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    wanted = "acts.start_return.sets.status names statsu, which the table orders does not have: did you mean status?"
+    assert f"desk.yaml:{line_of(file, 'statsu')}: {wanted}" in said
+
+
+def test_words_that_any_refusal_has_are_found_by_the_audit_with_the_mend(desk, capsys):
+    edited(desk / "desk.yaml", ('["{{ policy.return_days }} days", return window, too late, return period]', "[sorry]"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    assert "refuse_all succeeds (any refusal counts as one with this rule's reason" in capsys.readouterr().out
+
+
+def test_a_desk_with_several_tables_is_checked_by_its_cases(capsys):
+    assert main(["desk", "check", str(DATA / "stores" / "subscriptions")]) == 0
+    assert "24 cases, 0 problems" in capsys.readouterr().out
 
 
 def test_what_nobody_could_answer_is_named(desk, capsys):

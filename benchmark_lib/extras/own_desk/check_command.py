@@ -27,7 +27,7 @@ from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
-from .compiled import BadFormula, Situation, joined_in, problems_of, thin
+from .compiled import BadFormula, Situation, evaluated, joined_in, problems_of, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
@@ -71,6 +71,7 @@ class Complaints:
         self.folder, self.words = folder, texts("checks.yaml")
         self.all: set[tuple[int, str, int, str]] = set()
         self.rows: dict[tuple[str, str], str] = {}
+        self.failing: dict[tuple[str, str], str] = {}
         self._trees: dict[str, Any] = {}
 
     def add(self, check: str, file: str, place: Sequence[Any] | int, **words: Any) -> None:
@@ -230,6 +231,10 @@ class Complaints:
                     here = Situation(raw, store, desk)
                     for name in here.rules:
                         tried[here.intent.act, name].add(name not in here.unmet)
+                    parts = {"sets": here.act.sets, "gives": here.act.gives} if here.act and here.is_due else {}
+                    for part, formulas in parts.items():
+                        for column, formula in formulas.items():
+                            evaluated(formula, f"acts.{here.intent.act}.{part}.{column}", here.names)
                 return [made]
             except BadFormula as error:
                 self._add_formula(error, Situation(raw, store, desk))
@@ -246,7 +251,7 @@ class Complaints:
         elif error.unknown:
             self._unknown(path, error.unknown, f"the table {table}", [*case.names])
         else:
-            row = case.changed[self.desk.tables[table].key]
+            row = self.failing.setdefault((error.place, str(error.why)), case.changed[self.desk.tables[table].key])
             at = self.rows.get((table, row), table)
             self.add("failing", FILE, path, where=error.place, row=row, at=at, why=error.why)
 

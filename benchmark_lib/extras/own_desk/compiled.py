@@ -67,6 +67,11 @@ class Situation:
         }
 
     @property
+    def is_due(self) -> bool:
+        """Return whether the act, or an answer, is what should happen."""
+        return not (self.queue or self.intent.refuse or self.unmet)
+
+    @property
     def must_say(self) -> list[str]:
         """Return the texts that the answer must contain."""
         own = self.raw.get("must_say") or []
@@ -187,8 +192,7 @@ def _key(case: Situation) -> Raw:
     intent, desk, unmet = case.intent, case.desk, case.unmet
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
-    decided = bool(case.queue or intent.refuse)
-    if not (decided or unmet):
+    if case.is_due:
         outcome = {"name": intent.act or "answered", "calls": calls}
         return {"bucket": "resolvable", "outcomes": [outcome]} | ({"requested": calls} if calls else {})
     wanted = [case.queue] if case.queue else [rule.otherwise for rule in unmet.values()]
@@ -196,7 +200,7 @@ def _key(case: Situation) -> Raw:
     refused = bool(intent.refuse) or not queues
     reasons = [reason for rule in unmet.values() for reason in _shared(rule, intent.act, desk)] if refused else []
     reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
-    said = [f"must_say_{n}" for n, _ in enumerate(case.must_say, 1)] if decided else []
+    said = [] if unmet else [f"must_say_{n}" for n, _ in enumerate(case.must_say, 1)]
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
     forbidden = intent.act or ("*" if refused else "")
