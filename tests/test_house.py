@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
-    "extras/own_desk": 2_980,
+    "extras/own_desk": 2_900,
     "extras/personal_data": 1_400,
     "extras/real_chats": 1_950,
     "extras/tau2": 1_050,

@@ -27,7 +27,7 @@ from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
-from .compiled import BadFormula, Situation, evaluated, joined_in, problems_of, thin
+from .compiled import BadFormula, Situation, effects, joined_in, problems_of, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
@@ -231,10 +231,8 @@ class Complaints:
                     here = Situation(raw, store, desk)
                     for name in here.rules:
                         tried[here.intent.act, name].add(name not in here.unmet)
-                    parts = {"sets": here.act.sets, "gives": here.act.gives} if here.act and here.is_due else {}
-                    for part, formulas in parts.items():
-                        for column, formula in formulas.items():
-                            evaluated(formula, f"acts.{here.intent.act}.{part}.{column}", here.names)
+                    if here.act and here.is_due:
+                        effects(here.intent.act, here.act, here.names)
                 return [made]
             except BadFormula as error:
                 self._add_formula(error, Situation(raw, store, desk))

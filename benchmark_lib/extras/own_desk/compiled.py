@@ -19,7 +19,7 @@ from ...language.sentences import fold
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...textfiles import render
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredRule, DeclaredTold, DeskFile, texts
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
 """Fields of a case to be compiled, in addition to those of `Case`.
@@ -276,6 +276,14 @@ def evaluated(formula: Any, place: str, names: Mapping[str, Any]) -> Any:
     if text in constants:
         return constants[text]
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else text
+
+
+def effects(name: str, act: DeclaredAct, names: Mapping[str, Any]) -> list[Raw]:
+    """Return the columns that an act sets, and what its result gives besides."""
+    return [
+        {what: evaluated(formula, f"acts.{name}.{part}.{what}", names) for what, formula in formulas.items()}
+        for part, formulas in (("sets", act.sets), ("gives", act.gives))
+    ]
 
 
 def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from .compiled import compiled, evaluated, joined, joined_in, names_of
+from .compiled import compiled, effects, evaluated, joined, joined_in, names_of
 from .desk_file import (
     ANY_QUEUE,
     BASE,
@@ -126,10 +126,7 @@ class _Kind:
         table = self.desk.on(name)
         key, row = self._row(table, world, given)
         names = names_of(world.store, joined(row, self.desk, world.row), given, {})
-        values = {
-            column: evaluated(formula, f"acts.{name}.sets.{column}", names) for column, formula in act.sets.items()
-        }
-        shown = {what: evaluated(formula, f"acts.{name}.gives.{what}", names) for what, formula in act.gives.items()}
+        values, shown = effects(name, act, names)
         world.edit(table, given[key]).update(values)
         return {key: given[key], **values, **shown}
 

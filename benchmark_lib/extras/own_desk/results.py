@@ -23,7 +23,7 @@ from ...cases.played import known_cases, store_played
 from ...reports.html import environment
 from ...scoring.deciding import rule_in_words
 from ...scoring.scales import SHARE
-from .desk_file import DECLARED, read_desk
+from .desk_file import DECLARED, read_desk, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,8 @@ COMMON = ("identity", "confirmation")
 STAKES = "stakes.yaml"
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
-FRONT = Path(__file__).with_name("front.html.j2")
+FRONT, CAPTIONS = Path(__file__).with_name("front.html.j2"), "base/captions.yaml"
 NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
-RULES = "Share of conversations that broke a rule, of those with a call that it covers: mean over cases, 95% interval."
-SUCCESS = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
 
 
@@ -199,7 +197,7 @@ def front(content: Any) -> Markup:
         "headlines": [_of_models(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
         "scripted": SCRIPTED,
         "rules": _rules_table(rules),
-        "success": table(titles, rows, caption=SUCCESS),
+        "success": table(titles, rows, caption=texts(CAPTIONS)["success"]),
         "losses": _of_models(entries),
     }
     return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
@@ -228,4 +226,8 @@ def _rules_table(rules: pd.DataFrame) -> Table:
         behind = Query.of(finding=f"{BROKEN}{r['rule']}", entry=r["entry"])
         cell = _cell(r, "broken_share", "broken", note=note, yes=behind, k=r["broken"], n=r["conversations"])
         rows.setdefault(r["rule"], {"rule": r["words"]})[r["entry"]] = cell
-    return table({"rule": "Rule"} | {entry: entry for entry in rules["entry"]}, [*rows.values()], caption=RULES)
+    return table(
+        {"rule": "Rule"} | {entry: entry for entry in rules["entry"]},
+        [*rows.values()],
+        caption=texts(CAPTIONS)["rules"],
+    )

@@ -40,12 +40,10 @@ from .results import share_of, table, weighted_mean
 from .tickets import Ticket, desk_of_tickets, read_cells, scrub, tickets_of
 
 ARGUMENTS: dict[str, Any] = {
-    "TICKETS": "a CSV file with one ticket per row: email, and what should happen (tool and arguments, handover, "
-    "refuse, must_say); see docs/desk-try.md",
+    "TICKETS": "a CSV file: in each row an email and what should happen; see docs/desk-try.md",
     "--policy FILE": {"help": "the company's rules, as Markdown or plain text", "required": True},
     "--model NAME": (
-        "a model's name at the endpoint (its key in OPENAI_API_KEY), or scripted:NAME; repeat it for several "
-        "(default: scripted:oracle, which checks that the tickets can be played)",
+        "a model's name at the endpoint, or scripted:NAME; repeat it for several (default: scripted:oracle)",
         [],
     ),
     **ENDPOINT,
@@ -54,8 +52,8 @@ ARGUMENTS: dict[str, Any] = {
     "--check MODULE:FUNCTION": ("your own check: a function of the record that returns True, False or None", []),
     "--title NAME": "the company's name (default: the file's name)",
     "--out FOLDER": "the folder of the desk (default: desks/NAME next to the tickets)",
-    "--keep WORD": ("a word that is not personal data, such as a product; repeat it for several", []),
-    "--keep-personal-data": "replace nothing in the tickets; use this for tickets that you made up",
+    "--keep WORD": ("a word that is not personal data; repeat it for several", []),
+    "--keep-personal-data": "replace nothing in the tickets, because you made them up",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
     **BEFORE,
     "--budget-usd X": ("stop each model's run before it costs more than this amount", float),
@@ -162,7 +160,7 @@ def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
 def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
     """Return a key of ``wrong`` in ``try.yaml``; empty if nothing went wrong.
 
-    The score accepts a handover to any queue, and a handover or a refusal without its texts. A ticket accepts neither.
+    A ticket demands its queue, and the texts of its handover or refusal, which the score does not.
     """
     reasons = reasons_against(score, record.ended_by)
     if not reasons and score.get("queue_accepted") is False:
