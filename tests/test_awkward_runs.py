@@ -32,15 +32,12 @@ def every_table(results):
         "unsafe": tables.metric_table(results, "unsafe"),
         "cost": tables.metric_table(results, "cost_usd"),
         "pass^k": tables.reliability_table(results, (1, 3, 8)),
-        "flips": tables.flip_table(results),
         "trials": tables.trial_table(results, "unsafe"),
-        "missing": tables.missing_table(results),
         "between": tables.between_models(results, n_resamples=50),
         "within": tables.within_models(results, n_resamples=50),
         "frontier": tables.cost_quality(results),
         "judged": tables.judged_against_record(results),
         "means": tables.model_means(results),
-        "bill": tables.plan_cost_table(results, [(162, 3)]),
     }
 
 
@@ -49,7 +46,6 @@ DRAWN = {
     "unsafe": figures.metric_intervals,
     "board": figures.band_chances,
     "pass^k": figures.pass_decay,
-    "flips": figures.flip_bars,
     "trials": figures.trial_spread,
     "between": figures.correlation_forest,
     "within": figures.correlation_forest,
@@ -63,7 +59,7 @@ def test_whatever_the_runs_are_every_table_is_made_and_says_why_where_it_knows_n
     for name, table in made.items():
         for row in table.to_dict("records"):
             estimate = row.get("estimate", row.get("mean", 0.0))
-            if name in ("pass^k", "flips", "metric", "unsafe", "between", "within") and pd.isna(estimate):
+            if name in ("pass^k", "metric", "unsafe", "between", "within") and pd.isna(estimate):
                 assert row["reason"], f"{name}: {row}"
     for name, draw in DRAWN.items():
         rows = made[name]
@@ -85,11 +81,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
         figures.trap_matrix(table=tables.trap_table(frame)),
         figures.pressure_chart(table=tables.pressure_table(frame)),
         figures.failure_kinds(table=tables.kind_table(frame)),
-        *(
-            figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b)))
-            for b in ("adversarial", "resolvable")
-        ),
-        figures.value_picture(board=tables.tier_table(safety)),
+        figures.value_picture(board=tables.leaderboard(frame)),
         figures.two_directions(table=escalation),
         figures.directions_by_intent(table=intents),
         figures.models_as_points(table=escalation, x="recall", y="precision"),
@@ -102,12 +94,9 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     a, b = tables.choose_pair(frame)
     compared, cases = tables.comparison_table(frame, a, b), tables.differing_cases(frame, a, b)
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
-    needed = tables.what_it_takes(frame, a, b)
-    assert (needed["reason"] != "")[needed.filter(like="power_").isna().any(axis=1)].all()
     drawn += [
         figures.differences(table=compared, a=a, b=b),
         figures.differing_cases(table=cases, a=a, b=b),
-        figures.chance_to_know(table=needed),
     ]
     report = reports.model_report(frame)
     drawn.append(
@@ -117,7 +106,6 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
         (safety, "safety"),
         (escalation, "escalation"),
         (compared, "comparison"),
-        (needed, "power"),
     ):
         assert "nan" not in reports.readable(table, view).to_string().lower().replace("unannounced", "")
     told = in_words(report).partition("<details>")[0]

@@ -82,12 +82,6 @@ def test_two_that_never_differ_are_told_so_in_a_sentence(results):
     assert "differ on 0 cases" not in same
 
 
-def test_it_is_counted_how_often_an_interval_holds_the_truth():
-    rates = pd.DataFrame({"metric": ["resolved"] * 4, "interval": "mean", "holds": [True, True, True, False]})
-    (row,) = tables.intervals_held(rates).to_dict("records")
-    assert row == {"title": "Resolved", "interval": "mean", "agents": 4, "held": 0.75}
-
-
 def test_the_conversations_of_a_hard_set_are_on_its_own_pages():
     page = reports.show_conversations(load_results(DATA / "examples" / "blind-play-hard.deskbench"), most=1).html
     assert "hard/transcripts.html" in page

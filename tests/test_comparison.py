@@ -104,8 +104,6 @@ def test_the_cases_on_which_two_part_are_named(talks):
         and set(cases["a_trials"]) == {"+++"}
         and set(cases["b_trials"]) == {"---"}
     )
-    table = tables.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
-    assert table.loc["resolvable", "only_a"] == 120 and "p" not in table, "one verdict, not two"
 
 
 def test_a_case_that_differs_in_a_planned_metric_alone_is_named_and_single_trials_are_not_called_every(talks):
@@ -133,30 +131,7 @@ def test_two_that_share_few_cases_say_so(talks):
     frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
-    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("left out").tolist() == [
-        True,
-        False,
-        True,
-    ]
     ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
-    needed = tables.what_it_takes(apart, TUNED, OTHER)
-    assert "too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
-    once = talks[(talks["model"] != OTHER) | (talks["trial"] == 1)]
-    needed = tables.what_it_takes(once, TUNED, OTHER)
-    said = figures.chance_to_know(table=needed).texts[0].get_text()
-    assert said == "One trial of a case does not show how far trials agree.", "and not that the two do not differ"
     mine = tables.differing_cases(talks, TUNED, OTHER, bucket="adversarial")
     assert set(mine["bucket"]) == {"adversarial"} and mine["difference"].abs().is_monotonic_decreasing
-
-
-def test_more_trials_tell_more_unless_the_models_repeat_themselves(talks):
-    needed = tables.what_it_takes(talks, TUNED, OTHER).set_index("metric")
-    chances = needed[["power_3", "power_5", "power_10", "power_20"]].dropna()
-    assert len(chances) >= 2 and (chances.diff(axis=1).iloc[:, 1:] >= 0).all().all()
-    assert (needed["double"] > needed["power_3"]).any()
-    alike = talks.copy()
-    columns = ["resolved", "handed_over", "needless_handover", "unsafe", "success"]
-    alike[columns] = alike.groupby(["entry", "case_id"])[columns].transform("first")
-    same = tables.what_it_takes(alike, TUNED, OTHER).set_index("metric").dropna(subset=["power_3"])
-    assert np.allclose(same["power_3"], same["power_20"]) and same["reason"].str.contains("almost nothing").all()

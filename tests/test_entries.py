@@ -8,7 +8,6 @@ import re
 from zlib import crc32
 
 import matplotlib
-import numpy as np
 import pandas as pd
 import pytest
 from made_runs import add_rows, call_row, made_run, talk, verdict_row
@@ -21,7 +20,7 @@ from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.models import in_words
-from benchmarks.recovery import differences
+from benchmarks.recovery import differences, recovered_correlations, recovered_rates
 
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
@@ -220,7 +219,6 @@ OF_ONE_ENTRY = {
     "customer_flag_table": T.customer_flag_table,
     "escalation_table": T.escalation_table,
     "findings": T.findings,
-    "flip_table": T.flip_table,
     "honesty_table": T.honesty_table,
     "intent_table": T.intent_table,
     "judge_calibrated": calibrated,
@@ -228,8 +226,6 @@ OF_ONE_ENTRY = {
     "kind_table": T.kind_table,
     "leaderboard": T.leaderboard,
     "metric_table": lambda r: T.metric_table(r, "resolved"),
-    "missing_table": T.missing_table,
-    "plan_cost_table": lambda r: T.plan_cost_table(r, [(10, 3)]),
     "pressure_table": first_pushes,
     "promise_ledger": T.promise_ledger,
     "promise_table": T.promise_table,
@@ -244,8 +240,6 @@ OF_ONE_ENTRY = {
     "trial_table": T.trial_table,
     "unsafe_table": T.unsafe_table,
     "wide_reliability": lambda r: T.wide_reliability(T.reliability_table(r)),
-    "with_and_without_flagged": T.with_and_without_flagged,
-    "claim_tone_table": T.claim_tone_table,
     "model_means": T.model_means,
     "cost_quality": T.cost_quality,
     "judge_disagreements": T.judge_disagreements,
@@ -263,9 +257,6 @@ OVER_ENTRIES = {
     "within_models": lambda r: T.within_models(r, n_resamples=20).groupby("panel")["models"].max(),
     "worst_intents": lambda r: T.worst_intents(T.intent_table(r)).groupby("panel")["models"].max(),
     "misses_by_intent": lambda r: T.misses_by_intent(T.intent_table(r)).groupby("panel")["models"].max(),
-    "claim_tone_means": lambda r: T.claim_tone_means(T.claim_tone_table(r)).groupby("panel")["models"].max(),
-    "crossed_where_run": lambda r: T.crossed_where_run(T.claim_tone_table(r)).groupby("panel")["entry"].nunique(),
-    "tier_table": lambda r: T.tier_table(T.safety_table(r)).groupby("panel")["entry"].nunique(),
 }
 """Tables over entries: how many they hold in each panel."""
 
@@ -277,12 +268,8 @@ ELSEWHERE = {
     "success_counts",  # of the conversations of one entry
     "families_of",
     "hard_failures",
-    "hard_in_words",
     "hard_table",
-    "language_table",
-    "most_telling",  # of the hard set, in test_hard_tables.py
-    "first_to_break",
-    "rules_by_turn",
+    "language_table",  # of the hard set, in test_hard_tables.py
     "rules_cost",
     "along_table",  # those of forks: tests/test_forks.py
     "branch_rates",
@@ -301,35 +288,20 @@ ELSEWHERE = {
     "with_and_without_rules",  # of operator rules, in test_operator_rules.py
     "Comparison",
     "compare",  # of two entries, in test_comparison.py
-    "agreement_of_two",
     "choose_pair",
     "comparison_table",
     "comparison_in_words",
-    "differing_cases",
-    "what_it_takes",  # of two entries, below
+    "differing_cases",  # of two entries, below
     "cost_lines",  # of one entry, in test_costs.py
     "chosen_runs",
     "compare_runs",  # of chosen runs, in test_compare_command.py
-    "observed_repeats",
-    "planning_in_words",
-    "repeat_table",
     "shift_in_words",
     "shift_table",  # in test_trial_shift.py
     "paper",  # of a board, in test_paper_tables.py
-    "customer_sensitivity",
-    "customer_turn_table",  # of judged runs, in test_customer_turns.py
     "effort_in_words",
-    "effort_table",
-    "settings_table",  # of runs of one model, in test_settings_of_one_model.py
-    "recovered_correlations",
-    "recovered_estimators",
-    "recovered_in_short",
-    "recovered_rates",
-    "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
-    "published_trap_table",
+    "effort_table",  # of runs of one model, in test_settings_of_one_model.py
     "runs_with_rules",  # run files, in test_operator_rules.py
     "red_flag_floor_in_words",  # of the list of words, in test_reasoning.py
-    "tier_correlation",  # below
     "trap_coverage",  # of intervals in simulated data, in test_limits.py
     "tone_between_models",
     "tone_table",  # of judged runs, in test_tone_across_models.py
@@ -338,11 +310,6 @@ ELSEWHERE = {
     "judge_agreement_table",
     "loss_table",  # of judged runs, in test_losses_again.py
     "judged_against_record",  # of judges, over all conversations
-    "debatable_acts",
-    "debatable_table",
-    "noted",
-    "without_debatable",  # of labelled conversations, in test_debatable.py
-    "group_table",  # by use case, in test_use_cases.py
     "broken_rules",
     "by_tickets",  # of desks of one's own, in test_desk_results.py
     "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
@@ -354,17 +321,10 @@ ELSEWHERE = {
     "label_agreement_table",  # of labellers, in test_explorer.py
     "detectable_table",
     "power_table",
-    "textbook_table",
-    "wide_textbook",
     "on_frontier",  # of numbers
-    "general_ranking",
     "published_board",
-    "published_checks",
     "published_escalation_cells",
-    "published_order",
-    "published_pass_hat_k",
-    "ranking_against_desk",
-    "tier_safety",  # of what others published
+    "published_pass_hat_k",  # of what others published
 }
 
 
@@ -398,7 +358,6 @@ def test_two_seeds_are_compared_with_each_other(results, each_alone):
     assert (row["a"], row["b"], row["truth"]) == (pytest.approx(alone[a]), pytest.approx(alone[b]), 0)
     cases = tables.differing_cases(results, a, b)
     assert len(cases) and cases["a_trials"].str.len().max() == 2 and cases["b_trials"].str.len().max() == 3
-    assert tables.agreement_of_two(results, a, b)["cases"].sum() == results.conversations["case_id"].nunique()
     assert set(tables.choose_pair(results)) == set(PROMPTS)
     assert "Both played the same 27 cases." in tables.comparison_in_words(
         tables.comparison_table(results, a, b), cases, a, b
@@ -407,27 +366,17 @@ def test_two_seeds_are_compared_with_each_other(results, each_alone):
         tables.comparison_table(results, OWN, a)
 
 
-def test_customers_are_compared_run_against_run(results, entries):
-    frame = results.conversations
-    frame = frame.assign(customer=frame["customer"].where(frame["entry"] != entries[3], "gpt-x"))
-    table = tables.customer_sensitivity(frame, ["agent_messages"])
-    assert table[["model", "entry_a", "entry_b", "customer_a", "customer_b"]].drop_duplicates().to_numpy().tolist() == [
-        [OWN, entries[3], entries[2], "gpt-x", "scripted"]
-    ]
-    assert table["difference"].ne(0).any() and np.allclose(table["difference"], table["b"] - table["a"])
-
-
 def test_what_is_recovered_of_an_agent_is_never_pooled_over_its_runs(results):
     panel = pd.DataFrame(
         [{"model": entry, "credulity": 0.5, **{f"true_{name}": 0.5 for name in TRUTHS}} for entry in SEEDS]
     )
-    rates = tables.recovered_rates(panel, results)
+    rates = recovered_rates(panel, results)
     means = tables.metric_table(results, "escalation_accuracy").set_index("entry")["mean"]
     found = rates[(rates["metric"] == "escalation_accuracy") & (rates["interval"] == "mean")].set_index("entry")[
         "estimate"
     ]
     assert found.to_dict() == pytest.approx(means[SEEDS].to_dict())
-    assert set(differences(panel, results)["a"]) == {SEEDS[0]} and len(tables.recovered_correlations(panel, rates))
+    assert set(differences(panel, results)["a"]) == {SEEDS[0]} and len(recovered_correlations(panel, rates))
 
 
 def test_two_runs_of_one_model_are_one_family(results, entries):
@@ -435,8 +384,6 @@ def test_two_runs_of_one_model_are_one_family(results, entries):
     assert of[SEEDS[0]] == of[SEEDS[1]] != of[entries[2]] == of[entries[3]]
     known = set(tables.between_models(results, n_resamples=20)["families"]) - {0}  # nobody asked twice for a person
     assert known == {1}
-    correlation = tables.tier_correlation(tables.tier_table(tables.safety_table(results)))
-    assert correlation["families"].tolist() == [1] and correlation["models"].tolist() == [2]
 
 
 # --- pictures
@@ -447,7 +394,6 @@ BY_NAME = {
     "cost_frontier": T.cost_quality,
     "escalation_both_ways": T.leaderboard,
     "failure_kinds": T.kind_table,
-    "flip_bars": T.flip_table,
     "metric_intervals": lambda r: T.metric_table(r, "escalation_accuracy"),
     "pass_decay": lambda r: T.reliability_table(r, (1, 2)),
     "pressure_chart": T.pressure_table,
@@ -459,19 +405,15 @@ BY_NAME = {
     "value_picture": T.leaderboard,
 }
 OF_FIVE_OR_MORE = {"models_as_points"}
-NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
+NAMELESS = {"correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
 OF_TWO_OR_NONE = {
-    "chance_to_know",
     "differences",
     "in_the_field",
     "differing_cases",
     "power_curves",
-    "setting_steps",
-    "textbook_decay",
 }
 OF_THE_HARD_SET = {"hard_families"}
-OF_OPERATOR_RULES = {"kept_by_turn"}
 OF_FORKS = {"along_turns", "fork_points"}
 OF_CHATS = {"chat_truths"}
 OF_LOGS = {"found_in_time", "weekly_rate"}
@@ -483,7 +425,6 @@ def test_no_picture_is_forgotten_here():
         *OF_TWO_OR_NONE,
         *OF_FIVE_OR_MORE,
         *OF_THE_HARD_SET,
-        *OF_OPERATOR_RULES,
         *OF_FORKS,
         *OF_CHATS,
         *OF_LOGS,

@@ -4,7 +4,6 @@ from itertools import permutations
 from math import isnan
 from pathlib import Path
 
-import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,19 +168,6 @@ def test_judges_that_never_differ_have_the_exact_bound_of_the_raw_agreement():
 def test_tables_leave_out_what_is_unscored():
     assert estimators.agreement_table([1, 0, 1, None, 1], [1, 1, 1, 1, None]).tolist() == [[0, 1], [0, 2]]
     assert estimators.agreement_table(["good"], ["good"], ["good", "bad"]).tolist() == [[1, 0], [0, 0]]
-
-
-def test_alpha_for_more_judges():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 60)
-    ratings = np.where(rng.random((3, 60)) < 0.9, truth, 1 - truth).astype(float)
-    ratings[2, :10] = np.nan
-    found = estimators.krippendorff_alpha(ratings, n_resamples=200)
-    assert found.estimate == pytest.approx(krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal"))
-    assert found.low < found.estimate < found.high and found.n == 60
-    assert estimators.krippendorff_alpha(np.tile(truth, (3, 1)), n_resamples=50).estimate == 1
-    assert "same value" in estimators.krippendorff_alpha(np.ones((2, 5))).reason
-    assert "two verdicts" in estimators.krippendorff_alpha([[1, np.nan], [np.nan, 0]]).reason
 
 
 # correction by labels

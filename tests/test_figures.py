@@ -270,10 +270,3 @@ def test_a_model_keeps_its_colour_whatever_is_drawn_beside_it():
     }
     assert color(PUSHED) == legend["c"]
     assert color(lower) == legend["a, b"]
-
-
-def test_a_matrix_of_colours_is_drawn_for_a_page_too():
-    cells = [("m", "false", tone, "cases", 4, 0.5, "unsafe act", 1, False) for tone in ("neutral", "vip")]
-    names = ["entry", "claim", "tone", "set", "cases", "share", "outcome", "models", "left_out"]
-    drawn = as_svg(figures.claim_by_tone(table=pd.DataFrame(cells, columns=names)), "p", lambda lead: {})
-    assert 'href="data:image/png' in drawn

@@ -21,11 +21,11 @@ from benchmark_lib.figures.canvas import SMALL
 from benchmark_lib.figures.style import WIDTHS
 from benchmark_lib.reports.one_model import numbers
 from benchmark_lib.reports.shown import caption_below
+from benchmark_lib.reports.site.content import published_entries
 
 MANY = (1, 2, 5, 24)
 PARTIAL = 1
 """The model, by its number, whose run lacks half of the conversations that were planned."""
-SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "worst", "these_low", "these_high")
 LONG = (
     "acme/reasoner-xl-2026-05-preview-{:02d}",
     "a$$b_{{x}}${:02d}",
@@ -78,7 +78,6 @@ def tables_of(frames):
             safety=lambda: tables.safety_table(frame),
             traps=lambda: tables.trap_table(frame),
             pressure=lambda: tables.pressure_table(frame),
-            claims=lambda: tables.claim_tone_means(tables.claim_tone_table(frame)),
             kinds=lambda: tables.kind_table(frame),
             escalation=lambda: tables.escalation_table(frame),
             intents=lambda: tables.intent_table(frame),
@@ -89,12 +88,10 @@ def tables_of(frames):
             ),
             costs=lambda: tables.cost_quality(frame),
             decay=lambda: tables.reliability_table(frame, (1, 2, 3, 8)).query("bucket == 'resolvable'"),
-            flips=lambda: tables.flip_table(frame).query("bucket == 'resolvable'"),
             trials=lambda: tables.trial_table(frame, "unsafe"),
             pair=lambda: pair,
             compared=lambda: tables.comparison_table(frame, *pair),
             cases=lambda: tables.differing_cases(frame, *pair),
-            needed=lambda: tables.what_it_takes(frame, *pair),
             field=lambda: numbers.field_table(report(), published=tables.published_board()),
             entry=lambda: report().entry,
             hard=lambda: hard_table(frame),
@@ -136,17 +133,6 @@ def found_alarms():
     return pd.DataFrame(rows, columns=["measure", "title", "alarm"])
 
 
-def settings_of_models():
-    """Three efforts of two models, with what each cost."""
-    rows = [
-        (model, "effort", 1, effort, "resolved", rate, rate - 0.15, rate + 0.1, 24, usd)
-        for model, start in (("acme-large", 0.5), ("acme-mini", 0.35))
-        for effort, rate, usd in (("low", start, 10.0), ("medium", start + 0.2, 20.0), ("high", start + 0.3, 90.0))
-    ]
-    names = ["model", "setting", "group", "value", "metric", "mean", "low", "high", "n", "usd_1000"]
-    return pd.DataFrame(rows, columns=names).assign(entry=range(6), partial=["", "486 of 972", *[""] * 4])
-
-
 def forks_turn_by_turn():
     """Forks of a conversation at six turns by two models, one of which decides in its third."""
     rows = [
@@ -158,18 +144,6 @@ def forks_turn_by_turn():
     ]
     names = ["entry", "change", "case_id", "parent_trial", "turn", "share", "low", "high", "forks", "fell_here"]
     return pd.DataFrame(rows, columns=names)
-
-
-def rules_turn_by_turn():
-    """Six rules of an operator over eight turns; each is kept less the longer the conversation."""
-    rows = [
-        ("acme-large", rule, turn, kept, kept - 0.1, min(kept + 0.1, 1), 40 - 4 * turn)
-        for place, rule in enumerate(("ticket_first", "no_competitors", "short", "signed", "no_emojis", "language"))
-        for turn in range(1, 9)
-        for kept in [1 - 0.02 * place * turn]
-    ]
-    names = ["entry", "rule", "turn", "kept", "low", "high", "replies"]
-    return pd.DataFrame(rows, columns=names).assign(partial="486 of 972")
 
 
 def agreement_in_chats():
@@ -185,8 +159,6 @@ DRAWN = {
     "fork_points": lambda t: partial(figures.fork_points, table=forks_turn_by_turn()),
     "chat_truths": lambda t: partial(figures.chat_truths, table=agreement_in_chats()),
     "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
-    "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
-    "claim_by_tone": lambda t: partial(figures.claim_by_tone, table=t["claims"]),
     "correlation_forest": lambda t: partial(figures.correlation_forest, table=t["forest"]),
     "cost_frontier": lambda t: partial(figures.cost_frontier, table=t["costs"]),
     "differences": lambda t: partial(figures.differences, table=t["compared"], a=t["pair"][0], b=t["pair"][1]),
@@ -194,11 +166,9 @@ DRAWN = {
     "directions_by_intent": lambda t: partial(figures.directions_by_intent, table=t["intents"]),
     "escalation_both_ways": lambda t: partial(figures.escalation_both_ways, board=t["board"]),
     "failure_kinds": lambda t: partial(figures.failure_kinds, table=t["kinds"]),
-    "flip_bars": lambda t: partial(figures.flip_bars, table=t["flips"]),
     "found_in_time": lambda t: partial(figures.found_in_time, alarms=found_alarms(), table=found_table(found_alarms())),
     "hard_families": lambda t: partial(figures.hard_families, table=t["hard"]),
     "in_the_field": lambda t: partial(figures.in_the_field, table=t["field"], entry=t["entry"]),
-    "kept_by_turn": lambda t: partial(figures.kept_by_turn, table=rules_turn_by_turn()),
     "metric_intervals": lambda t: partial(figures.metric_intervals, table=t["metric"]),
     "models_as_points": lambda t: partial(
         figures.models_as_points, table=t["board"], x="agent_messages", y="over_escalation"
@@ -210,13 +180,6 @@ DRAWN = {
     ),
     "pressure_chart": lambda t: partial(figures.pressure_chart, table=t["pressure"]),
     "queue_matrix": lambda t: partial(figures.queue_matrix, table=t["queues"]),
-    "setting_steps": lambda t: partial(figures.setting_steps, table=settings_of_models()),
-    "textbook_decay": lambda t: partial(
-        figures.textbook_decay,
-        table=tables.textbook_table(),
-        rate=0.6,
-        published=tables.published_pass_hat_k(),
-    ),
     "trap_matrix": lambda t: partial(figures.trap_matrix, table=t["traps"]),
     "trap_states": lambda t: partial(figures.trap_states, table=t["safety"]),
     "trial_spread": lambda t: partial(figures.trial_spread, table=t["trials"]),
@@ -231,15 +194,11 @@ ONE_SIZE = (
     "along_turns",
     "chat_truths",
     "fork_points",
-    "chance_to_know",
     "differences",
     "differing_cases",
     "found_in_time",
     "hard_families",
-    "kept_by_turn",
     "power_curves",
-    "setting_steps",
-    "textbook_decay",
     "weekly_rate",
 )
 """Pictures that do not grow with the number of models: of these one number is enough."""
@@ -249,7 +208,6 @@ NO_RUNS = (
     "fork_points",
     "found_in_time",
     "power_curves",
-    "textbook_decay",
     "weekly_rate",
 )
 """Pictures of no run."""
@@ -381,7 +339,7 @@ def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_ar
     assert " model:" not in said and "per model" not in said
 
 
-@pytest.mark.parametrize("name", ["band_chances", "differences", "flip_bars", "two_directions", "unsafe_intervals"])
+@pytest.mark.parametrize("name", ["band_chances", "differences", "two_directions", "unsafe_intervals"])
 def test_the_label_of_a_partial_run_says_how_much_of_it_is_finished(name, tables_of):
     ax = DRAWN[name](tables_of(2))(width="column")
     labels = [label.get_text().replace("\n", " ") for label in (*ax.get_yticklabels(), ax.xaxis.label)]
@@ -398,7 +356,7 @@ def test_a_partial_run_that_is_not_drawn_is_named_as_partial(tables_of):
     assert "(partial 486 of 972)" in figures.caption(figures.value_picture(board=board))
 
 
-ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "trap_states", "trial_spread")
+ROWS = ("band_chances", "failure_kinds", "metric_intervals", "trap_states", "trial_spread")
 
 
 @pytest.mark.parametrize("name", [*ROWS, "two_directions", "unsafe_intervals"])
@@ -409,18 +367,17 @@ def test_a_partial_run_stands_in_the_lowest_row(name, tables_of):
 
 def test_every_table_of_runs_says_which_are_partial_and_whole_runs_never_are(tables_of, talks):
     for name, table in tables_of(5).items():
-        if isinstance(table, pd.DataFrame) and "entry" in table and name not in ("hard", "claims"):
+        if isinstance(table, pd.DataFrame) and "entry" in table and name != "hard":
             assert table.groupby("entry")["partial"].first().tolist().count("486 of 972") == 1, name
     assert set(tables.metric_table(talks, "resolved")["partial"]) == {""}
 
 
-@pytest.mark.parametrize("draw", ["differences", "differing_cases", "chance_to_know"])
+@pytest.mark.parametrize("draw", ["differences", "differing_cases"])
 def test_a_comparison_says_that_the_two_are_scripted(draw, tables_of):
     made = tables_of(2)
-    name = {"differences": "compared", "differing_cases": "cases", "chance_to_know": "needed"}[draw]
+    name = {"differences": "compared", "differing_cases": "cases"}[draw]
     table = made[name].assign(panel_a="scripted agents", panel_b="scripted agents")
-    pair = {} if draw == "chance_to_know" else dict(zip("ab", made["pair"], strict=True))
-    ax = getattr(figures, draw)(table=table, **pair)
+    ax = getattr(figures, draw)(table=table, **dict(zip("ab", made["pair"], strict=True)))
     assert "Scripted agents: not models" in figures.caption(ax)
 
 
@@ -475,11 +432,8 @@ def test_clean_twins_are_explained_only_where_they_were_run(frames):
 
 
 def test_captions_of_published_and_simulated_figures_say_source_difference_and_level():
-    ranking = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
-    tiers = figures.value_picture(board=tables.tier_table(pd.DataFrame(columns=SAFETY), tables.published_board()))
-    for ax in (ranking, tiers):
-        assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
-    assert "list for customer support" in figures.caption(ranking)
+    tiers = figures.value_picture(board=pd.DataFrame([entry.row for entry in published_entries()]))
+    assert "SupportAgentBench, July 2026 edition" in figures.caption(tiers)
     plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
     assert "distinguishes 10.0% from 20.0% of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(
         plan
@@ -487,7 +441,7 @@ def test_captions_of_published_and_simulated_figures_say_source_difference_and_l
 
 
 def test_a_model_of_unknown_price_has_a_column_beside_the_tiers(tables_of):
-    ax = figures.value_picture(board=tables.tier_table(tables_of(24)["safety"], tables.published_board()))
+    ax = figures.value_picture(board=tables_of(24)["board"])
     assert "price unknown" in [label.get_text() for label in ax.get_xticklabels()]
 
 

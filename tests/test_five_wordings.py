@@ -173,6 +173,3 @@ def test_the_two_components_are_recovered_and_the_test_keeps_its_level():
 def test_they_enter_no_metric_of_the_set():
     rows = conversations_of(played(lambda c, w: 1.0))
     assert set(rows["bucket"]) == {VARIANT}
-    assert tables.claim_tone_table(
-        played(lambda c, w: 1.0).assign(claim="true", tone="neutral", resolved=True), "resolvable"
-    ).empty

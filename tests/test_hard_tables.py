@@ -115,15 +115,3 @@ def test_the_site_has_the_hard_set_in_a_folder_of_its_own(both, tmp_path):
     assert 'href="hard/index.html"' in front and "The hard set" in front
     assert 'href="../index.html"' in hard and "Planted instructions" in hard
     assert len(talks_of(site.path / "hard")) == 2
-
-
-def test_what_a_model_is_weak_at_is_said_with_counts():
-    said = tables.hard_in_words(tables.hard_table(FRAME), "acme")
-    assert said[0] == "Right in 8 of 12 cases of the hard set; of the clean twins in 11 of 12 cases."
-    assert said[1] == "Right in a hard case and in its twin: 8 of 12 pairs."
-    assert said[2] == "Dense: right in 2 of 6 cases. What went wrong: dropped wish 4, untold 4 (of 6)."
-    easy = tables.hard_in_words(tables.hard_table(FRAME, easy=("salami",)), "acme")[0]
-    assert easy.startswith("Right in 2 of 6 cases of the hard set (6 more, of families marked easy, are not counted);")
-    assert tables.hard_in_words(tables.hard_table(FRAME.iloc[:0]), "acme") == [
-        "No case of a hard set was run and scored."
-    ]

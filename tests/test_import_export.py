@@ -328,8 +328,8 @@ class TestTau2:
             tmp_path, tau2(simulation("t1", None), simulation("t1", None, reward=0.0), trials=4), format="tau2"
         )
         assert rows["trial"].tolist() == [1, 2] and run.manifest["planned"] == {"telecom_t1": 4, "telecom_t2": 4}
-        missing = tables.missing_table(analysis.load_results(run))
-        assert missing[["seen", "planned"]].sum().tolist() == [2, 8]
+        results = analysis.load_results(run)
+        assert len(results.conversations) == 2 and results.planned["trials"].sum() == 8
 
     def test_a_folder_with_a_file_a_simulation_is_read(self, tmp_path):
         folder = tmp_path / "run"

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.analysis.tables import recovery as measured
+from benchmark_lib.analysis.tables import measured
 from benchmark_lib.reports.site import method
 from benchmark_lib.reports.site.content import Content
 from benchmarks import calibration as simulated

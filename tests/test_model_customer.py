@@ -547,32 +547,8 @@ def test_a_message_that_is_no_json_in_one_trial_leaves_the_others(case, options)
     assert sorted(made.endings().values()) == ["customer_fault", "resolved_by_customer"]
     table = tables.customer_flag_table(load_results(made))
     assert table.loc[0, ["conversations", "flagged", "no_usable_answer"]].tolist() == [2, 1, 1]
-    metrics = tables.with_and_without_flagged(load_results(made), ["resolved"]).set_index("conversations")["mean"]
-    assert metrics["all"] == 0.5 and metrics["not flagged"] == 1.0
-
-
-def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options, tmp_path):
-    with served(case) as server:
-        model = run(options, customer_base_url=server.base_url)
-    scripted = run(options, customer="scripted", out=tmp_path / "scripted.deskbench")
-    table = tables.customer_sensitivity(load_results(model, scripted), ["resolved", "agent_messages"])
-    row = table[(table["metric"] == "resolved") & (table["conversations"] == "all")].iloc[0]
-    assert (row["customer_a"], row["customer_b"], row["a"], row["b"], row["difference"], row["cases"]) == (
-        "gpt-5.5",
-        "scripted",
-        1,
-        1,
-        0,
-        1,
-    )
-    empty = tables.with_and_without_flagged(
-        load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"]
-    )
-    assert empty.set_index(["metric", "conversations"])["mean"].isna().tolist() == [False, True, True, True]
-    with pytest.raises(BadInput, match="no model was run with two customers"):
-        tables.customer_sensitivity(load_results(model))
-    with pytest.raises(BadInput, match="there is no metric 'resolve'"):
-        tables.with_and_without_flagged(load_results(model), ["resolve"])
+    row = tables.leaderboard(load_results(made)).iloc[0]
+    assert row["resolved_mean"] == 0.5 and row["resolved_without_mean"] == 1.0
 
 
 # --- the audit

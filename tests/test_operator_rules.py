@@ -6,7 +6,7 @@ import orjson
 import pytest
 from floods import assert_read_within
 
-from benchmark_lib import BadInput, Experiment, figures, load_results, tables
+from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.cases.operator_rules import HEADING, load_rules, pattern_of, read_rules, rules_played
 from benchmark_lib.cli import main
@@ -317,21 +317,7 @@ def test_rules_are_read_in_runs_that_were_never_told_of_them_too(results):
     never_told = load_results(DATA / "examples" / "blind-play.deskbench")
     assert tables.rules_of(never_told) == [] and tables.rules_of(never_told, SHIPPED) == list(RULES.values())
     nothing = tables.rules_kept(never_told)
-    assert tables.rules_table(nothing).empty and tables.rules_by_turn(nothing).empty
-    assert tables.first_to_break(tables.rules_by_turn(nothing)) is None and tables.rules_cost(never_told).empty
-
-
-def test_the_share_by_turn_stands_beside_the_first_reply_of_the_same_conversations(results):
-    turns = tables.rules_by_turn(tables.rules_kept(results))
-    keeper = turns[turns["entry"].str.startswith("scripted:rule_keeper")]
-    assert (keeper[["kept", "kept_at_first"]] == 1).all(axis=None) and "ticket_first" not in set(keeper["rule"])
-    first = turns[turns["turn"] == 1]
-    assert (first["kept"] == first["kept_at_first"]).all()
-    ax = figures.kept_by_turn(table=keeper)
-    rules = {rule.replace("_", " ") for rule in keeper["rule"]}
-    named = ", ".join(text.get_text() for text in ax.figure.legends[0].get_texts())
-    assert "fewer than six intents" in figures.caption(ax) and set(named.split(", ")) == rules
-    assert figures.kept_by_turn(table=keeper.iloc[:0]).texts, "says why there is nothing"
+    assert tables.rules_table(nothing).empty and tables.rules_cost(never_told).empty
 
 
 def test_what_the_rules_cost_is_paired_with_the_run_that_differs_in_nothing_else(results):

@@ -22,8 +22,8 @@ def test_every_row_is_labelled_for_what_it_is(talks):
         "Scripted agents",
         "Recovery panel",
     ]
-    means = tables.claim_tone_means(tables.claim_tone_table(talks))
-    assert next(iter(panels_in(means))).startswith(f"Scripted agents ({means['models'].max()}): ")
+    between = tables.between_models(talks, n_resamples=20)
+    assert next(iter(panels_in(between))).startswith(f"Scripted agents ({between['models'].max()}): ")
     assert (
         short_name(TUNED) == "tunable s.7 c.4 k.2"
         and "\x00" not in short_name(HOSTILE)

@@ -176,7 +176,7 @@ def paper_folder(results, board, tmp_path_factory):
         exec(lines, {})
     wordy = board[["entry", "notes", "versions"]].assign(words="a sentence that goes on and on " * 4)
     reports.paper.save(wordy, "wide", folder=folder)
-    reports.paper.save(reports.readable(tables.published_checks(), "checks"), "published-checks", folder=folder)
+    reports.paper.save(tables.published_escalation_cells(), "published-cells", folder=folder)
     played = figures.directions_by_intent(table=tables.intent_table(load_results(EXAMPLE)))
     figures.save(played, "by-intent", folder=folder)
     return folder

@@ -10,10 +10,17 @@ import pytest
 from filelock import FileLock
 from scipy import stats
 
-from benchmark_lib import analysis, estimators, reports, tables
-from benchmark_lib.analysis.tables import recovery
+from benchmark_lib import analysis, estimators
 from benchmark_lib.experiment import known_panel
-from benchmarks.recovery import differences
+from benchmarks.recovery import (
+    coverage,
+    differences,
+    in_words,
+    recovered_correlations,
+    recovered_estimators,
+    recovered_in_short,
+    recovered_rates,
+)
 
 AGENTS = 6
 UNLIKELY = 0.001
@@ -29,7 +36,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rates(played):
-    return tables.recovered_rates(*played)
+    return recovered_rates(*played)
 
 
 def test_recorded_rates_scatter_around_the_truth_as_counts_do(rates):
@@ -68,7 +75,7 @@ def test_correlations_are_those_of_the_truth(played, rates):
     )
     for metric in ("over_escalation", "resolved", "escalation_accuracy"):
         assert estimators.correlation(panel[f"true_{metric}"], recorded[metric], n_resamples=100).estimate > 0.8
-    table = tables.recovered_correlations(panel, rates)
+    table = recovered_correlations(panel, rates)
     assert list(table["truth"].round(1)) == [-0.4, -0.6, 0.0, -0.3] and table["estimate"].between(-1, 1).all()
 
 
@@ -81,7 +88,7 @@ def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
     ]
     certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in known_panel.TRUTHS.items()})
     runs = known_panel.play_panel(certain, tmp_path, trials=1)
-    found = tables.recovered_rates(certain, analysis.load_results(runs)).set_index(["entry", "metric", "interval"])
+    found = recovered_rates(certain, analysis.load_results(runs)).set_index(["entry", "metric", "interval"])
     assert (found["estimate"] - found["truth"]).abs().max() < 1e-9 and found["holds"].all()
     assert found.loc[(certain["model"][0], "unsafe", "traps like these"), "high"] == pytest.approx(3.335, abs=0.01)
     with_names = differences(certain, analysis.load_results(runs)).set_index("metric")
@@ -120,8 +127,8 @@ def test_coverage_says_in_words_what_it_found():
     import pandas as pd
 
     few, many = (pd.DataFrame({"kind": "x", "holds": [True] * held + [False] * (200 - held)}) for held in (170, 190))
-    rows = [recovery.coverage(t, ["kind"]).iloc[0].to_dict() for t in (few, many)]
-    assert [recovery.in_words(r) for r in rows] == ["less often than they should", "as often as they should"]
+    rows = [coverage(t, ["kind"]).iloc[0].to_dict() for t in (few, many)]
+    assert [in_words(r) for r in rows] == ["less often than they should", "as often as they should"]
     assert rows[0]["share"] == pytest.approx(0.85)
 
 
@@ -137,7 +144,6 @@ def test_who_asks_for_a_panel_that_another_plays_waits_for_its_runs(tmp_path):
 
 def test_estimators_of_cases_that_differ_find_the_planted_truth():
     """Flip rate, extrapolated pass^k, correlation within models, AC1 and precision of handovers."""
-    short = tables.recovered_in_short(tables.recovered_estimators(12)).set_index("estimator")
+    short = recovered_in_short(recovered_estimators(12)).set_index("estimator")
     assert len(short) == 7 and (short["intervals"] == 12).all() and (short["held"] >= 8).all()
     assert (short["bias"].abs() <= 0.06).all()
-    assert len(reports.readable(short.reset_index(), "estimators held")) == 7

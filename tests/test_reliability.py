@@ -36,28 +36,28 @@ class TestReliability:
         results = analysis.load_results(
             run_of(tmp_path, "m", lambda c, t: "absent" if t == 3 else outcome(c, t), planned=3)
         )
-        row = tables.missing_table(results).set_index("bucket").loc["resolvable"]
-        assert tables.missing_table(results.conversations)["missing"].sum() == 0, "conversations alone know of no plan"
-        assert (row["seen"], row["planned"], row["missing"]) == (24, 36, 12)
+        counts = tables.success_counts(results.conversations, "resolvable")
+        bounds = estimators.missing_bounds(counts.successes, counts.trials, 3)
+        assert (bounds.n, bounds.planned, bounds.missing) == (24, 36, 12)
         hits = np.array([[outcome(c, t) for t in (1, 2)] for c in some("resolvable")])
         for seed in range(20):
             last = np.random.default_rng(seed).random(len(hits)) < 0.5
-            assert row["worst"] - 1e-9 <= np.column_stack([hits, last]).mean() <= row["best"] + 1e-9
+            assert bounds.low - 1e-9 <= np.column_stack([hits, last]).mean() <= bounds.high + 1e-9
 
     def test_flips_and_trials_are_counted(self, tmp_path):
         results = analysis.load_results(
             run_of(tmp_path, "m", lambda c, t: c.endswith("1") or (c.endswith("2") and t == 1))
         )
-        row = tables.flip_table(results).set_index("bucket").loc["resolvable"]
-        assert row[["always", "sometimes", "never", "cases"]].tolist() == [6, 6, 0, 12]
-        assert row["estimate"] == pytest.approx(0.5 * 2 * 1 * 2 / (3 * 2))
+        counts = tables.success_counts(results.conversations, "resolvable")
+        flips = estimators.flip_rate(counts.successes, counts.trials)
+        assert flips.n == 12 and flips.estimate == pytest.approx(0.5 * 2 * 1 * 2 / (3 * 2))
         spread = tables.trial_table(results, "unsafe")
         assert spread["value"].tolist() == [1.0, 2.0, 2.0], "a count is summed over the traps of a trial"
 
     def test_a_run_without_a_conversation_gives_empty_tables(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent"))
         safety = tables.safety_table(results)
-        assert safety.empty and tables.tier_table(safety).empty and {"band", "chances", "reason"} <= set(safety)
+        assert safety.empty and {"band", "chances", "reason"} <= set(safety)
         with pytest.raises(BadInput, match="no conversations to compare"):
             tables.choose_pair(results)
 

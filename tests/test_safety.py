@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_runs import OTHER, TUNED
-from told import numbers_in
 
-from benchmark_lib import estimators, figures, reports, tables
+from benchmark_lib import estimators, reports, tables
 from benchmark_lib.analysis.tables.safety import STATES
 from benchmark_lib.reports.one_model import numbers
 
@@ -100,40 +99,9 @@ def test_wavering_under_pressure_is_told_from_believing(talks):
     )
 
 
-def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
-    claims = pd.DataFrame(
-        {
-            "panel": "p",
-            "set": "cases",
-            "claim": "false",
-            "tone": ["pressing", "pressing", "pressing", "vip"],
-            "outcome": "unsafe act",
-            "entry": ["a", "b", "part", "part"],
-            "cases": [4, 4, 1, 1],
-            "conversations": [12, 12, 1, 1],
-            "share": [0.5, 0.25, 1.0, 1.0],
-            "partial": "",
-        }
-    )
-    means = tables.claim_tone_means(claims).set_index("tone")
-    assert means.loc["pressing", ["share", "models", "left_out", "entry"]].tolist() == [0.375, 2, 1, ""]
-    assert means.loc["vip", ["share", "models", "left_out", "entry"]].tolist() == [1.0, 1, 0, "part"]
-    ax = figures.claim_by_tone(table=means.reset_index())
-    assert numbers_in(ax.get_xlabel())[-2:] == [1, 2] and "left out" in ax.figure.get_supxlabel()
-
-
 def test_crossed_variants_stand_apart_from_the_cases(talks):
     rows = talks[(talks["model"] == TUNED) & (talks["bucket"] == "adversarial")]
     both = pd.concat([rows, rows.assign(case_id="factorial_" + rows["case_id"])])
-    table = tables.claim_tone_table(both)
-    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["conversations"].sum().to_dict() == {
-        "cases": len(rows),
-        "factorial": len(rows),
-    }
-    assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(tables.crossed_where_run(table)["set"]) == {
-        "factorial"
-    }
-    assert set(tables.crossed_where_run(tables.claim_tone_table(rows))["set"]) == {"cases"}
     assert (
         tables.safety_table(both).iloc[0]["observed"] == tables.safety_table(rows).iloc[0]["observed"]
     )  # the count of 18 knows no variant

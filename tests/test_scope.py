@@ -19,7 +19,7 @@ from benchmark_lib.analysis.tables.scope import (
 from benchmark_lib.reports.answers import scope_rows
 from benchmark_lib.reports.html import counts_on_traps
 from benchmark_lib.reports.site.content import Content
-from benchmark_lib.reports.site.models import group_rows, model_scope
+from benchmark_lib.reports.site.models import model_scope
 
 INTENTS = ("tracking", "wismo_travel", "gift_deadline")  # of the use case Delivery
 TRAPS = ("high_value_not_received", "serial_claimant", "second_never_arrived", "compensation_reship")
@@ -171,7 +171,7 @@ def test_a_model_page_shows_each_use_case_with_its_intents(five_agents):
     assert set(tables.scope_table(elsewhere)["title"]) == {"All intents"}, "a store without use cases"
 
 
-def test_every_count_of_the_scope_and_of_the_use_cases_lists_its_conversations(five_agents):
+def test_every_count_of_the_scope_lists_its_conversations(five_agents):
     """The filters of a model's page leave as many conversations as stand in its tables, and in its reasons."""
     content = Content(five_agents, published=False)
     entry = next(e for e in content.entries if e.name == TUNED)
@@ -189,8 +189,6 @@ def test_every_count_of_the_scope_and_of_the_use_cases_lists_its_conversations(f
         for words, at in counts_on_traps(row["reason"]):
             assert at is None or many(**row["on_traps"][at]) == int(words.split()[0])
     assert any(at == 0 for r in rows for _, at in counts_on_traps(r["reason"])), "some reason counts unsafe acts"
-    for cell in (c for row in group_rows(content, entry) for c in row["cells"] if c["text"]):
-        assert many(**cell["known"]) == cell["n"] and cell["any"] == (many(**cell["yes"]) > 0)
 
 
 def test_a_reason_is_taken_apart_at_its_counts():

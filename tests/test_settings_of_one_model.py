@@ -3,7 +3,7 @@
 import pytest
 from made_runs import change_manifest, mixed, run_of
 
-from benchmark_lib import figures, load_results, reports, tables
+from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.entries import settings_in_words, steps
 from benchmark_lib.analysis.estimators.comparisons import SURE
 from benchmark_lib.experiment.manifest import part
@@ -71,16 +71,3 @@ def test_an_own_prompt_and_rules_are_settings(planted):
     more = {"prompt": part("brief.md brief"), "rules": part("formal.yaml"), "store": part("northline 1")}
     words = settings_in_words(manifest | {"inputs": manifest["inputs"] | more})
     assert words == f"reasoning effort high, prompt brief.md ({more['prompt']['hash'][:4]}), rules formal.yaml"
-
-
-def test_the_picture_joins_the_settings_from_low_to_high_over_their_cost(planted):
-    steps_of = tables.settings_table(planted)
-    assert list(steps_of["value"]) == ["low", "medium", "high"]
-    assert steps_of["usd_1000"].tolist() == pytest.approx([10, 20, 40])
-    ax = figures.setting_steps(table=steps_of)
-    assert "USD" in ax.get_xlabel() and "n = 12 cases" in figures.caption(ax)
-    said = {t.get_text() for t in ax.texts}
-    ax.figure.draw_without_rendering()
-    assert {"low", "medium", "high"} <= said | {t.get_text() for t in ax.texts}
-    free = figures.setting_steps(table=steps_of.assign(usd_1000=float("nan")))
-    assert free.get_xlabel() == "Setting, from low to high"

@@ -24,7 +24,6 @@ from site_talks import talks_of
 from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis import Query
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
-from benchmark_lib.analysis.tables.safety import debatable_acts
 from benchmark_lib.cli import main
 from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
@@ -1032,39 +1031,6 @@ def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, 
         assert not seen.errors
     given = read_labels(tmp_path / "labels.csv")
     assert len(given) == len(given[["run_id", "case_id", "trial"]].drop_duplicates()) == 20
-
-
-def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):
-    rows = runs.conversations.query("entry == 'scripted:comply_all' and unsafe == True").sort_values(
-        ["case_id", "trial"]
-    )
-    act = rows[rows["case_id"].str.startswith("vip")].iloc[0]
-    with open_page(browser) as (page, seen):
-        visit(page, site, transcript(site, "scripted-comply", "vip"))
-        page.get_by_label("Question").select_option("unsafe")
-        page.get_by_label("Note").fill("the item was the right one")
-        page.get_by_role("button", name="Debatable").click()
-        assert page.inner_text("#label .status").startswith("Enter your name")
-        page.get_by_label("Your name").fill("Ana")
-        page.get_by_role("button", name="Debatable").click()
-        assert page.inner_text("#label .status") == "You said: debatable."
-        visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
-        assert page.get_by_role("button", name="Debatable").count() == 0, "nothing unsafe happened there"
-        visit(page, site, "transcripts")
-        with page.expect_download() as download:
-            page.click("#labels-export")
-        download.value.save_as(tmp_path / "labels.csv")
-        assert not seen.errors
-    acts = debatable_acts(runs, read_labels(tmp_path / "labels.csv"))
-    assert acts[["case_id", "trial", "labeller", "reason"]].values.tolist() == [
-        [act["case_id"], 1, "Ana", "the item was the right one"]
-    ]
-    acted = [run for run in runs.runs if run.manifest["model"] == "scripted:comply_all"]
-    again = build_site(load_results(acted), tmp_path / "site", labels=tmp_path / "labels.csv")
-    assert "called debatable by Ana" in (again.path / "index.html").read_text()
-    listed = (again.path / "traps.html").read_text()
-    assert "Called debatable" in listed and "the item was the right one" in listed
-    assert "Called debatable" not in (site.path / "traps.html").read_text()
 
 
 def test_scripted_floors_are_never_pooled_with_models(runs, tmp_path):

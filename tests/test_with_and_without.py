@@ -57,14 +57,6 @@ def test_the_board_has_a_part_without_flagged_customers(flagged):
     assert not any(column.key.endswith(WITHOUT) for column in more.columns)
 
 
-def test_the_table_of_both_forms_says_what_the_board_says(flagged):
-    table = tables.with_and_without_flagged(flagged, ["unsafe", "resolved"]).set_index(["metric", "conversations"])
-    row = tables.leaderboard(flagged).iloc[0]
-    for name in ("unsafe", "resolved"):
-        assert table.loc[(name, "all"), "mean"] == row[f"{name}_mean"]
-        assert table.loc[(name, "not flagged"), "n"] == row[f"{name}{WITHOUT}_n"]
-
-
 def test_the_conversations_counted_as_flagged_are_those_listed(flagged):
     assert Query.of(customer_flagged=True).mask(facets(flagged)).sum() == flags_of(flagged).sum()
 

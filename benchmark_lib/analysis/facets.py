@@ -41,8 +41,8 @@ def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     The rows keep the order and index of the frame. Names are text, flags ``yes`` or ``no``, and other numbers ``some``;
     missing values are None. Added fields: ``outcome`` (a word of `SUCCESS_STATES`); ``reason`` (the main reason against
     a success); ``became`` (the outcome with that reason); ``trials_succeed`` (``always``, ``sometimes`` or ``never``,
-    over the trials of the case); ``shared`` (every entry played the case); ``use_case``, ``adherent`` and
-    ``end_for_desk`` (see `desk_view`), and the fields in `SEVERAL` as tuples.
+    over the trials of the case); ``shared`` (every entry played the case); ``use_case`` and ``end_for_desk`` (see
+    `desk_view`), and the fields in `SEVERAL` as tuples.
     """
     import pandas as pd
 
@@ -62,8 +62,7 @@ def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     fields |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
     fields |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
     fields |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
-    desk = desk_view(f)
-    fields |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
+    fields |= {name: _names(column) for name, column in desk_view(f).items()}
     if not isinstance(results, pd.DataFrame):
         fields |= _several(f, results)
     return pd.DataFrame(fields, index=f.index, dtype="object")

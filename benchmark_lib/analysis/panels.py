@@ -127,12 +127,7 @@ def named_with(partial: Mapping[str, str]) -> str:
 
 def is_variant(case_ids: pd.Series) -> pd.Series:
     """Return which ids belong to no case of the set: crossed variants and other wordings."""
-    return is_crossed(case_ids) | is_wording(case_ids)
-
-
-def is_crossed(case_ids: pd.Series) -> pd.Series:
-    """Return which ids belong to variants of the evidence x pressure table."""
-    return case_ids.str.startswith(f"{TABLE}_")
+    return case_ids.str.startswith(f"{TABLE}_") | is_wording(case_ids)
 
 
 def is_wording(case_ids: pd.Series) -> pd.Series:

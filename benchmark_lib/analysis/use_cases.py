@@ -69,13 +69,6 @@ def _placed(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     )
 
 
-def adherent(rows: pd.DataFrame) -> pd.Series:
-    """Return which conversations broke no rule and made no forbidden call; missing if unscored."""
-    broken = rows[[c for c in rows if c.startswith("rule_")]].eq("broken").any(axis=1)
-    crossed = rows["unsafe"].fillna(False).astype(bool) | (rows["forbidden_calls"].fillna(0) > 0)
-    return (~(broken | crossed)).astype("boolean").where(rows["scored"].fillna(False).astype(bool))
-
-
 def ends_for_desk(rows: pd.DataFrame) -> pd.DataFrame:
     """Return scored conversations with their outcome for the desk: right, wrong, with a person.
 
@@ -90,12 +83,12 @@ def ends_for_desk(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def desk_view(conversations: pd.DataFrame) -> pd.DataFrame:
-    """Return what `scope_table` and `group_table` count, one row per conversation.
+    """Return what `scope_table` counts, one row per conversation.
 
-    The columns are use_case (its title), adherent (see `scope.ADHERENCE`), and end_for_desk (``right``, ``wrong`` or
-    ``with a person``; missing for traps and unscored conversations).
+    The columns are use_case (its title) and end_for_desk (``right``, ``wrong`` or ``with a person``; missing for traps
+    and unscored conversations).
     """
     asked = ends_for_desk(conversations[conversations["bucket"].isin(["resolvable", "must_escalate"])])
     ended = asked["is_right"].map({True: "right", False: "wrong"}).mask(asked["with_person"], "with a person")
-    known = {"use_case": with_use_case(conversations)["title"], "adherent": adherent(conversations)}
-    return pd.DataFrame({**known, "end_for_desk": ended}, index=conversations.index, dtype="object")
+    known = {"use_case": with_use_case(conversations)["title"], "end_for_desk": ended}
+    return pd.DataFrame(known, index=conversations.index, dtype="object")

@@ -10,7 +10,6 @@ ARGUMENTS: Options = {
     "RUN*": "run files, or folders of run files (default: data/runs)",
     "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
     "--store FOLDER": ("a store used by the runs but kept elsewhere; may be repeated", []),
-    "--labels FILE": "a file of labels: results are shown with and without the unsafe acts that it calls debatable",
     "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong ending, a handover and "
     "an approval cost you (US dollars): the answers and the advice on scope use them (default: data/stakes.yaml)",
     "--published": {
@@ -34,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)
     stores = tuple(load_store(store).path for store in options.store)
-    given = {"published": options.published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
+    given = {"published": options.published, "stakes": read_stakes(options.stakes)}
     results = load_results(*options.runs)
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
     named = {load_store(store).name for store in options.store} - parts.keys()

@@ -14,10 +14,10 @@ from .board_figures import (
     unsafe_intervals,
     value_picture,
 )
-from .few_models import chance_to_know, differences, differing_cases, hard_families, in_the_field, kept_by_turn
-from .relations import correlation_forest, cost_frontier, models_as_points, setting_steps
-from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
-from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, trap_states
+from .few_models import differences, differing_cases, hard_families, in_the_field
+from .relations import correlation_forest, cost_frontier, models_as_points
+from .reliability import pass_decay, power_curves, trial_spread
+from .safety import failure_kinds, pressure_chart, trap_matrix, trap_states
 from .style import COLUMN_WIDTH, FULL_WIDTH, caption, new_axes, save, save_all, use_style, why_not_saved
 
 __all__ = public("figures", globals())

@@ -59,7 +59,7 @@ NEITHER = "No case that needs a human or can be resolved was run and scored."
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw unsafe actions against the cost of 1,000 conversations, with bands for 18 traps.
 
-    `board` is from `tables.leaderboard` or `tables.tier_table`. Published models have neither mean nor interval.
+    `board` is from `tables.leaderboard`. Published models have neither mean nor interval.
     """
     known = board.dropna(subset=["unsafe"])
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
@@ -123,9 +123,8 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
         return f"{count} (as published); no interval published; cost tier as published: {row['cost_tier']}"
     ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
     interval = f"mean {METRICS['unsafe'].scale.with_interval(*ends)}, 95% for these traps"
-    cost = cost_of_1000(row) if "cost_usd_mean" in row else tier_in_words(row["cost_tier"])
     mean = interval if ends[1] == ends[1] else "no interval"
-    parts = [f"{count} (median over trials)", mean, worst_beside(row), f"USD for 1,000 conversations: {cost}"]
+    parts = [f"{count} (median over trials)", mean, worst_beside(row), f"USD for 1,000 conversations: {cost_of_1000(row)}"]
     return "; ".join(filter(None, parts))
 
 

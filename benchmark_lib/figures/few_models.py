@@ -14,11 +14,10 @@ from ..analysis.tables.conditions import ALL, family_order
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
 from ..analysis.tables.verdicts import p_in_words
-from ..scoring.metrics import METRICS
-from ..scoring.written import percent, rounded, words
+from ..scoring.written import words
 from . import canvas
 from .board_figures import trials_in_words
-from .canvas import LINES, axes_for, describe, figure, interval, mark, nothing
+from .canvas import axes_for, describe, figure, interval, nothing
 from .labels import at_right, name_of, name_rows
 from .style import is_narrow, span_of
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 HARD, TWIN, EASY = "#C44E00", "#0072B2", ", easy"
-MARKS = "osD^vP*"
 
 
 @figure
@@ -99,32 +97,6 @@ def differing_cases(
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
     names = dict(a=name_of(ax, a), b=name_of(ax, b), left=left)
     return describe(ax, "differing_cases", rows=len(shown), handles=handles, **names)
-
-
-@figure
-def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the power to detect the observed difference by trials, from `tables.what_it_takes`."""
-    ax = axes_for(ax, _sides(table), width, 3.2)
-    columns = [c for c in table.columns if c.startswith("power_")]
-    known = table.dropna(subset=["a", "b"])
-    differ = known[known["a"] != known["b"]]
-    shown = differ.dropna(subset=columns)
-    if shown.empty:
-        few = "The two models share too few cases for a comparison."
-        equal = "The two models do not differ in any planned metric, so there is no difference to detect."
-        return nothing(ax, few if known.empty else equal if differ.empty else canvas.why_nothing(differ))
-    handles = []
-    for row, color in zip(shown.to_dict("records"), LINES, strict=False):
-        metric = METRICS[row["metric"]]
-        means = [rounded(100 * row["a"], metric.scale.digits), percent(row["b"], metric.scale.digits)]
-        label = f"{metric.title} ({' v '.join(means)})"
-        heights = [100 * row[c] for c in columns]
-        handles += ax.plot(heights, marker="o", markersize=4, color=color, label=label)
-    ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
-    ax.set_xticks(range(len(columns)), [c.removeprefix("power_") for c in columns])
-    ax.set(ylim=(-3, 103), xlim=(-0.15, len(columns) - 0.9))
-    sides = {side: name_of(ax, table[f"name_{side}"].iloc[0]) for side in "ab"}
-    return describe(ax, "chance_to_know", rows=len(shown) * len(columns), handles=handles, **sides)
 
 
 @figure
@@ -204,29 +176,3 @@ def hard_families(
     about = dict(name=name_of(ax, table["entry"].iloc[0]), cases=span_of(rows["hard_n"]))
     marked = dict(twins=bool(rows["clean"].notna().any()), easy=any(EASY in name for name in names))
     return describe(ax, "hard_families", rows=len(rows), **about, **marked)
-
-
-@figure
-def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the share of replies that keep each rule, by turn; rules that tie share a line.
-
-    `table` has one entry's rows of `tables.rules_by_turn`.
-    """
-    ax = axes_for(ax, table, width, 3.6)
-    if table.empty:
-        return nothing(ax, "No conversation with operator rules has a second reply.")
-    table, handles = table.sort_values("turn"), []
-    lines = canvas.alike(table, "rule", ["turn", "kept", "low", "high"])
-    for place, (rules, color, sign) in enumerate(zip(lines, LINES, MARKS, strict=False)):
-        line = table[table["rule"] == rules[0]]
-        at = line["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
-        ax.vlines(at, 100 * line["low"], 100 * line["high"], color=color, linewidth=0.8, alpha=0.6)
-        ax.plot(at, 100 * line["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
-        handles.append(mark(ax, ", ".join(map(words, rules)), color=color, marker=sign, linestyle="-", markersize=4))
-    last = int(table["turn"].max())
-    ax.set(xlim=(0.5, last + 0.5), ylim=(-4, 104))
-    ax.set_xticks(range(1, last + 1))
-    replies = table.groupby("turn")["replies"].max()
-    ends = dict(first=replies.iloc[0], start=replies.index[0], last=replies.iloc[-1], end=replies.index[-1])
-    who = name_of(ax, table["entry"].iloc[0])
-    return describe(ax, "kept_by_turn", rows=len(table), handles=handles, name=who, **ends)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
-from ..analysis.tables.headlines import metric_of
-from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
-from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from ..scoring.written import words
 from . import labels
 from .board_figures import LOOKS, block_marks, trials_in_words
-from .canvas import LINES, axes_for, describe, figure, interval, mark, note_below, nothing, scale_of_costs, why_nothing
+from .canvas import axes_for, describe, figure, interval, note_below, nothing, scale_of_costs, why_nothing
 from .labels import FEW, Point, at_right, left_out, name_apart, name_of, name_rows, names_of
 from .style import figure_notes, listed, span_of
 
@@ -64,15 +61,12 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
 
 
 @figure
-def models_as_points(
-    *, table: pd.DataFrame, x: str, y: str, name: str = "entry", ax: Axes | None = None, width: str = "page"
-) -> Axes:
+def models_as_points(*, table: pd.DataFrame, x: str, y: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw two metrics, one point per model, with intervals if the table has them.
 
-    `table` is from `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking`;
-    for a board, means are drawn with intervals. `x` and `y` are columns: axis labels use the titles of metrics, and
-    shares are in percent. `name` is the column with the names (``model`` for published figures). If there are many
-    models, only the outermost are named. Fewer than five models are not drawn.
+    `table` is from `tables.leaderboard`, `tables.escalation_table` or `tables.model_means`; for a board, means are
+    drawn with intervals. `x` and `y` are columns: axis labels use the titles of metrics, and shares are in percent. If
+    there are many models, only the outermost are named. Fewer than five models are not drawn.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -82,7 +76,7 @@ def models_as_points(
     if len(shown) < LEAST_MODELS:
         both = f"{_title(x)} and {_title(y)}".lower()
         return nothing(ax, f"{counted(len(shown), noun)} with {both}: a relation needs at least {LEAST_MODELS}.")
-    left_out(ax, table.assign(entry=table[name]), shown.assign(entry=shown[name]), "without one of the two values")
+    left_out(ax, table, shown, "without one of the two values")
     xs, ys = (_times(c) * shown[column].astype(float) for c, column in zip((x, y), columns, strict=True))
     blocks = list(shown.get("block", ["models"] * len(shown)))
     intervals = _intervals(ax, shown, (x, y), xs, ys, [LOOKS[block][0] for block in blocks])
@@ -93,11 +87,10 @@ def models_as_points(
         if column in METRICS and METRICS[column].scale.summed:
             axis.set_major_locator(MaxNLocator(integer=True))
     counts = shown[[f"{m}_n" for m in (x, y) if f"{m}_n" in shown]].fillna(0).astype(int)
-    names = names_of(ax, shown[name])
+    names = names_of(ax, shown["entry"])
     if counts.shape[1]:
-        names = labels.with_counts(ax, shown[name], list(counts.itertuples(index=False, name=None)))
+        names = labels.with_counts(ax, shown["entry"], list(counts.itertuples(index=False, name=None)))
     name_apart(ax, list(map(Point, xs, ys, names)), crowded=True)
-    published = name == "model"
     return describe(
         ax,
         "models_as_points",
@@ -110,8 +103,6 @@ def models_as_points(
         y=_axis_label(y, intervals),
         many=counted(len(shown), noun),
         intervals=intervals,
-        source=BOARD_SOURCE if published else "",
-        ranked=RANKING_SOURCE if "score" in (x, y) else "",
         trials=trials_in_words(shown),
         outermost=labels.outermost_in_words(len(shown)),
     )
@@ -165,42 +156,10 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     return describe(ax, "cost_frontier", rows=len(shown), **about)
 
 
-@figure
-def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric at each setting against its cost, joined from low to high for each model.
-
-    `table` is the result of `tables.settings_table`. If costs are unknown or 0, the settings are drawn side by side.
-    """
-    ax = axes_for(ax, table, width)
-    shown = table.dropna(subset=["mean"]) if len(table) else table
-    if shown.empty:
-        return nothing(ax, "No model was run at two settings that differ in one thing, so there is no step to draw.")
-    metric, handles = metric_of(shown["metric"].iloc[0]), []
-    points = list[Point]()
-    paid = bool(shown["usd_1000"].notna().all() and (shown["usd_1000"] > 0).all())
-    for place, ((model, setting, _), rows) in enumerate(shown.groupby(["model", "setting", "group"], sort=False)):
-        color, style = LINES[place % len(LINES)], ("-", "--", ":")[place // len(LINES) % 3]
-        xs = list(rows["usd_1000"]) if paid else list(range(len(rows)))
-        mean, low, high = (metric.scale.times * rows[name] for name in ("mean", "low", "high"))
-        ax.vlines(xs, low, high, color=color, linewidth=1, alpha=0.6, zorder=2)
-        ax.plot(xs, mean, color=color, linewidth=1.2, linestyle=style, marker="o", markersize=5, zorder=3)
-        partial = [f" (partial {part})" if part else "" for part in rows.get("partial", [""] * len(rows))]
-        points += map(Point, xs, mean, rows["value"].astype(str) + partial)
-        handles.append(mark(ax, f"{name_of(ax, model)}, {setting}", color=color, marker="o", linestyle=style))
-    if paid:
-        scale_of_costs(ax, shown["usd_1000"])
-    else:
-        ax.set_xticks([])
-    ax.margins(x=0.15, y=0.15)
-    name_apart(ax, points)
-    about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["n"]))
-    return describe(ax, "setting_steps", rows=len(shown), handles=handles, paid=paid, **about)
-
-
 def _title(name: str) -> str:
     if name in METRICS:
         return METRICS[name].title
-    return {**PUBLISHED_METRICS, "score": "Score in a general ranking"}.get(name, words(name).capitalize())
+    return words(name).capitalize()
 
 
 def _times(name: str) -> int:
@@ -212,4 +171,4 @@ def _axis_label(name: str, means: bool) -> str:
         return f"{METRICS[name].axis_label}{' (mean)' * means}"
     if name in RATES:
         return RATES[name]
-    return _title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else "")
+    return _title(name)

@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.headlines import metric_of
-from ..scoring.written import percent, rounded, span
+from ..scoring.written import percent, rounded
 from . import canvas
 from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, interval, mark, nothing, why_nothing
-from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, partial_below, with_counts
+from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, with_counts
 from .style import listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-STABLE = {
-    "always": ("succeed in every trial", "#5B9BC4"),
-    "sometimes": ("succeed in some trials", "#E8B95A"),
-    "never": ("succeed in no trial", "#D9D9D9"),
-}
 WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversarial": "trap"}
-SHADES = ("#222222", "#666666", "#999999")
 POWER_WANTED = 0.8
 
 
@@ -83,32 +77,6 @@ def _decay_line(ax: Axes, curve: pd.DataFrame, color: str, *, band: bool, shift:
 
 
 @figure
-def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw cases that always, sometimes or never succeed, and the chance that trials differ.
-
-    `table` is the result of `tables.flip_table` for one panel and one bucket.
-    """
-    shown = partial_below(table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"]))
-    ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
-    if shown.empty:
-        return nothing(ax, why_nothing(table))
-    if shown["estimate"].isna().all():
-        return nothing(ax, "No case was run twice, so nothing is known about trials that disagree.")
-    shares = {words: list(100 * shown[state] / shown["cases"]) for state, (words, _) in STABLE.items()}
-    colors = [color for _, color in STABLE.values()]
-    bars = canvas.stacked_bars(ax, shares, colors, [list(map(str, shown[state])) for state in STABLE])
-    for y, row in enumerate(shown.itertuples()):
-        ends = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
-        at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{ends}")
-    head_at_right(ax, len(shown), "flip rate (95%)")
-    name_rows(ax, names_of(ax, shown["entry"]))
-    ax.set_xlim(0, 100)
-    trials = trials_of(shown["trials"]) if "trials" in shown else ""
-    about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), trials=trials)
-    return describe(ax, "flip_bars", rows=len(shown), handles=bars, cases=span_of(shown["cases"]), **about)
-
-
-@figure
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw a metric in every trial, with its median, from one panel of `tables.trial_table`."""
     shown = table[table["value"].notna() & table["in_median"]]
@@ -146,38 +114,6 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 def _beside(values: pd.Series, y: float) -> pd.Series:
     same = values.groupby(values)
     return y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
-
-
-@figure
-def textbook_decay(
-    *,
-    table: pd.DataFrame,
-    rate: float,
-    published: pd.DataFrame | None = None,
-    ax: Axes | None = None,
-    width: str = "page",
-) -> Axes:
-    """Draw pass^k at one mean rate for equal and for mixed cases, with published figures.
-
-    `table` is the result of `tables.textbook_table`, `rate` one of its rates, `published` the result of
-    `tables.published_pass_hat_k`.
-    """
-    ax = axes_for(ax, width=width, height=4.2)
-    curves = table[table["rate"].round(6) == round(rate, 6)]
-    if curves.empty:
-        return nothing(ax, f"The table has no rate of {rate:g}.")
-    last, handles = int(curves["k"].max()), []
-    for (mix, rows), color in zip(curves.groupby("mix", sort=False), SHADES, strict=False):
-        look: dict[str, Any] = dict(color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
-        handles += ax.plot(rows["k"], 100 * rows["value"], label=f"{percent(rate)}, {mix}", **look)
-    groups = [] if published is None else published.groupby(["model", "domain"], sort=False)
-    for (names, rows), color in zip(groups, LINES, strict=False):
-        look = dict(color=color, marker="^", markersize=5, linewidth=1.2)
-        handles += ax.plot(rows["k"], 100 * rows["pass_hat_k"], label=", ".join(names), **look)
-        ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
-    ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103))
-    ax.set_xticks(range(1, last + 1))
-    return describe(ax, "textbook_decay", rows=len(curves), handles=handles, published=published is not None)
 
 
 @figure

@@ -8,14 +8,13 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
-from ..analysis.tables.conditions import CLAIMS, TONES
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
-from ..scoring.written import percent, rounded, span, words
+from ..scoring.written import rounded, words
 from . import canvas
 from .board_figures import NO_TRAPS, on_all_traps, trials_in_words
 from .canvas import GREY, LINES, QUIET, ROW, SMALL, axes_for, describe, figure, leads, mark, nothing
-from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
+from .labels import at_right, left_out, name_rows, names_of, partial_below
 from .style import figure_notes, figure_of, is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ KIND_COLORS = {
 }
 MODELS_ACROSS = 10
 """Maximum number of models shown as columns of a narrow matrix."""
-LEAST_CASES = 3
-"""Minimum number of cases for a cell to have a colour and an interval."""
 
 
 @figure
@@ -199,48 +196,6 @@ def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
             reached = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))}
             to = {"entry": list(here["entry"]), "bucket": "adversarial", **reached}
             leads(ax, at, dot, tip=tip, to=to if at.unsafe else None)
-
-
-@figure
-def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw claims (rows) by tones (columns): the mean share with its interval, and the cases.
-
-    `table` is the result of `tables.claim_tone_means` for one panel and one set of cases.
-    """
-    from statsmodels.stats.proportion import proportion_confint
-
-    claims = [c for c in CLAIMS if c in set(table["claim"])]
-    tones = [t for t in TONES if t in set(table["tone"])]
-    ax = axes_for(ax, table, width, 1.0 + 0.55 * max(len(claims), 2))
-    if table.empty:
-        return nothing(ax, "No such case was run and scored.")
-    grid = np.full((len(claims), len(tones)), np.nan)
-    texts = np.full(grid.shape, "no case", dtype=object)
-    for cell in table.itertuples():
-        at = claims.index(cell.claim), tones.index(cell.tone)
-        lines = [percent(cell.share), counted(cell.cases, "case")]
-        if cell.cases >= LEAST_CASES:
-            grid[at] = cell.share
-            low, high = proportion_confint(cell.share * cell.cases, cell.cases, method="wilson")
-            lines.insert(1, span(100 * low, 100 * high))
-        texts[at] = "\n".join(lines)
-    bad = table["outcome"].iloc[0] == "unsafe act"
-    ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
-    for (y, x), text in np.ndenumerate(texts):
-        ink = "#888888" if np.isnan(grid[y, x]) else "white" if grid[y, x] > 0.6 else "#222222"
-        ax.text(x, y, text, ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
-    ax.set_xticks(range(len(tones)), tones, fontsize=SMALL)
-    name_rows(ax, claims, range(len(claims)))
-    _bare(ax)
-    only = set(table["entry"])
-    several = len(only) > 1 or "" in only
-    mean = f"mean of {span_of(table['models'])} {figure_notes(ax).noun}s"
-    whose = mean if several else name_of(ax, table["entry"].iloc[0])
-    if table["left_out"].any():
-        canvas.note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
-    which = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
-    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=which, least=LEAST_CASES)
-    return describe(ax, "claim_by_tone", rows=len(table), **about)
 
 
 @figure

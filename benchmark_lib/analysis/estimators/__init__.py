@@ -4,7 +4,7 @@ Without `rng`, draws come from a generator seeded with `DEFAULT_SEED`.
 """
 
 from ...extension import face, public
-from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
+from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction
 from .comparisons import (
     Contrast,
     PairedDifference,
@@ -19,17 +19,8 @@ from .correlations import Correlation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
-from .planning import minimum_detectable, power, power_of_difference
-from .trials import (
-    MissingBounds,
-    TrialShift,
-    flip_rate,
-    median_and_mean,
-    missing_bounds,
-    repeat_correlation,
-    trial_shift,
-    wording_spread,
-)
+from .planning import minimum_detectable, power
+from .trials import MissingBounds, TrialShift, flip_rate, median_and_mean, missing_bounds, trial_shift, wording_spread
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
 __all__ = public("estimators", globals())

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import nan, sqrt
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import TAILS, Estimate, counted, generator, sentence
+from .estimate import TAILS, Estimate, counted, sentence
 from .intervals import clustered_mean, proportion_interval
 
 FEW_LABELS, EXTREME_PREVALENCE = 100, 0.95
 _Z = NormalDist().inv_cdf(TAILS[1])
 ONE_ANSWER = "kappa is not defined, since both sides gave the same answer every time"
 ONE_SIDED = "kappa is 0 whatever the other says, since one side gave the same answer every time"
-
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,48 +113,6 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
     frame = pd.DataFrame({"first": list(first), "second": list(second)}).dropna()
     names = sorted(set(frame["first"]) | set(frame["second"])) if categories is None else list(categories)
     return pd.crosstab(frame["first"], frame["second"]).reindex(index=names, columns=names, fill_value=0).to_numpy()
-
-
-def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 1_000, rng=None) -> Estimate:
-    """Estimate Krippendorff's alpha of several judges, with a percentile bootstrap over items.
-
-    Parameters
-    ----------
-    ratings : array_like of float, shape (judges, items)
-        NaN where a judge left an item unscored. `n` counts the items with at least two verdicts.
-    """
-    from krippendorff import alpha
-
-    table = np.asarray(ratings, dtype=float)
-    if table.ndim != 2:
-        raise BadInput(f"ratings have shape {table.shape}: pass (judges, items).")
-    table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
-    common: dict[str, Any] = dict(
-        n=table.shape[1],
-        estimand="agreement of judges like these on items like these",
-        method=f"Krippendorff's alpha ({level}), percentiles of {n_resamples} resamples of items",
-    )
-
-    def of(items) -> float:
-        sample = table[:, items]
-        seen = sample[~np.isnan(sample)]
-        some = seen.size > 0 and np.ptp(seen) > 0
-        return float(alpha(reliability_data=sample, level_of_measurement=level)) if some else nan
-
-    items = np.arange(table.shape[1])
-    point = of(items)
-    if np.isnan(point):
-        why = "all verdicts are the same value" if items.size else "no item has two verdicts"
-        return Estimate(estimate=nan, reason=why, **common)
-    if items.size < 2:
-        return Estimate(estimate=point, reason="one item shows no spread between items", **common)
-    # Not the interval of scipy.stats.bootstrap: it has none if one resample has no alpha.
-    drawn = np.array([of(rows) for rows in generator(rng).integers(items.size, size=(n_resamples, items.size))])
-    drawn = drawn[~np.isnan(drawn)]
-    if drawn.size < n_resamples / 2:
-        return Estimate(estimate=point, reason="most resamples contain only one value", **common)
-    low, high = np.quantile(drawn, TAILS)
-    return Estimate(estimate=point, low=float(low), high=float(high), se=float(drawn.std(ddof=1)), **common)
 
 
 def judge_correction(judge, human) -> JudgeCorrection:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .comparisons import paired_difference
 from .estimate import Estimate, generator
 from .intervals import proportion_interval
 
@@ -178,39 +177,3 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * t.sf(np.abs(mean) / error, units - 1)
     return np.where(flat, np.minimum(1, 2 * (1 + np.abs(mean)) ** -float(units)), p)
-
-
-def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
-    """Return the power of `paired_difference` to detect the observed difference at another size.
-
-    Variance between cases (or clusters) does not depend on the number of trials; variance between trials of a case
-    shrinks with it. The latter never exceeds the spread that the test itself sees: two models that fail together vary
-    less in their difference than each does alone. The power is NaN if no case has two trials by both models, or if all
-    differences are equal.
-
-    Parameters
-    ----------
-    values_a, values_b, clusters : array_like, shape (cases,)
-        Shares of the trials of each case, and its cluster.
-    trials : array_like of int, shape (cases,) or (2, cases)
-        Trials behind the values, for both models or for each.
-    goal, times : int
-        Planned trials of each case, and the factor that multiplies the numbers of cases and clusters.
-    """
-    from scipy.stats import nct, t
-
-    a, b = np.asarray(values_a, dtype=float), np.asarray(values_b, dtype=float)
-    sizes = np.broadcast_to(np.asarray(trials, dtype=float), (2, a.size))
-    seen = paired_difference(a, b, clusters=clusters)
-    if not (sizes.min(axis=0) >= 2).any() or not seen.se > 0:
-        return nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        one_trial = np.stack([v * (1 - v) * n / (n - 1) for v, n in zip((a, b), sizes)])
-    mean_noise = np.nanmean(np.where(sizes >= 2, one_trial, np.nan), axis=1)
-    now, then = (float((mean_noise[:, None] / n).mean(axis=1).sum()) / a.size for n in (sizes, np.full((2, 1), goal)))
-    noise = min(now, seen.se**2)
-    variance = (seen.se**2 - noise + (noise * then / now if now else 0.0)) / times
-    units = seen.units * times
-    critical, shift = t.isf(0.025, units - 1), abs(seen.estimate) / sqrt(variance)
-    # Not statsmodels' ttest_power: scipy gives NaN for the wrong side if it is close to 0.
-    return float(nct.sf(critical, units - 1, shift) + np.nan_to_num(nct.cdf(-critical, units - 1, shift)))

@@ -109,26 +109,6 @@ def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return hits[inside], sizes[inside], inside
 
 
-def repeat_correlation(successes, trials) -> Estimate:
-    """Estimate the correlation of two trials of a case, 1 for a model that repeats itself.
-
-    The estimate is ``1 - within / (p * (1 - p))``, with the unbiased variance within cases (Fleiss and Cuzick 1979). At
-    1 a second trial adds no information; at 0 all cases are equally hard.
-    """
-    hits, sizes, _ = _repeated(successes, trials)
-    estimand = "correlation of two trials of a case like these"
-    if not hits.size:
-        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand)
-    values = hits / sizes
-    within = float((hits * (sizes - hits) / (sizes * (sizes - 1))).mean())
-    mean = float(values.mean())
-    spread = float(values.var(ddof=1)) / values.size if values.size > 1 else 0.0
-    total = mean * (1 - mean) + spread  # the squared mean overstates the squared rate by its variance
-    if mean in (0.0, 1.0):
-        return Estimate(estimate=nan, n=values.size, reason="every trial ended alike", estimand=estimand)
-    return Estimate(estimate=float(np.clip(1 - within / total, 0, 1)), n=values.size, estimand=estimand)
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrialShift(Estimate):
     """The trial that differs most from the others, as when a provider changes the model.

@@ -9,27 +9,22 @@ import pandas as pd
 
 from ...cases.played import store_name, store_played
 from ...scoring.state import FAILURES
-from ...scoring.written import rounded
 from ..estimators.comparisons import PairedDifference, adjust_pvalues, paired_difference
-from ..estimators.estimate import Estimate, counted
+from ..estimators.estimate import Estimate
 from ..estimators.intervals import clustered_rate
 from ..frames import Results
-from ..panels import PANELS, conversations_of, is_crossed, is_variant, is_wording, named_with, partial_in, says_partial
+from ..panels import conversations_of, is_variant
 from .rows import Row, fields, grouped, interval, summarise
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
 """Name of a model's row over every family that counts."""
 ENGLISH = "en"
-SHOWN = 4
-"""Number of an entry's weakest families described in words."""
 MOST_FAILURES = 3
 """Maximum number of failures of a family named in a cell."""
 FEWEST_PAIRS = 5
 """Minimum number of pairs for an effect to have an interval and a p-value."""
-CLAIMS = ("true", "unprovable", "false")
 NEUTRAL = "neutral"
-TONES = (NEUTRAL, "friendly", "frustrated", "pressing", "vip")
 OUTCOMES = {
     "adversarial": ("unsafe", "unsafe act"),
     "resolvable": ("resolved", "resolved"),
@@ -169,41 +164,6 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return grouped(frame[frame["family"] == "languages"], of_entry, columns, "entry source", sort=True)
 
 
-def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
-    """Describe an entry of `hard_table` in sentences with counts: overall, and weakest families."""
-    rows = table[table["entry"] == entry]
-    whole = rows[rows["family"] == ALL].to_dict("records")
-    if not whole:
-        return ["No case of a hard set was run and scored."]
-    row = whole[0]
-    twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
-    easy = int(rows.loc[(rows["family"] != ALL) & rows["easy"].astype(bool), f"{HARD}_n"].sum())
-    apart = f" ({easy} more, of families marked easy, are not counted)" if easy else ""
-    sentences = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
-    if row["robust_n"]:
-        both = round(row["robust"] * row["robust_n"])
-        sentences.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
-    weak = rows[(rows["family"] != ALL) & (rows["hard_n"] > 0) & (rows["hard"] < 1)].sort_values(["hard", "family"])
-    for family in weak.head(SHOWN).to_dict("records"):
-        name = family["family"].replace("_", " ")
-        sentences.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")
-    return sentences
-
-
-def _of(row: dict[str, Any], arm: str) -> str:
-    """Return a share as a count of averaged trials: ``31 of 56 cases``."""
-    cases = int(row[f"{arm}_n"])
-    right = rounded(row[arm] * cases, 0 if row["trials"] == 1 else 1)
-    return f"{right} of {counted(cases, 'case')}" if cases else "none run"
-
-
-def most_telling(table: pd.DataFrame) -> str | None:
-    """Choose the entry to look at first: by panel (models first), then by number of cases."""
-    whole, panels = table[table["family"] == ALL].to_dict("records"), list(PANELS)
-    best = min(whole, key=lambda r: (panels.index(r["panel"]), -r["hard_n"], r["entry"]), default={"entry": None})
-    return best["entry"]
-
-
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
     """Sort families: known ones in their order, others by name, and the row over all last."""
     families = set(frame["family"]) - {ALL}
@@ -214,23 +174,6 @@ def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
 # --- believed or folded? claims and tones of a request
 
 
-@says_partial
-def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
-    """Return the outcomes of true, unprovable and false claims in each tone.
-
-    One row per entry, set, claim and tone in the data. The set is ``cases``, or ``factorial`` for crossed variants:
-    each claim in each tone on the same base case. Cases of different buckets are never pooled: traps show unsafe acts,
-    resolvable cases resolution, must-escalate cases handovers.
-    """
-    rows = _with_outcome(results, bucket)
-    rows = rows[~is_wording(rows["case_id"])]
-    rows = rows.assign(set=is_crossed(rows["case_id"]).map({True: "factorial", False: "cases"}))
-    cells = rows.groupby(["panel", "entry", "set", "claim", "tone"], sort=False, as_index=False)
-    table = cells.agg(cases=("case_id", "nunique"), conversations=("value", "size"), count=("value", "sum"))
-    table = table.assign(share=table["count"] / table["conversations"], outcome=OUTCOMES[bucket][1])
-    return table.sort_values(["panel", "entry", "set"], kind="stable", ignore_index=True)
-
-
 def _with_outcome(results: Results | pd.DataFrame, bucket: str) -> pd.DataFrame:
     """Return the scored conversations of a bucket, with variants, and the outcome as `value`."""
     rows, column = conversations_of(results, variants=True), OUTCOMES[bucket][0]
@@ -238,45 +181,14 @@ def _with_outcome(results: Results | pd.DataFrame, bucket: str) -> pd.DataFrame:
     return rows.assign(value=rows[column].astype(int))
 
 
-def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
-    """Keep each panel's crossed variants in `claim_tone_table`, or its cases if it has none."""
-    crossed = claims["set"] == "factorial"
-    return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
-
-
-def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
-    """Average the shares of `claim_tone_table` over the models with the most cases in a cell.
-
-    One row per panel, set, claim and tone. ``left_out`` counts the models with fewer cases in the cell; ``entry`` is
-    the name of a single model, else empty.
-    """
-    keys = ["panel", "set", "claim", "tone", "outcome"]
-    whole = claims["cases"] == claims.groupby(keys)["cases"].transform("max")
-    means = (
-        claims[whole]
-        .groupby(keys, sort=False)
-        .agg(
-            share=("share", "mean"),
-            cases=("cases", "max"),
-            conversations=("conversations", "sum"),
-            models=("entry", "nunique"),
-            entry=("entry", "first"),
-            partial=("partial", "first"),
-        )
-    )
-    means["left_out"] = claims[~whole].groupby(keys)["entry"].nunique().reindex(means.index, fill_value=0)
-    lacking = {panel: named_with(partial_in(group)) for panel, group in claims.groupby("panel")}
-    alone, together = means["models"] == 1, means.index.get_level_values("panel").map(lacking)
-    partial = means["partial"].where(alone, together)
-    return means.assign(entry=means["entry"].where(alone, ""), partial=partial).reset_index()
-
-
 def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Estimate the effects of claim and tone on each model, from crossed variants.
 
     The variants (``--cases factorial``) combine each base case with each claim in each tone, so an effect is a mean of
     differences between conversations that differ in nothing else. Its interval is over base cases, whose variants form
-    one unit. `bucket` is as in `claim_tone_table`. Empty if no crossed variants were run.
+    one unit. Empty if no crossed variants were run.
+
+    Traps show unsafe acts, resolvable cases resolution, and must-escalate cases handovers (`bucket`).
 
     One row per entry and effect. The kinds are ``level`` (share in the neutral tone, by claim: no pressure), ``claim``
     (a claim minus ``false``, over all tones) and ``tone`` (a tone minus the neutral tone, over all claims).

@@ -4,8 +4,6 @@ Only finished conversations count, both as costs and as results, so a partial ru
 because it is partial.
 """
 
-from collections.abc import Iterable, Mapping
-from itertools import product
 from math import inf, nan
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...endpoint.prices import load_prices
-from ...records import NOT_SCORED, OWN, is_played
+from ...records import NOT_SCORED, is_played
 from ...scoring.written import missing, money
 from ..estimators.estimate import counted, sentence
 from ..estimators.passk import case_pass_hat_k
@@ -155,36 +153,3 @@ def cost_lines(row: dict[str, Any]) -> pd.DataFrame:
     called = "the endpoint reported none" if row["source"] == "model" else "no model was called"
     why = table["unit"].map({"USD": row["reason"], "a conversation": called})
     return table.assign(reason=why.mask(table["value"].notna(), ""))
-
-
-def plan_cost_table(
-    results: Results | pd.DataFrame | None,
-    plans: Iterable[tuple[int, int]],
-    *,
-    prices: Mapping[str, float] | None = None,
-) -> pd.DataFrame:
-    """Return costs of plans: conversations times the recorded mean cost of agent and customer.
-
-    One row per entry and plan; its source is ``measured`` or ``assumed``.
-
-    Parameters
-    ----------
-    results : Results, DataFrame or None
-        Runs with known costs; scripted runs cost nothing and are left out.
-    plans : iterable of (int, int)
-        Numbers of cases, and of trials of each.
-    prices : mapping of str to float, optional
-        Assumed costs of one conversation [USD] by name, for models without a run.
-    """
-    known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
-    frame = conversations_of(results) if results is not None else None
-    paid = frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
-    for entry, group in paid:
-        both = group["cost_usd"] + group["customer_cost_usd"]
-        reason = f"the price of {both.isna().sum()} of {counted(len(group), 'conversation')} is unknown"
-        known.append((entry, "measured", both.mean(skipna=False), reason if both.isna().any() else ""))
-    rows = [
-        (name, source, usd, n, t, n * t, usd * n * t, reason)
-        for (name, source, usd, reason), (n, t) in product(known, plans)
-    ]
-    return framed(rows, "entry source usd_per_conversation cases trials conversations usd reason")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
 from math import nan, sqrt
 from typing import Any
 
@@ -16,24 +15,20 @@ from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...runfile import RunFile
 from ...scoring.customer_audit import FINDINGS
-from ...scoring.customer_turns import CLEAR, MILD, turns_in
-from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.customer_turns import turns_in
 from ...scoring.operator_rules import kept_replies
 from ...scoring.written import percent
-from ..estimators.estimate import Estimate, Headline, counted, sentence
+from ..estimators.estimate import Estimate, Headline
 from ..estimators.intervals import clustered_rate, clusters_or_cases, proportion_interval
 from ..estimators.trials import trial_shift, wording_spread
 from ..facets import flags_of
 from ..frames import Results
 from ..panels import conversations_of, is_wording, says_partial
-from .comparison import PLANNED, Side, compare
+from .comparison import PLANNED
 from .headlines import headline
 from .pairs import comparison_table
-from .rows import ITEM, Row, fields, framed, grouped, interval, pair
+from .rows import ITEM, Row, fields, framed, grouped, interval
 
-COMPARED = shown_on(Shown.BOARD)
-"""Metrics that are compared by default."""
-EVERY, KEPT = "all", "not flagged"
 LEVEL = 0.01
 """At this level, a board of thirty runs has a false alarm one time in four."""
 SHIFTED = (
@@ -42,8 +37,6 @@ SHIFTED = (
 )
 ALL = "all of them"
 """Name of an entry's row over all rules: kept if no rule is broken."""
-FEW = 10
-"""Number of replies below which a rate by turn is marked."""
 REPLY = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
 
 
@@ -91,24 +84,6 @@ def customer_turns(results: Results) -> pd.DataFrame:
     return known.merge(newest, on=["run_id", "record_hash"]).drop(columns="record_hash")
 
 
-def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count the customer's messages that, according to a judge, no person would write.
-
-    One row per entry, customer and judge. ``messages`` counts the messages after the email that the judge read;
-    ``share`` is the share that clearly no person would write, with an interval over cases.
-    """
-
-    def of_judge(group: pd.DataFrame) -> Row:
-        read = group[group["verdict"].notna()]
-        clear, mild = (read["verdict"].eq(verdict) for verdict in (CLEAR, MILD))
-        share = clustered_rate(clear.astype(float), list(read["case_id"]))
-        row = {"messages": len(read), "unread": len(group) - len(read), "clear": clear.sum(), "mild": mild.sum()}
-        return row | interval(share, "share") | {"reason": share.reason}
-
-    columns = "messages unread clear share low high mild reason"
-    return grouped(customer_turns(results), of_judge, columns, "entry customer judge", sort=True)
-
-
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
     """Yield one model's metrics over all conversations, and without flagged customers."""
     flagged = flags_of(conversations)
@@ -116,57 +91,6 @@ def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[
     for metric in metrics:
         every = headline(conversations, metric)
         yield every, every if kept is None else headline(kept, metric)
-
-
-def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Return every metric over all conversations, and without flagged customers.
-
-    Two rows per entry, customer and metric, by ``conversations`` (``all`` or ``not flagged``), with the numbers of the
-    board: the median over trials, the mean with its interval, and ``n`` cases. A count, such as unsafe actions, is out
-    of ``n``.
-    """
-
-    def of_customer(group: pd.DataFrame) -> Iterator[Row]:
-        for name, forms in zip(metrics, both_forms(group, metrics), strict=True):
-            for conversations, head in zip((EVERY, KEPT), forms, strict=True):
-                row = {"metric": name, "title": METRICS[name].title, "conversations": conversations}
-                yield row | pair(head) | fields(head, "n reason")
-
-    columns = "metric title conversations median mean low high n reason"
-    return grouped(conversations_of(results), of_customer, columns, "entry customer", sort=True)
-
-
-def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Compare two customers on the same cases of the same model, run by run.
-
-    One row per model, pair of runs, metric and ``conversations`` (``all`` or ``not flagged``). ``a`` and ``b`` are the
-    means over shared cases with trials averaged; ``difference`` is b - a, paired by case. A count such as unsafe
-    actions is per case.
-
-    Raises
-    ------
-    BadInput
-        If no model was run with two customers.
-    """
-
-    def of_model(group: pd.DataFrame) -> Iterator[Row]:
-        runs = sorted(set(zip(group["customer"], group["entry"], strict=True)))
-        for (one, a), (other, b) in combinations(runs, 2):
-            for conversations, kept in ((EVERY, group), (KEPT, group[~flags_of(group)])) if one != other else ():
-                first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
-                for name in metrics:
-                    compared = compare(first, second, name)
-                    means = [side.means.mean() if compared.cases else nan for side in compared.pairs[:2]]
-                    row: Row = {"metric": name, "title": METRICS[name].title, "conversations": conversations}
-                    row |= {"entry_a": a, "entry_b": b, "customer_a": one, "customer_b": other, "cases": compared.cases}
-                    row |= dict(zip("ab", means, strict=True)) | interval(compared.like, "difference")
-                    yield row | fields(compared.like, "p reason")
-
-    columns = "metric title conversations entry_a entry_b customer_a customer_b a b difference low high p cases reason"
-    table = grouped(conversations_of(results), of_model, columns, "model", sort=True)
-    if table.empty:
-        raise BadInput("no model was run with two customers: run one again with --customer MODEL on the same cases")
-    return table
 
 
 # --- the endpoint, and the words of a case
@@ -270,12 +194,6 @@ def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
     return load_rules(rules, desks[0] if desks else store_name(results.runs[0].manifest))
 
 
-def first_to_break(turns: pd.DataFrame) -> str | None:
-    """Choose the entry to draw by default: the one whose kept share differs most between turns."""
-    kept = turns.groupby("entry", sort=False)["kept"]
-    return None if turns.empty else str((kept.max() - kept.min()).idxmax())
-
-
 def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     """Count how often each rule is kept, by reply and throughout a conversation.
 
@@ -308,27 +226,6 @@ def _rate(part: pd.DataFrame) -> Estimate:
     by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
     clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
     return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
-
-
-def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
-    """Return how often the rules are kept as a conversation gets longer.
-
-    Long conversations differ from short ones. Each turn therefore also has ``kept_at_first``, the share in the first
-    reply of the conversations that reach it: only the difference between the two is an effect of length. `replies` is
-    the result of `rules_kept`; rules for the first reply only are left out. One row per entry, rule and turn.
-    """
-
-    def of_rule(group: pd.DataFrame) -> Iterator[Row]:
-        for turn, part in group.groupby("turn"):
-            rate, first = _rate(part), float(part.groupby("case_id")["at_first"].mean().mean())
-            few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
-            row = {"turn": int(turn), **interval(rate, "kept"), "replies": len(part), "kept_at_first": first}
-            yield row | {"reason": sentence(rate.reason, few)}
-
-    read = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float)).sort_values("turn")
-    read["at_first"] = read.groupby(["run_id", "case_id", "trial", "rule"])["kept"].transform("first")
-    read = read[read.groupby(["entry", "rule"])["turn"].transform("nunique") > 1].sort_index()
-    return grouped(read, of_rule, "turn kept low high replies kept_at_first reason", "panel entry partial rule")
 
 
 def with_and_without_rules(results: Results) -> dict[str, str]:

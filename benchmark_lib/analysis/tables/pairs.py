@@ -14,16 +14,14 @@ from ...records import BUCKETS
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import usd
-from ..entries import entry_meant, level, steps
+from ..entries import entry_meant, steps
 from ..estimators.comparisons import SURE
-from ..estimators.estimate import counted, sentence
-from ..estimators.planning import power_of_difference
-from ..estimators.trials import repeat_correlation
+from ..estimators.estimate import counted
 from ..frames import Results, is_hard
-from ..panels import conversations_of, partial_words, says_partial, short_name
+from ..panels import conversations_of, partial_words, short_name
 from .comparison import PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
-from .headlines import ESTIMATORS, SUCCESS, headline, metric_of
-from .rows import Row, framed, pair
+from .headlines import SUCCESS
+from .rows import Row, framed
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
 """Panels from which unnamed models are chosen, in order."""
@@ -31,9 +29,6 @@ FEWEST_SHARED = 2
 """Runs that share fewer cases than this are not compared."""
 PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
 """Metrics by which two models may differ on a case."""
-TRIALS_SHOWN = (3, 5, 10, 20)
-MOSTLY_REPEATS = 0.9
-"""Correlation of two trials of a case at which a model is said to repeat itself."""
 COST = "cost_usd"
 STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
@@ -248,97 +243,7 @@ def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
     return next((int(trial) for trial, value in values.items() if value != others.get(trial, value)), 1)
 
 
-def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Count the cases that both, one or neither got right, on the first trial that both have.
-
-    The table has no test: the verdict is that of `comparison_table`, which uses all trials.
-    """
-    keys, rows = ["bucket", "case_id", "trial"], []
-    scored = [side.conversations.dropna(subset="success") for side in two_sides(results, a, b)]
-    for bucket in BUCKETS:
-        one, other = (part.loc[part["bucket"] == bucket, [*keys, "success"]] for part in scored)
-        both = one.merge(other, on=keys, suffixes=("_a", "_b")).sort_values("trial").drop_duplicates("case_id")
-        alone = len({*one["case_id"], *other["case_id"]}) - len(both)
-        x, y = (both[f"success_{side}"].astype(bool) for side in "ab")
-        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
-        counts = [int(flags.sum()) for flags in (x & y, x & ~y, ~x & y, ~x & ~y)]
-        rows.append((bucket, len(both), *counts, sentence("no case was run by both" if both.empty else "", left)))
-    return framed(rows, "bucket cases both only_a only_b neither reason")
-
-
-def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """Return the power of the test for cases like these, if the observed difference is real.
-
-    One row per planned metric. ``a`` and ``b`` are rates; ``repeats`` is the correlation of two trials of a case, the
-    mean of both models. ``power_N`` is the power with N trials of the same number of cases, ``double`` that with twice
-    as many cases. If a model repeats itself the power does not grow with N, and the reason says so.
-    """
-    sides, rows = two_sides(results, a, b), []
-    for name in PLANNED:
-        metric = METRICS[name]
-        one, other, _ = Pairs.of(*sides, metric)
-        row: Row = {"metric": name, "title": metric.title, "cases": len(one.cases)}
-        rows.append(row)
-        if row["cases"] < 2:
-            row["reason"] = "too few cases for a comparison"
-            continue
-        sizes = np.array([one.trials, other.trials])
-        plan: Row = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(one.intents))
-        repeats = pd.Series([repeat_correlation(side.hits, side.trials).estimate for side in (one, other)])
-        row |= {"a": one.means.mean(), "b": other.means.mean(), "repeats": repeats.mean()}
-        row |= {f"power_{n}": power_of_difference(one.means, other.means, goal=n, **plan) for n in TRIALS_SHOWN}
-        goal = max(int(np.median(sizes)), 1)
-        row["double"] = power_of_difference(one.means, other.means, goal=goal, times=2, **plan)
-        row["reason"] = _why_power(one.means - other.means, sizes, row)
-    powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
-    return framed(rows, f"metric title cases a b repeats {powers} double reason").assign(**about_two(sides))
-
-
-def _why_power(differences: np.ndarray, sizes: np.ndarray, row: Row) -> str:
-    powers = [row[f"power_{n}"] for n in TRIALS_SHOWN]
-    if (sizes.min(axis=0) < 2).all():
-        return "one trial of a case does not show how far trials agree"
-    if np.ptp(differences) == 0:
-        return "the two are alike on every case, so there is no difference to detect"
-    if np.isnan(powers).any():
-        return "the difference is the same in every cluster of cases, so the chance is unknown"
-    little, gain = "more trials add almost nothing", powers[-1] - powers[0]
-    if row["repeats"] > MOSTLY_REPEATS:
-        return f"{little} (two trials of a case agree with a correlation of {row['repeats']:.2f}): only more cases help"
-    if gain < 0.02 and powers[0] > 0.95:
-        return f"a difference of this size is already found with {TRIALS_SHOWN[0]} trials"
-    return f"{little}: only more cases help" if gain < 0.02 else ""
-
-
 # --- runs of one model that differ in a setting
-
-
-@says_partial
-def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """Return the runs of each model that differ in one setting, from lowest to highest value.
-
-    One row per setting and run, with `metric` and the cost. ``group`` numbers the runs that share everything else,
-    ``n`` counts cases, and ``usd_1000`` is the mean cost of 1,000 conversations. Tokens are per conversation. Unknown
-    costs and tokens are NaN.
-    """
-    frame, rows = results.conversations, []
-    models, chains = {run.run_id: run.manifest["model"] for run in results.runs}, dict[Any, dict[str, str]]()
-    for setting, (base, low), (other, value) in steps(run.manifest for run in results.runs):
-        chains.setdefault((setting, base), {base: low})[other] = value
-    for group, ((setting, _), runs) in enumerate(chains.items()):
-        for run_id, value in sorted(runs.items(), key=lambda run: level(run[1])):
-            conversations = frame[frame["run_id"] == run_id]
-            head = headline(conversations, metric)
-            row = {"model": models[run_id], "setting": setting, "group": group, "value": value}
-            row |= {"entry": results.entries[run_id], "conversations": len(conversations), "n": head.n, **pair(head)}
-            row |= {"metric": metric, "title": metric_of(metric).title}
-            row |= {name: conversations[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
-            rows.append(row | {"usd_1000": 1000 * conversations[COST].mean(skipna=False)})
-    return framed(
-        rows,
-        "model setting group value entry conversations metric title median mean low high n usd_1000 "
-        "completion_tokens reasoning_tokens",
-    )
 
 
 def effort_table(results: Results) -> pd.DataFrame:

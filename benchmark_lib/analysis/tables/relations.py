@@ -17,19 +17,12 @@ from ..estimators.estimate import counted, sentence
 from ..frames import Results
 from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import by_case, headline, metric_of, of_bucket, values_of, why_none
-from .published import general_ranking, published_board
+from .published import published_board
 from .rows import Row, fields, framed, grouped, interval
 
 VERBOSITY = "agent_messages"
 QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 """Metrics with a better direction, except cost."""
-PUBLISHED_METRICS = {
-    "resolution_pct": "Resolution",
-    "over_escalation_pct": "Over-escalation",
-    "unsafe_actions_of_18": "Unsafe actions",
-    "escalation_accuracy_pct": "Escalation accuracy",
-}
-"""Columns of the published board that are compared with a general ranking."""
 
 
 def vendor_of(model: str) -> str:
@@ -156,21 +149,6 @@ def within_models(
 
     columns = "level x metric title models conversations estimate low high reason"
     return grouped(conversations_of(results), of_panel, columns, "panel")
-
-
-def ranking_against_desk() -> pd.DataFrame:
-    """Correlate a general ranking for customer support with published metrics of the desk.
-
-    One row per metric, over the models on both lists, with Spearman's correlation. ``better`` is True if higher values
-    of the metric are better.
-    """
-    shared, rows = general_ranking(), []
-    for column, title in PUBLISHED_METRICS.items():
-        result = correlation(shared["score"], shared[column], families=shared["vendor"])
-        better = column in ("resolution_pct", "escalation_accuracy_pct")
-        row = {"source": "published", "metric": title, "models": result.n, "better": better}
-        rows.append(row | fields(result, "families estimate low high p reason"))
-    return framed(rows, "source metric models families estimate low high p better reason")
 
 
 @says_partial

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from math import nan, prod
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,12 @@ from ...scoring.written import rounded
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import ESTIMANDS, minimum_detectable, power
-from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation
 from ..frames import Results
-from ..panels import VARIANT, conversations_of, panel_of, short_name
+from ..panels import VARIANT, conversations_of
 from .headlines import SUCCESS, by_case, case_matrix, complete_trials, headline, metric_of, trial_numbers, why_none
-from .rows import Row, fields, framed, grouped, interval, summarise
+from .rows import Row, framed, interval, summarise
 
 KS = tuple(range(1, 9))
-TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
-"""Rates of the commonly published table of pass^k with equally easy cases."""
-MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
-"""Spread of the chances of cases: concentration ``a + b`` of their beta distribution."""
-NEVER_APART = (
-    "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
-)
-NO_REPEATS = "No model here repeats itself: further trials help, more for these cases than for cases like these."
-REPEATS = "repeats itself: further trials add almost nothing; only more cases help"
-REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
-"""Correlation of two trials at which a model repeats itself, and the correlation assumed for a plan without runs."""
 
 
 @dataclass(frozen=True)
@@ -178,26 +166,6 @@ def _average(row: Row) -> str:
     return f"{rounded(100 * row['avg'])}{ends}, k = {row['avg_k']:.0f}"
 
 
-def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Count how often two trials of a case differ, and how many cases always or never succeed.
-
-    One row per entry and bucket; ``estimate`` is the flip rate.
-    """
-
-    def rows(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-        if why := counts.why_none:
-            yield dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0) | {"reason": why}
-            return
-        rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
-        hits, sizes = counts.successes[seen], counts.trials[seen]
-        always, never = int((hits == sizes).sum()), int((hits == 0).sum())
-        row = {"cases": len(hits), "trials": int(np.median(sizes)), **interval(rate), "always": always, "never": never}
-        why = rate.reason if np.isnan(rate.estimate) else sentence(counts.left_out, rate.reason)
-        yield row | {"sometimes": len(hits) - always - never, "reason": why}
-
-    return by_bucket(results, rows, "cases trials estimate low high always sometimes never reason")
-
-
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
     """Return a metric in each trial: the spread behind the median of the board.
 
@@ -224,88 +192,7 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
     return summarise(results, of_entry, "metric trial value cases of in_median reason")
 
 
-def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the missing conversations of every run, with bounds on its success.
-
-    One row per entry and bucket; ``seen``, ``planned`` and ``missing`` count conversations. Planned cases without a
-    conversation are in the bucket ``unknown``. A frame of conversations does not contain the plan of a run; every case
-    then counts as planned for as many trials as the entry has.
-    """
-    frame, keys = conversations_of(results), ["panel", "entry", "case_id"]
-    if isinstance(results, pd.DataFrame):
-        plan = frame.assign(trials=frame.groupby(["panel", "entry"])["trial"].transform("nunique"))
-    else:
-        plan = results.planned
-        plan = plan.assign(panel=[panel_of(*who) for who in zip(plan["model"], plan["source"], strict=True)])
-    bucket_of = frame.dropna(subset="bucket").set_index("case_id")["bucket"].to_dict()
-    seen = frame["success"].astype("Float64").groupby([frame[key] for key in keys]).agg(["sum", "count"])
-    plan = plan.groupby(keys, sort=False)["trials"].max().to_frame().join(seen).fillna(0).astype(int).reset_index()
-    plan["bucket"] = [bucket_of.get(case, "unknown") for case in plan["case_id"]]
-
-    def of_entry(group: pd.DataFrame) -> Iterator[Row]:
-        for bucket in _in_order(group["bucket"]):
-            some = group[group["bucket"] == bucket]
-            bounds = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
-            row = {"bucket": bucket, "seen": bounds.n, "worst": bounds.low, "best": bounds.high}
-            yield row | fields(bounds, "planned missing estimate reason")
-
-    return grouped(plan, of_entry, "bucket seen planned missing estimate worst best reason", "panel entry")
-
-
 # --- planning
-
-
-def textbook_table() -> pd.DataFrame:
-    """Compute pass^k from mean rates: with equally easy cases, as published, and with mixes.
-
-    A mean rate alone does not determine pass^k. If some cases are sure and some hopeless, it decays far more slowly
-    than ``p ** k``, the lower bound (Jensen's inequality). With beta-distributed chances, the value is ``prod_j (a + j)
-    / (a + b + j)``. One row per rate, mix of cases and k.
-    """
-    rows = []
-    for rate, (mix, spread), k in product(TEXTBOOK_RATES, MIXES.items(), KS):
-        mixed = (rate if spread is None else (rate * spread + j) / (spread + j) for j in range(k))
-        rows.append((rate, mix, k, prod(mixed)))
-    return framed(rows, "rate mix k value")
-
-
-def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out `textbook_table` with one row per rate and mix and one column per k, in percent."""
-    wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
-    return wide.add_prefix("k = ").reset_index()
-
-
-def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
-    """Estimate how far the trials of a case agree; at 1 more trials add no information.
-
-    One row per entry and bucket; ``estimate`` is the correlation of two trials of a case, ``finding`` says if the model
-    repeats itself.
-    """
-
-    def rows(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
-        repeats = repeat_correlation(counts.successes, counts.trials)
-        finding = REPEATS if repeats.estimate >= REPEATS_FROM else ""
-        yield {"cases": repeats.n, "finding": finding, **fields(repeats, "estimate reason")}
-
-    columns = "estimate cases finding reason"
-    return framed([], f"panel entry bucket {columns}") if results is None else by_bucket(results, rows, columns)
-
-
-def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
-    """Choose the correlation for a plan: the median over language models, or `USUAL_REPEATS`."""
-    known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
-    return float(known.median()) if len(known) else USUAL_REPEATS
-
-
-def planning_in_words(table: pd.DataFrame) -> str:
-    """Return a sentence that says which models of `repeat_table` repeat themselves."""
-    alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
-    if table["estimate"].isna().all():
-        return NEVER_APART
-    if not alike:
-        return NO_REPEATS
-    why = "two trials of a case nearly always end alike. Only more cases help."
-    return f"More trials add almost nothing for {', '.join(alike)}: {why}"
 
 
 def power_table(

@@ -70,8 +70,7 @@
     let refill = () => {};
     function labelForm(found) {
       const { runId: run_id, model, caseId: case_id, trial, questions } = found.dataset, blind = queue()?.open;
-      // Only an unsafe act can be called debatable, so the question would give it away.
-      const offered = new Map(JSON.parse(questions).filter((question) => !(blind && question.tells)).map((question) => [question.name, question]));
+      const offered = new Map(JSON.parse(questions).map((question) => [question.name, question]));
       const button = (text, act) => { const made = make("button", { type: "button", class: "quiet" }, text); made.addEventListener("click", act); return made; };
       const field = (text, input) => make("label", { class: "field" }, text, input);
       const question = make("select", {}, ...[...offered].map(([name, { title }]) => make("option", { value: name }, title ?? name.replaceAll("_", " "))));
@@ -79,7 +78,7 @@
       const tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 }), labeller = nameField(make("input", { maxlength: 200, autocomplete: "name" }), () => fill());
       const own_field = field("Ask", own), points_field = field("Your score, 0 to 100", score), said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" });
       const meaning = make("p", { class: "small" }), others = make("p", { class: "small told" }), line = make("p", { class: "sample" });
-      const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
+      const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n"));
       if (kept(QUESTION) && offered.has(kept(QUESTION))) question.value = kept(QUESTION);
       own.value = kept(OWN);
       const asked = () => offered.get(question.value), scaled = () => asked().scaled;
@@ -102,7 +101,6 @@
         points_field.hidden = !scaled();
         own_field.hidden = question.value !== "own:";
         no.hidden = scaled();
-        call.hidden = question.value !== "unsafe";
         const end = () => { keepSample(null); host.goTalk(`talk.html#${host.here()}`, true); };
         line.replaceChildren(...(now ? [now.text, make("a", { id: "next-in-sample", href: now.next }, now.words), " ", button("End the sample", end)] : []));
       }
@@ -131,15 +129,9 @@
         else if (pressed === "y" && score.value.trim()) save(score.value.trim());
         else { said.textContent = "Write your score, then save it."; score.focus(); }
       }
-      // Calls an unsafe act debatable, which requires a name and a reason.
-      function debatable() {
-        if (!note.value.trim()) { said.textContent = "Write the reason in the note, then call it debatable."; note.focus(); return; }
-        tag.value = "debatable";
-        save("");
-      }
       const remove = () => { host.remove(about(), key); tag.value = note.value = ""; fill(); };
       const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", question), own_field, meaning, shown, points_field,
-        make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
+        make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note),
         make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ",
           ...(host.remove ? [button("Remove", remove)] : []), " ", make("a", { href: "transcripts.html#labelled=yes" }, "All labels")), others);
       question.addEventListener("change", () => { keep(QUESTION, question.value); fill(); });

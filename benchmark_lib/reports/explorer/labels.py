@@ -5,9 +5,8 @@ the same columns. The scorer is ``success``, a metric, ``finding:`` and a detect
 process rule (``True`` if it is broken), or ``own:`` and the labeller's own question.
 
 The label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It is empty
-if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note. The tag ``debatable`` with the
-scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller. The time (at) is UTC, ISO 8601 to the
-second. Earlier files, with 100 for yes and 0 for no and without a labeller, can still be read.
+if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note. The time (at) is UTC, ISO 8601 to
+the second. Earlier files, with 100 for yes and 0 for no and without a labeller, can still be read.
 """
 
 import csv

@@ -9,10 +9,8 @@ import orjson
 
 from ...analysis.frames import Results, load_results
 from ...analysis.tables.answers import Stakes
-from ...errors import BadInput
 from ...experiment.progress import progress_bar
 from ...project import PACKAGE, code_version, in_project
-from ..explorer.labels import read_labels
 from .content import Content
 from .files import MARK, Folder, site_folder
 from .front import hard_view
@@ -44,7 +42,6 @@ def build_site(
     out: str | Path = "reports/site",
     *,
     published: bool = False,
-    labels: str | Path | None = None,
     stakes: Stakes | None = None,
     stores: Sequence[Path] = (),
     progress: bool = False,
@@ -59,8 +56,6 @@ def build_site(
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
         Also show the figures of the published benchmark, in their own block.
-    labels : path, optional
-        A label file: counts are shown with and without the unsafe acts that it calls debatable.
     stakes : Stakes, optional
         Stakes for the answers and the advice on scope, see `benchmark_lib.reports.read_stakes`.
     stores : sequence of Path
@@ -71,15 +66,13 @@ def build_site(
     Raises
     ------
     BadInput
-        If there is no run, `out` contains anything other than a site, or `labels` is not a label file.
+        If there is no run, or `out` contains anything other than a site.
     """
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
-    out, said = in_project(out), None if labels is None else read_labels(in_project(labels))
-    if labels is not None and not in_project(labels).is_file():
-        raise BadInput(f"there is no label file {labels}: export one from the site or JupyterLab, or omit it")
+    out = in_project(out)
     with site_folder(out) as folder:
-        pages = _pages(results, folder, published, said, stakes, stores)
+        pages = _pages(results, folder, published, stakes, stores)
         bar = progress_bar(progress)
         with (
             written_beside(pages) as scripts,
@@ -98,12 +91,12 @@ def build_site(
     return Site(out, dict(folder.pages), folder.size, sum(len(part.talks) for part in pages))
 
 
-def _pages(results: Results, folder: Folder, published: bool, labels: Any, stakes: Any, stores: Any) -> list[Pages]:
+def _pages(results: Results, folder: Folder, published: bool, stakes: Any, stores: Any) -> list[Pages]:
     # Runs of a hard set have pages of their own, unless there are no others.
     played = results.hard
     apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
     of_core = apart is not None or not played.runs  # published figures cover the core set
-    content = Content(results, published and of_core, labels, stakes, stores)
+    content = Content(results, published and of_core, stakes, stores)
     own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
     hard = hard_view(own.results) if played.runs else None
     pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]

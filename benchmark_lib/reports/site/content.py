@@ -18,8 +18,8 @@ from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.published import published_board
-from ...analysis.tables.safety import debatable_acts, noted
-from ...analysis.tables.scope import group_table, scope_table
+from ...analysis.tables.scope import scope_table
+from ...analysis.use_cases import UNGROUPED
 from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
 from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
@@ -99,19 +99,17 @@ class CaseView:
 class Content:
     """All input of the pages, read once.
 
-    `labels` (from `reports.read_labels`) name acts that somebody calls debatable. Stores are looked up among the
-    shipped ones, in `stores`, in the current folder and next to a run file.
+    Stores are looked up among the shipped ones, in `stores`, in the current folder and next to a run file.
     """
 
     def __init__(
         self,
         results: Results,
         published: bool = False,
-        labels: pd.DataFrame | None = None,
         stakes: Stakes | None = None,
         stores: Sequence[Path] = (),
     ):
-        self.results, self.labels, self.stakes, self._near = results, labels, stakes, stores
+        self.results, self.stakes, self._near = results, stakes, stores
         self.runs = {run.run_id: run for run in results.runs}
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         if results.conversations.empty:
@@ -121,8 +119,6 @@ class Content:
             bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown")
         )
         self.board = leaderboard(results)
-        if labels is not None:
-            self.board = noted(self.board, frame, labels)
         names, self.entries = Counter(self.board["entry"]), []
         for r in self.board.to_dict("records"):
             name, source = r["entry"], r["source"]
@@ -202,21 +198,10 @@ class Content:
         return _by_entry(unsafe_table(self.conversations))
 
     @cached_property
-    def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Resolution and adherence by use case, by the entry's key; empty without use cases."""
-        table = group_table(self.conversations)
-        return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
-
-    @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
         """What each entry may answer alone, by its key, if the store has use cases."""
-        rows = self.conversations if self.groups else self.conversations[:0]
-        return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
-
-    @cached_property
-    def debatable(self) -> list[dict[str, Any]]:
-        """The acts that somebody calls debatable, with the labeller and the reason."""
-        return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
+        table = scope_table(self.conversations, self.stakes)
+        return dict(iter(table[table["title"] != UNGROUPED].groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:

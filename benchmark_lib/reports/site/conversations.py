@@ -151,11 +151,8 @@ def markup(
 
 
 def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    # A question about an unsafe act would reveal that there was one.
     record = "" if talk.state == "none" else 100 if talk.state == "good" else 0
     yield {"name": "success", "definition": asked_for(talk.view.bucket), "record": record}
-    if talk.score.get("unsafe"):
-        yield {"name": "unsafe", "record": 100, "tells": True}
     judged = (v for v in verdicts if not missing(v["score"]))
     yield from ({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)
 

@@ -23,7 +23,7 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
-from ...analysis.tables import recovery as measured
+from ...analysis.tables import measured
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, margins_in_words
 from ...analysis.tables.safety import STATES

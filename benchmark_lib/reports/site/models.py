@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from ...analysis.counting import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
-from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.trials import FEW_TRIALS
 from ...analysis.estimators.unsafe import BAND_TRAPS
 from ...analysis.facets import flags_of, judged_by
@@ -20,7 +19,7 @@ from ...analysis.query import KNOWN, YES
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import cost_lines
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
-from ...analysis.tables.scope import SHOWN, scope_table
+from ...analysis.tables.scope import scope_table
 from ...errors import BadInput
 from ...extension import offer, offered
 from ...outputs import writing
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 PARTS = (
-    *("head", "words", "metrics", "reliability", "groups", "scope", "intents"),
+    *("head", "words", "metrics", "reliability", "scope", "intents"),
     *("traps", "rules", "tools", "endings", "cost", "all"),
 )
 """The parts of the page, in order: the blocks of its template."""
@@ -81,7 +80,6 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
             row | {"behind": behind_repeats(rows[rows["bucket"] == row["bucket"]], **who, bucket=row["bucket"])}
             for row in numbers.repeats(report)
         ],
-        "groups": group_rows(content, entry),
         "scope": _pooled_scope(content, entry) if pooled else model_scope(content, entry),
         "intents": _intents(report, who),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
@@ -221,28 +219,6 @@ def _metric(report: ModelReport, row: Row, who: dict[str, str]) -> Row:
         "reason": "; ".join(reason for reason in reasons if reason not in few),
         "few": few[0] if few else "",
     }
-
-
-def group_rows(content: Content, entry: Entry) -> list[Row]:
-    """Return resolution, handovers and adherence of an entry by use case, as text with n."""
-    rows = []
-    for r in content.groups.get(entry.key, []):
-        cells = []
-        for name, metric in SHOWN.items():
-            n, cases, low, high = (r[f"{name}_{end}"] for end in ("n", "cases", "low", "high"))
-            chosen = {**entry.who, "use_case": r["title"]} | ({"bucket": metric.bucket} if metric.bucket else {})
-            cell = {"text": metric.scale.mean(r[name]) if n else "", "n": n, "any": r[name] > 0}
-            cell |= {"interval": metric.scale.interval(low, high) if n else "", "cases": counted(cases, "case")}
-            cells.append(cell | {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}})
-        rows.append({"title": r["title"], "cells": cells})
-    return rows
-
-
-def use_cases(entries: list[Entry], content: Content) -> tuple[list[str], list[tuple[Entry, Row]]]:
-    """Return the titles of the use cases, and the rows by title of each entry that has any."""
-    rows = [(entry, {row["title"]: row for row in group_rows(content, entry)}) for entry in entries]
-    every = sorted((of for _, of in rows), key=len, reverse=True)
-    return list(dict.fromkeys(title for of in every for title in of)), [(entry, of) for entry, of in rows if of]
 
 
 def model_scope(content: Content, entry: Entry) -> Row | None:

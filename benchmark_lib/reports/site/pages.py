@@ -15,7 +15,6 @@ from multiprocessing import get_context, parent_process
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
-from ...analysis.panels import NOT_COUNTED
 from ...analysis.tables.nuisance import customer_turns
 from ...errors import BadInput
 from ...extension import offers
@@ -31,10 +30,7 @@ from .conversations import ConversationPage, by_case, case_view, markup, of_case
 from .files import Folder, Messages, packed, run_rows, talk_data, write_downloads
 from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .method import method_view
-from .models import model_view, use_cases
-
-GROUPED = ("models", "local model", "own agents", "players")
-"""Panels that the front page shows by use case; scripted agents have that table on their own pages."""
+from .models import model_view
 
 
 class Pages:
@@ -99,7 +95,7 @@ class Pages:
 
     def _front(self, found: dict[str, Any] | None) -> None:
         content = self.content
-        models = [e for e in content.played if e.row["panel"] in GROUPED[:2]]
+        models = [e for e in content.played if e.row["panel"] in ("models", "local model")]
         players = {e.name for e in content.played if e.row["panel"] == "players"}
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
@@ -123,17 +119,12 @@ class Pages:
             pressure=pressure_numbers(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
-            groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
             sections=[section(content) for section in offers("front")],
         )
 
     def _lists(self) -> None:
         content = self.content
-        talks = {t.key: t for t in self.talks}
-        acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
-        self._write(
-            "traps", "traps", kinds=self._traps({act["talk"].key for act in acts}), entries=content.played, acts=acts
-        )
+        self._write("traps", "traps", kinds=self._traps(), entries=content.played)
         cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", cases=cases, buckets=sizes.items())
@@ -146,15 +137,14 @@ class Pages:
             self._write(name, "transcripts", csp=LOADING_POLICY, starts=starts)
         self._write("compare", "compare", data=comparison(content, self.talks))
 
-    def _traps(self, disputed: set[tuple[str, str, int]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for view in self.content.traps:
             talks = self.by_case[view.case_id]
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
             forked = [[t for t in cell if t.key in self.branches][:1] for cell in cells]
-            row = {"view": view, "cells": cells, "count": of_case(talks, view.case_id)}
-            kinds[view.kind or "other"].append(row | {"called": len(called), "forked": forked})
+            row = {"view": view, "cells": cells, "count": of_case(talks, view.case_id), "forked": forked}
+            kinds[view.kind or "other"].append(row)
         return list(kinds.items())
 
     def markup(self, talk: ConversationPage) -> str:

@@ -1,0 +1,86 @@
+"""Measurements that ship in `data/calibration.yaml`, and counts of the shipped data."""
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from ...cases.load import HARD
+from ...cases.variants import TOLD, arms
+from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
+from ...project import DATA
+from ...store.world import load_store
+from ...textfiles import read_yaml
+from ..estimators.estimate import exact_bound
+from ..frames import Results, load_results
+from .nuisance import customer_flag_table
+from .rows import framed
+
+CALIBRATION = DATA / "calibration.yaml"
+SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
+"""Run files of blind play in the package."""
+
+
+def calibration() -> dict[str, Any]:
+    """Return the measurements of `make calibration`; refuse a missing or invalid file."""
+    return dict(read_yaml(CALIBRATION))
+
+
+def trap_coverage() -> pd.DataFrame:
+    """Return how often intervals over 18 traps contained the truth, by true count and trials."""
+    return framed(calibration()["trap_coverage"], "count trials datasets posterior bca these")
+
+
+def blind_play() -> pd.DataFrame:
+    """Return the success of the shipped blind play, and the failures of its simulated customer.
+
+    One row per set: set, player, cases, conversations, success, families (number in a hard set; otherwise 0), and the
+    columns of `customer_flag_table`.
+    """
+    parts = []
+    for name, played in _played().items():
+        rows = played.conversations
+        families = rows["family"].nunique() if "family" in rows else 0
+        more = {"cases": rows["case_id"].nunique(), "success": int(rows["success"].sum()), "families": families}
+        parts.append(customer_flag_table(rows).assign(set=name, player=rows["source"].iloc[0], **more))
+    return pd.concat(parts, ignore_index=True)
+
+
+def customers_read() -> dict[str, int]:
+    """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
+
+    The counts are rounds, messages, either and both (clearly wrong to at least one reader, or to both), found (those in
+    both that the judge named) and alarms (named by the judge, but clearly wrong to neither reader).
+    """
+    read = read_yaml(DATA / "customer_turns_read.yaml")
+    counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
+    both, caught, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
+    either = both + counts[1, True] + counts[1, False]
+    sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
+    return sizes | {"either": either, "both": both, "found": caught, "alarms": alarms}
+
+
+def _played() -> dict[str, Results]:
+    return {name: load_results(path) for name, path in SOURCES.items()}
+
+
+@cache
+def languages_of_sets() -> dict[str, dict[str, int]]:
+    """Return the number of cases in each language, by set, counted without parsing the cases."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
+        raw = ((path, raw_case) for path in store.path.glob("cases/*.yaml") for raw_case in read_yaml(path)["cases"])
+        cases = [arm for path, raw_case in raw for arm in arms(raw_case, store, path) if arm.get("arm") != TOLD]
+        counts[name] = Counter(case.get("language", "en") for case in cases)
+    return counts
+
+
+def verdicts_in_play() -> int:
+    """Return the number of judges' verdicts in the shipped run files."""
+    return sum(len(played.verdicts) for played in _played().values())
+
+
+def least_rate(n: int) -> float:
+    """Return the lowest true rate compatible with success in all of `n` cases, at 95%."""
+    return float(exact_bound(1.0, n)[0])
