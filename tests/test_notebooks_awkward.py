@@ -53,7 +53,7 @@ def test_the_notebooks_say_what_is_missing_and_save_what_they_show(pages):
     out, found = pages
     board = found["10_leaderboard"].read_text()
     assert re.search(r"\bof 54\b", board) and "set apart" in board and "SupportAgentBench" not in board
-    assert "conversations not scored" in found["12_reliability"].read_text()
+    assert "54 conversations without a score" in found["12_reliability"].read_text()
     assert list((out / "10_leaderboard" / "f").glob("*.pdf")) and list((out / "14_correlations" / "t").glob("*.csv"))
 
 
