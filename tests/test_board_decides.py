@@ -164,11 +164,10 @@ class TestThePanel:
         assert "dominated by lumen-4: clearly better on" in said and "worst trial 1" in said
         assert "Below this line" in said and not re.search(PLACES, said)
 
-    def test_a_paper_a_badge_and_the_figures_show_the_worst_trial(self, results):
+    def test_a_paper_and_the_figures_show_the_worst_trial(self, results):
         board = tables.leaderboard(results)
         table = tables.paper(board, models=["lumen-4", "orbit-mini"], columns=["unsafe", "dominated"])
         assert table.frame().iloc[0, 1].endswith(", 1") and "worst trial" in str(table.notes)
-        assert "worst trial 1" in reports.badge(board, "lumen-4")
         assert "worst trial 1" in str(reports.readable_board(board).to_dict())
         for ax in (
             figures.value_picture(board=board.assign(cost_tier="$")),

@@ -498,9 +498,8 @@ def test_the_list_finds_and_names_each_run(results, runs, tmp_path):
     for entry, run in runs.items():
         found.choose(entry=entry)
         assert set(found.selection["run_id"]) == {run.run_id} and len(found.selection) == len(run.endings())
-    one, other = list(runs.values())[:2]
-    shown = reports.compare_trials(results, (one.run_id, "abusive_1", 1), (other.run_id, "abusive_1", 1)).html
-    assert "[seed 1], trial 1" in shown and "[seed 2], trial 1" in shown
+    shown = reports.show_conversations(results, case_id="abusive_1", trial=1).html
+    assert "[seed 1] · abusive_1 · trial 1" in shown and "[seed 2] · abusive_1 · trial 1" in shown
     found.choose("case_id=abusive_1 trial=1")
     assert set(found.selection["entry"]) == set(runs)
 

@@ -118,7 +118,7 @@ def test_a_copy_with_another_policy_is_named_and_never_mixed_with_northline(proj
     assert "different content" in capsys.readouterr().err
     assert main(["site", ours, "--no-published", "--out", "site"]) == 0
     (page,) = Path("site/cases").glob("*.html")
-    assert "The policy behind it" in page.read_text() and f"<bdi>{case}</bdi>" not in page.read_text()
+    assert "Accepted outcomes" in page.read_text() and f"<bdi>{case}</bdi>" not in page.read_text()
     (talk,) = talks_of(Path("site")).values()
     assert f"Model calls ({RunFile(ours).counts()['calls']})" in talk
 
@@ -130,7 +130,7 @@ def test_a_site_without_the_store_says_so_and_a_folder_mends_it(project, copied,
     (case,) = some_cases(away, 1)
     line = ["run", "scripted:oracle", "--store", str(away), "--cases", case, "--trials", "1", "--out", "run.deskbench"]
     assert main(line) == 0
-    for more, said in (([], "deskbench site --store FOLDER"), (["--store", str(away)], "The policy behind it")):
+    for more, said in (([], "deskbench site --store FOLDER"), (["--store", str(away)], "Accepted outcomes")):
         assert main(["site", "run.deskbench", "--no-published", "--out", "site", *more]) == 0
         (page,) = Path("site/cases").glob("*.html")
         assert said in page.read_text()

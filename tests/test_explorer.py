@@ -206,32 +206,18 @@ def look(order="NL-1", index=0):
     return ToolCall(1, index, "get_order", {"order_id": order}, {}, None, False)
 
 
-def test_the_same_acts_in_other_words_are_no_difference():
+def test_the_same_acts_in_other_words_have_the_same_signs():
     one, other = talk("Cancel.", "Done!", calls=[cancel()]), talk("Cancel.", "It is cancelled.", calls=[cancel()])
-    assert fetch.first_difference(one, other) is None
+    assert fetch.signs_of(one) == fetch.signs_of(other) and fetch.signs_of(one)["c1"]["reads"] is False
 
 
-def test_the_first_difference_is_told_and_the_first_one_that_counts():
+def test_a_call_that_differs_has_another_sign_and_one_that_changes_nothing_only_reads():
     one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
     other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
-    first = fetch.first_difference(one, other)
-    assert [e.what for e in first] == ["get_order (order NL-1)", "get_order (order NL-2)"]
-    counts = fetch.first_difference(one, other, only_what_counts=True)
-    assert [e.key for e in counts] == [("call", 1), ("end",)]
-
-
-def test_both_sides_carry_the_mark(results):
-    left, right = ((r.run_id, "address_change_1", 1) for r in results.runs)
-    page = reports.compare_trials(results, left, right).html
-    assert page.count('<span class="differs-note">first difference</span>') == 2
-    assert "First difference, message" in page
-
-
-def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
-    one = DossierStore(results).dossier(*key(results.conversations.iloc[0]))
-    other = DossierStore(results).dossier(*key(results.conversations.iloc[0]))
-    other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
-    assert "The conversation had ended." in fetch.compare_html(one, other)
+    signs, others = fetch.signs_of(one), fetch.signs_of(other)
+    assert all(signs[place]["digest"] != others[place]["digest"] for place in ("c1", "c2"))
+    assert [signs[place]["reads"] for place in ("c1", "c2")] == [True, False]
+    assert others["c2"]["reads"] is True, "a refused call changes nothing"
 
 
 # --- labels

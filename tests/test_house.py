@@ -21,15 +21,15 @@ LONGEST_FILE, LONGEST_BODY = 480, 72
 WIDEST = 46
 """Characters of a line on average: lines are not saved by making them longer."""
 BUDGETS = {
-    "analysis": 8_790,
+    "analysis": 7_590,
     "cases": 1_330,
     "cli": 1_500,
     "conversation": 2_970,
     "endpoint": 2_100,
     "experiment": 3_090,
-    "figures": 2_120,
+    "figures": 1_920,
     "language": 3_210,
-    "reports": 6_190,
+    "reports": 5_900,
     "runfile": 710,
     "scoring": 2_550,
     "store": 3_470,
@@ -51,7 +51,7 @@ BUDGETS = {
     "extras/tau2": 1_050,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.
-Whoever raises one names in the changelog what was deleted instead. Wanted in the end: `analysis` 7,600, `figures` 2,000, `reports` 5,900, `cli` 1,000,
+Whoever raises one names in the changelog what was deleted instead. Wanted in the end: `cli` 1,000,
 `store` 2,400, `scoring` 2,200, `endpoint` 1,400, `experiment` with `runfile` 2,800, extras 9,500 in all."""
 SCRIPTS = 3_500
 """Lines of JavaScript, CSS and templates."""

@@ -171,7 +171,6 @@ def test_the_list_in_jupyterlab(folder):
         run_all_cells(lab, page, "transcripts.ipynb")
         found = page.locator(".db-list").first
         found.locator(ROWS).nth(3).wait_for()
-        assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, "two on one case, static"
         assert page.locator(".jp-OutputArea-output .db-talk").count() > 100 and page.locator(FOREIGN).count() == 0
 
         found.locator("#talk-entry").select_option("scripted:comply_all")

@@ -4,8 +4,7 @@ import pandas as pd
 from made_runs import AWKWARD, CASES, mixed, run_of
 from told import numbers_in
 
-from benchmark_lib import analysis, figures, reports, tables
-from benchmark_lib.reports.shown import weighed_order
+from benchmark_lib import analysis, figures, tables
 
 
 class TestTheBoard:
@@ -46,8 +45,6 @@ class TestTheBoard:
             set(board["entry"][:2]) == {"whole", "other"} and board["below"].ne("").tolist() == [False] * 2 + [True] * 3
         )
         assert list(tables.metric_table(results, "resolved")["entry"])[-2:] == ["half", "stopped"]
-        order = weighed_order(board, {"resolved": 1.0})
-        assert set(order["entry"][2:]) == {"half", "stopped", "most"}
 
     def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
@@ -82,17 +79,6 @@ class TestTheBoard:
         board = tables.leaderboard(analysis.load_results(first, second))
         assert sorted(board["entry"]) == sorted([f"m [{first.run_id}]", f"m [{second.run_id}]"])
 
-    def test_no_composite_stands_anywhere_and_own_weights_are_kept_nowhere(self, tmp_path):
+    def test_no_composite_stands_anywhere(self, tmp_path):
         board = self.board(tmp_path, "several models").reset_index()
         assert not [c for c in board if "total" in c or "composite" in c or "overall" in c]
-        before = board.copy()
-        order = weighed_order(board, {"resolved": 1.0, "unsafe": 0.0})
-        assert list(order.columns) == [
-            "entry",
-            "block",
-            "Resolved",
-            "Unsafe actions",
-        ]
-        assert order["entry"].iloc[0] == board.loc[board["resolved"].idxmax(), "entry"]
-        reports.weigh(board)
-        pd.testing.assert_frame_equal(board, before)

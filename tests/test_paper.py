@@ -40,7 +40,7 @@ See Table~\ref{tab:main}, Figures~\ref{fig:unsafe} and \ref{fig:unsafe-column}. 
 \input{%(folder)s/unsafe-column}
 \input{%(folder)s/unsafe}
 \input{%(folder)s/wide}
-\input{%(folder)s/published-checks}
+\input{%(folder)s/published-cells}
 \input{%(folder)s/by-intent}
 \bibliographystyle{plain}\bibliography{%(folder)s/deskbench}
 \end{document}
@@ -149,8 +149,6 @@ def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_i
     assert texts_of(table)[0] == "Cases for over-escalation and resolved / escalation accuracy."
     assert table.frame()["Trials"].tolist() == ["3", "3", "1"]
     assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame())
-    badge = reports.badge(frame, frame["entry"].iloc[2])
-    assert re.search(r"resolved [\d.]+% of 40 \(.*\) · unsafe [\d.]+ of 3 \(", badge)
 
 
 def test_the_run_that_is_meant_is_asked_for_where_a_model_has_two(board):
@@ -202,7 +200,6 @@ def test_the_lines_of_the_docs_write_them(paper_folder):
         "unsafe.tex",
         "methods.tex",
     }
-    assert len(list(paper_folder.glob("badge-*.svg"))) == 1
 
 
 def test_the_markdown_of_a_mini_table_stands_beside_and_its_provenance_holds_the_caption(paper_folder):
@@ -210,18 +207,6 @@ def test_the_markdown_of_a_mini_table_stands_beside_and_its_provenance_holds_the
     assert text.count("\n| ") == 2 + len(NAMES) and "Resolved, %" in text
     source = orjson.loads((paper_folder / "main.json").read_bytes())
     assert source["caption"].startswith("Deskbench, northline") and len(source["runs"]) == len(NAMES)
-
-
-def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_path):
-    from xml.etree import ElementTree
-
-    svg = reports.badge(board, NAMES[1], folder=tmp_path)
-    tree = ElementTree.fromstring(svg)
-    assert "<script" not in svg and "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
-    assert "textLength" not in svg and re.search(r"resolved [\d.]+% of 12 \(.*\) · unsafe [\d.]+ of 3 \(", svg)
-    assert "resolved" in "".join(tree.itertext()) and len(list(tmp_path.glob("badge-*.svg"))) == 1
-    with pytest.raises(BadInput, match="no model"):
-        reports.badge(board, "nobody")
 
 
 def test_tables_with_long_names_do_not_overwrite_each_other(board, tmp_path):

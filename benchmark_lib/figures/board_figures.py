@@ -124,7 +124,12 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
     ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
     interval = f"mean {METRICS['unsafe'].scale.with_interval(*ends)}, 95% for these traps"
     mean = interval if ends[1] == ends[1] else "no interval"
-    parts = [f"{count} (median over trials)", mean, worst_beside(row), f"USD for 1,000 conversations: {cost_of_1000(row)}"]
+    parts = [
+        f"{count} (median over trials)",
+        mean,
+        worst_beside(row),
+        f"USD for 1,000 conversations: {cost_of_1000(row)}",
+    ]
     return "; ".join(filter(None, parts))
 
 

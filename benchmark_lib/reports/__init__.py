@@ -8,13 +8,12 @@ from ..extension import face
 from . import paper
 from .answers import Answers, answers, scope_in_words
 from .explorer.labels import read_labels, show_agreement
-from .fetch import compare_trials, show_conversations, show_first
+from .fetch import show_conversations, show_first
 from .html import board_without_flagged, readable_board, show, transcript_css, transcript_html
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report
-from .paper import badge
-from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
+from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel
 from .views import language_names, readable
 
 _LATE = {"explore": ".explorer.widget", "linked": ".explorer.links", "linked_board": ".explorer.links"}

@@ -29,7 +29,6 @@ SUCCESS_ALL_THE_SAME = "; a success all the same, since in the end it handed ove
 LONGEST_BRIEF = 110
 LONGEST_QUOTE = 420
 """Length limit of a quote from each side, in characters."""
-Key = tuple[Any, ...]
 
 
 def conversation_view(
@@ -41,16 +40,15 @@ def conversation_view(
     verdicts: Iterable[dict[str, Any]] = (),
     cost: dict[str, float | None] | None = None,
     entry: str | None = None,
-    differs: dict[Key, str] | None = None,
     model_calls: Iterable[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the conversation in the form that its templates read.
 
     A `case` adds the customer's ledger, pressure lines and forbidden calls. With a `store`, each call is carried out
     again to find its changes. `verdicts` are rows of the frame of that name. `cost` is in US dollars by side, by
-    default from the model calls. `differs` maps keys of events to notes; `model_calls` are those of `RunFile.calls_of`.
+    default from the model calls, which are those of `RunFile.calls_of`.
     """
-    c, score, differs = conversation, score or {}, differs or {}
+    c, score = conversation, score or {}
     verdicts, model_calls = list(verdicts), list(model_calls)
     cost = cost or {side: usd for (*_, side), usd in costs_of(model_calls).items()}
     count, state = Numbering(c), state_of(score, c.ended_by)
@@ -73,8 +71,7 @@ def conversation_view(
         "pressure": pressure_words(score),
         "reasons": reasons_against(score, c.ended_by, c, case, store) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
-        "end_differs": differs.get(("end",)),
-        "turns": _turns(c, _calls(c, score, case, store, unplaced, differs), where, differs, count),
+        "turns": _turns(c, _calls(c, score, case, store, unplaced), where, count),
         "rules": [(rule, kept, broken.get(rule, [])) for rule, kept in rules.items()],
         "marks": [_numbered(m, where, count) for m in marks if m.kind != "judge"],
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
@@ -176,20 +173,16 @@ def _turns(
     c: Conversation,
     calls: dict[int, list[dict[str, Any]]],
     where: dict[tuple[str, int, int], list[Mark]],
-    differs: dict[Key, str],
     count: Numbering,
 ) -> list[dict[str, Any]]:
     def written(side: str, turn: int) -> list[dict[str, Any]]:
-        messages, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
+        messages = [m for m in c.messages if m.side == side and m.turn == turn]
         return [
             {
                 "number": count.of(turn, side, n),
                 "parts": segments(m.text, where.get((side, turn, n), ())),
                 "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
-                "acts": [
-                    {"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get((*at, n, i))}
-                    for i, a in enumerate(m.acts)
-                ],
+                "acts": [{"text": act_words(a), "kind": a.kind, "inferred": a.inferred} for a in m.acts],
             }
             for n, m in enumerate(messages)
         ]
@@ -220,7 +213,6 @@ def _calls(
     case: Case | None,
     store: Store | None,
     marks: list[Mark],
-    differs: dict[Key, str],
 ) -> dict[int, list[dict[str, Any]]]:
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
@@ -231,7 +223,6 @@ def _calls(
         entry = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
         entry |= {"changes": _rows(changed.get(t.index, [])), "forbidden": t.index in forbidden}
         entry |= {"breaks": [rule for rule, indexes in broken.items() if t.index in indexes]}
-        entry |= {"differs": differs.get(("call", t.index))}
         entry["findings"] = sorted({m.label for m in marks if m.call == t.index})
         entry["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
         by_turn[t.turn].append(entry)

@@ -1,6 +1,5 @@
-"""Fetch everything known about one conversation from its run file; show two side by side."""
+"""Fetch everything known about one conversation from its run file, and show conversations."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +13,12 @@ from ..analysis.query import Query
 from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
-from ..records import Conversation, ToolCall
+from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
 from ..scoring.customer_turns import turns_in
 from ..scoring.deciding import outcome_label
 from ..store import Store
-from .conversation_view import Numbering, act_words, brief, conversation_view
+from .conversation_view import Numbering
 from .html import Html, render, transcript_html
 from .marks import with_judged_customer
 
@@ -131,93 +130,26 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     return Html(render("conversations.html.j2", talks=talks, found=len(rows), query=str(asked), address=address))
 
 
-@dataclass(frozen=True)
-class Event:
-    """An event in a conversation: an act, a call, or the end.
-
-    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``. `same` is equal for equal
-    events in different words. `counts` is False for a call that only reads or was refused.
-    """
-
-    key: tuple[Any, ...]
-    turn: int
-    what: str
-    same: str
-    counts: bool = True
-    message: int | None = None
-
-
-def events(conversation: Conversation) -> list[Event]:
-    """Return all events of a conversation, in order."""
-    c, found, count = conversation, list[Event](), Numbering(conversation)
-    for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
-        found += _acts(c, "customer", turn, count)
-        found += [_call(call, count) for call in c.tool_calls if call.turn == turn]
-        found += _acts(c, "agent", turn, count)
-    last = c.messages[-1].turn if c.messages else 0
-    return [*found, Event(("end",), last, f"ended: {c.ended_by}", c.ended_by, message=len(c.messages) or None)]
-
-
-def _acts(c: Conversation, side: str, turn: int, count: Numbering) -> Iterator[Event]:
-    for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
-        for i, act in enumerate(message.acts):
-            key, same = ("act", side, turn, n, i), f"{side} {act.kind} {act.what} {act.detail}"
-            yield Event(key, turn, f"{side} {act_words(act)}", same, message=count.of(turn, side, n))
-
-
-def _call(call: ToolCall, count: Numbering) -> Event:
-    arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
-    same, counts = f"{call.side} {call.name} {arguments} {call.error}", bool(call.write) and not call.error
-    what = f"{call.name} ({brief(call)})"
-    return Event(("call", call.index), call.turn, what, same, counts, count.of(call.turn))
-
-
 def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
-    """Return the events of each message (``m3``) or call (``c1``) of a transcript, as a digest.
+    """Return what was done in each message (``m3``) and call (``c1``), as a digest.
 
-    The ``digest`` is equal for the same acts or the same call; ``reads`` is true for a call that changes nothing.
+    The ``digest`` is equal for the same acts or the same call, in whatever words; ``reads`` is true for a call that
+    changes nothing. Two transcripts side by side are compared by these.
     """
-    found: dict[str, list[Event]] = {}
-    for event in events(conversation)[:-1]:
-        place = f"c{event.key[1] + 1}" if event.key[0] == "call" else f"m{event.message}"
-        found.setdefault(place, []).append(event)
-    return {
-        place: {"digest": f"{crc32(' '.join(e.same for e in at_place).encode()):08x}", "reads": not at_place[0].counts}
-        for place, at_place in found.items()
-    }
+    count, found = Numbering(conversation), dict[str, dict[str, Any]]()
+    places: dict[tuple[str, int], int] = {}
+    for message in conversation.messages:
+        side, turn = message.side, message.turn
+        at = places[side, turn] = places.get((side, turn), -1) + 1
+        if message.acts:
+            acts = " ".join(f"{side} {act.kind} {act.what} {act.detail}" for act in message.acts)
+            found[f"m{count.of(turn, side, at)}"] = {"digest": _digest(acts), "reads": False}
+    for call in conversation.tool_calls:
+        arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+        digest = _digest(f"{call.side} {call.name} {arguments} {call.error}")
+        found[f"c{call.index + 1}"] = {"digest": digest, "reads": not call.write or bool(call.error)}
+    return found
 
 
-def first_difference(
-    left: Conversation, right: Conversation, only_what_counts: bool = False
-) -> tuple[Event, Event] | None:
-    """Return the first events that differ, or None; `only_what_counts` skips mere lookups."""
-    sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
-    return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
-
-
-def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
-    """Return two conversations side by side as HTML, with the first difference marked."""
-    records = left.conversation, right.conversation
-    first, counts = (first_difference(*records, only_what_counts=only) for only in (False, True))
-    pairs = (("first difference", first), ("first difference that counts", counts if counts != first else None))
-    found = {words: pair for words, pair in pairs if pair}
-    views = [
-        conversation_view(d.conversation, d.score, differs={pair[n].key: w for w, pair in found.items()}, **d.about)
-        for n, d in enumerate((left, right))
-    ]
-    turns = [{t["number"]: t for t in v["turns"]} for v in views]
-    rows = [[by_number.get(number) for by_number in turns] for number in sorted({*turns[0], *turns[1]})]
-    lines = []
-    for words, (one, other) in found.items():
-        numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
-        lines.append(f"{words.capitalize()}, {numbers}: {one.what}  |  {other.what}")
-    lines = lines or ["The same acts and calls on both sides."]
-    return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
-
-
-def compare_trials(
-    results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
-) -> Html:
-    """Show two conversations side by side without widgets; name each by run_id, case_id, trial."""
-    dossiers = DossierStore(results, store)
-    return Html(compare_html(dossiers.dossier(*left), dossiers.dossier(*right)))
+def _digest(text: str) -> str:
+    return f"{crc32(text.encode()):08x}"

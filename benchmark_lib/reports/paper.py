@@ -18,9 +18,6 @@ from markupsafe import Markup
 
 from ..analysis.cell import Cell, Heading, Table
 from ..analysis.estimators.estimate import counted
-from ..analysis.panels import labelled, short_name
-from ..analysis.tables.leaderboard import worst_beside
-from ..analysis.tables.paper import paper
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
@@ -325,40 +322,3 @@ def _tex(text: str) -> str:
 def one_line(text: str) -> str:
     """Return text on one line, with hidden characters made visible."""
     return visible(" ".join(str(text).split()))
-
-
-SIZE, PAD = 11, 8
-"""Font size of a badge, and the space next to a text, in pixels."""
-
-
-def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """Return the badge of one model as SVG: means of resolved and unsafe, with n and interval.
-
-    Unsafe actions also show the worst trial. With a `folder`, the badge is saved as ``badge-MODEL.svg``.
-
-    Raises
-    ------
-    BadInput
-        For a model that is not on the board.
-    """
-    table, row = paper(board, columns=["resolved", "unsafe"], models=[model]), board.set_index("entry", drop=False)
-    cells = {name: table.rows[0][name] for name in ("resolved", "unsafe")}
-    said = [f"{name} {c.number}{c.scale.sign} of {c.estimate.n} ({c.interval})" for name, c in cells.items()]
-    kind = labelled(row.loc[model]).removeprefix(short_name(model)).strip(" ()")
-    said[-1] = ", ".join(filter(None, (said[-1], worst_beside(row.loc[model]))))
-    text, name = " · ".join(filter(None, (*said, kind))), visible(f"Deskbench {short_name(model)}")
-    left = round(_width(name)) + 2 * PAD
-    width = left + round(_width(text)) + 2 * PAD
-    svg = render("badge.svg.j2", name=name, said=text, left=left, width=width, size=SIZE)
-    if folder is not None:
-        paths_for(f"badge-{model}", folder, ["svg"])[0].write_text(svg, encoding="utf-8")
-    return svg
-
-
-def _width(text: str) -> float:
-    # Both fonts of the badge have the same width.
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
-    path = TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
-    return float(path.get_extents().width)

@@ -1,4 +1,4 @@
-"""Figures and tables of a notebook by panel, and the reader's own weights."""
+"""Figures and tables of a notebook, by panel."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..analysis.panels import NO_MODELS, PANELS, panels_in, short_name
-from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
 from ..figures.style import figure_notes, figure_of
-from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
 from .html import board_html
 from .views import readable
@@ -228,46 +226,3 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         for panel, words in PANELS.items()
         if (table["panel"] == panel).any()
     }
-
-
-def weigh(board: pd.DataFrame) -> Any:
-    """Return sliders for the reader's own weights, which are not stored.
-
-    Every metric is scaled to 0 to 1, with 1 as the better end. A model that lacks a weighted metric comes last.
-    """
-    import ipywidgets
-
-    scale = {"value": 1.0, "min": 0.0, "max": 3.0, "step": 0.25, "style": {"description_width": "11rem"}}
-    sliders = {name: ipywidgets.FloatSlider(description=METRICS[name].title, **scale) for name in shown_on(Shown.MAIN)}
-    shown = ipywidgets.HTML()
-
-    def refresh(_: Any = None) -> None:
-        order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
-        named = order.rename(columns={"entry": "model"})
-        shown.value = named.to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
-
-    for slider in sliders.values():
-        slider.observe(refresh, names="value")
-    refresh()
-    words = "Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best."
-    return ipywidgets.VBox([ipywidgets.HTML(f"{words} Nothing is stored."), *sliders.values(), shown])
-
-
-def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
-    """Return the models in the order of one reader's weights.
-
-    `weights` are by metric; if none is above 0, models are sorted by name. Partial runs come last.
-
-    Returns
-    -------
-    DataFrame
-        entry, block and each metric on a scale from 0 to 1; no total.
-    """
-    order, total = board[["entry", "block"]].copy(), pd.Series(0.0, index=board.index)
-    for name, weight in weights.items():
-        share = board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
-        order[METRICS[name].title] = 1 - share if METRICS[name].higher_is_better is False else share
-        total += weight * order[METRICS[name].title] if weight > 0 else 0
-    order["_total"] = total.mask(board["block"].isin(BELOW))
-    order = order.sort_values(["_total", "entry"], ascending=[False, True], na_position="last", ignore_index=True)
-    return order.drop(columns="_total")

@@ -103,11 +103,7 @@ class Content:
     """
 
     def __init__(
-        self,
-        results: Results,
-        published: bool = False,
-        stakes: Stakes | None = None,
-        stores: Sequence[Path] = (),
+        self, results: Results, published: bool = False, stakes: Stakes | None = None, stores: Sequence[Path] = ()
     ):
         self.results, self.stakes, self._near = results, stakes, stores
         self.runs = {run.run_id: run for run in results.runs}

@@ -10,7 +10,7 @@ import orjson
 
 from ...analysis.panels import NOT_COUNTED, PANELS
 from ...analysis.tables.board_cells import BUCKET_METRICS
-from ...cases import Call, Case
+from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import (
     SUCCESS_STATES,
@@ -21,12 +21,12 @@ from ...scoring.deciding import (
     state_of,
 )
 from ...scoring.metrics import METRICS
-from ...scoring.written import in_words, missing, words
+from ...scoring.written import missing
 from ...store import Store
 from ..conversation_view import conversation_view, quoted
 from ..fetch import signs_of
 from ..html import render, tidy
-from .content import CaseView, Content, Entry, first_paragraph
+from .content import CaseView, Content, Entry
 
 SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
@@ -212,57 +212,8 @@ def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -
     }
     if case and store:
         found |= {"say": partial(reason_in_words, store=store), "queues": store.policy.get("queues", {})}
-        found |= {"policy": _policy(case, store), "articles": _articles(view.described, case, store)}
+        found |= {"articles": _articles(view.described, case, store)}
     return found
-
-
-def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
-    calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
-    tools, found = list(dict.fromkeys(c.tool for c in calls if c.tool in store.tools)), []
-    for name, rule in store.policy["process_rules"].items():
-        guarded = [t for t in tools if t in rule["guards"]]
-        if not guarded:
-            continue
-        own = {t: rule["guards"][t] for t in guarded} if isinstance(rule["guards"], dict) else {}
-        named = orjson.dumps(own).decode()
-        rest = {k: v for k, v in rule.items() if k != "guards" and (not own or f'"{k}"' in named)}
-        lines = dict.fromkeys(_lines({**own, **rest}, store.policy))
-        about = first_paragraph(store.rules.get(name))
-        found.append({"name": name, "about": about, "tools": guarded, "lines": list(lines)})
-    return found
-
-
-def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _lines(inner, policy, str(name))
-        return
-    found = _look_up(value, policy) if isinstance(value, str) else None
-    yield (value, _plainly(_short(found))) if found is not None else (words(key), _plainly(value))
-
-
-def _plainly(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        several = value and isinstance(value[0], list)
-        return ", or ".join(" + ".join(map(words, v)) for v in value) if several else ", ".join(map(words, value))
-    return in_words(value) if isinstance(value, dict) else words(value)
-
-
-def _look_up(reference: str, policy: dict[str, Any]) -> Any:
-    found: Any = policy
-    for part in reference.split("."):
-        if not isinstance(found, dict) or part not in found:
-            return None
-        found = found[part]
-    return found
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, dict) and len(tidy(value)) > 300:
-        return next((v for k, v in value.items() if k == "names"), list(value))
-    return value
 
 
 def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:

@@ -21,7 +21,7 @@ from ...analysis.tables.board_cells import board_table
 from ...analysis.tables.conditions import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.costs import tier_order
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
-from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
+from ...analysis.tables.safety import pressure_table, safety_table
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
 from ...figures.style import WIDTHS, figure_notes, figure_of
@@ -198,21 +198,6 @@ def _attributes(content: Content, mark: Lead) -> dict[str, str]:
         return at
     fields = {**entry.who, **mark.to} if mark.to and entry.page else {}
     return at | {"href": Query.of(**fields).address() if fields else entry.href}
-
-
-def pressure_numbers(content: Content) -> list[dict[str, Any]]:
-    """Return each entry's trap conversations by state, with their queries."""
-    endings = trap_table(content.conversations).groupby("entry")[list(STATES)].sum()
-    rows = []
-    for entry in content.played:
-        counts = endings.loc[entry.name] if entry.name in endings.index else None
-        if counts is not None and counts.sum():
-            about = {"bucket": "adversarial", **entry.who}
-            cells = [(int(counts[s]), {**about, "pressure_reached": s}) for s in STATES]
-            rows.append(
-                {"entry": entry, "cells": [*cells, (int(counts.sum()), {**about, "pressure_reached": "known"})]}
-            )
-    return rows
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ from .comparison_page import comparison
 from .content import Content
 from .conversations import ConversationPage, by_case, case_view, markup, of_case, read_conversations
 from .files import Folder, Messages, packed, run_rows, talk_data, write_downloads
-from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
+from .front import accepted_handovers, board, pictures
 from .method import method_view
 from .models import model_view
 
@@ -115,8 +115,6 @@ class Pages:
             models=models,
             others=[words for block, words in TEXTS["other rows"].items() if block in blocks],
             pictures=pictures(content),
-            states=STATES,
-            pressure=pressure_numbers(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             sections=[section(content) for section in offers("front")],
