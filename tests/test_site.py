@@ -221,7 +221,7 @@ def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
     )
     others = [run for run in runs.runs if run.manifest["model"] == "scripted:oracle"]
     page = (build_site(load_results(others, part), tmp_path / "site").path / "index.html").read_text()
-    assert "% of 1 must-escalate cases" in page and "1 case<" in page
+    assert "% of 1 must-escalate cases" in page
 
 
 def test_a_name_is_broken_after_punctuation_and_not_within_a_word():
@@ -607,7 +607,6 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
             for where in (
                 ".cards",
                 "#metrics",
-                "#groups small",
                 "#scope td",
                 "#intents",
                 "#rules",
