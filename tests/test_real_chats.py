@@ -276,7 +276,7 @@ def test_the_format_of_star(tmp_path):
     assert (done.chats, done.decisions) == (1, 2)
     one = load_store(tmp_path / "out").decisions["star_7_2"]
     assert [did.name for did in one.human] == ["bank_balance", "bank_inform_balance"]
-    assert one.parting == "as written"
+    assert one.against_procedure(one.human) == "as written"
     assert "Orla" not in (tmp_path / "out" / "chats.jsonl").read_text()
 
 
@@ -475,7 +475,7 @@ def test_the_corpora_in_the_shared_folder_convert():
     if not samples.is_dir():
         return
     from benchmark_lib.extras.real_chats.formats import read_chats
-    from benchmark_lib.extras.real_chats.vocabulary import SHIPPED, Vocabulary
+    from benchmark_lib.extras.real_chats.acts import SHIPPED, Vocabulary
 
     for form, place, least in (("star", "star", 52), ("abcd", "abcd/dialogues.json", 10)):
         known = Vocabulary.read(SHIPPED / f"{form}.yaml")

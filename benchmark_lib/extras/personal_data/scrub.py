@@ -77,7 +77,7 @@ class Scrubber:
         corpus: Iterable[Iterable[str]] = (),
     ):
         self.kept = {*KNOWN["kept"], *map(folded, kept)}
-        self.personal = [Personal("number" if re.search(r"[\d@]", text) else "name", text) for text in personal]
+        self.personal = [*map(_given, personal)]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self.usual = common_words(corpus)
         self._secret = secrets.token_bytes(16)
@@ -86,11 +86,12 @@ class Scrubber:
         """Return a text that does not reveal the secret or the values."""
         return f"Scrubber(net={self.net!r})"
 
-    def with_words(self, kept: Iterable[str], personal: Iterable[str]) -> Scrubber:
-        """Return a scrubber with the same stand-ins and a person's further decisions."""
-        other = Scrubber(kept, personal, self.net)
-        other.usual, other._secret = self.usual, self._secret
-        return other
+    def learn(self, text: str, personal: bool) -> None:
+        """Replace a text from now on, or keep it, as a person has decided; the stand-ins stay the same."""
+        if personal:
+            self.personal.append(_given(text))
+        else:
+            self.kept.add(folded(text))
 
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
         """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
@@ -314,6 +315,10 @@ def recogniser() -> Any:
     except (ImportError, OSError, SystemExit):
         return None
     return lambda text: analyzer.analyze(text=text, language="en", entities=["PERSON"], score_threshold=0.8)
+
+
+def _given(text: str) -> Personal:
+    return Personal("number" if re.search(r"[\d@]", text) else "name", text)
 
 
 def _is_english(texts: list[str]) -> bool:

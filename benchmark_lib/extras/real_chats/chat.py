@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+import orjson
 
+from ...endpoint.plain_data import read_as
 from ...errors import BadInput
 from ...project import slug
 from ...textfiles import read_text
@@ -91,14 +93,13 @@ class RealChat:
         """Return the chat as exchanges; consecutive lines of one side belong together."""
         found: list[Exchange] = []
         for line in self.lines:
-            if line.side == "customer" and (not found or found[-1].agent):
-                found.append(Exchange(line.text, []))
-            elif line.side == "customer":
+            if line.side != "customer":
+                found = found or [Exchange(OPENED, [])]
+                found[-1].agent.append(line)
+            elif found and not found[-1].agent:
                 found[-1] = Exchange(f"{found[-1].customer}\n{line.text}", [])
             else:
-                if not found:
-                    found.append(Exchange(OPENED, []))
-                found[-1].agent.append(line)
+                found.append(Exchange(line.text, []))
         return found
 
     @property
@@ -106,19 +107,19 @@ class RealChat:
         """Return the chat as plain data for ``chats.jsonl``, without the customer's record."""
         plain = asdict(self)
         del plain["record"]
-        for line in plain["lines"]:
-            if line["did"] is None:
-                del line["did"]
+        plain["lines"] = [{k: v for k, v in line.items() if k != "did" or v} for line in plain["lines"]]
         return plain
 
 
 def read_written(path: Path) -> list[RealChat]:
     """Read the chats in a ``chats.jsonl``; raise `BadInput` if its form is invalid."""
-    form, chats = TypeAdapter(RealChat), []
-    for number, line in enumerate(read_text(path, LARGEST).split("\n"), 1):
-        try:
-            chats += [form.validate_json(line)] if line else []
-        except ValidationError as error:
-            what = error.errors()[0]["msg"]
-            raise BadInput(f"{path}:{number} is not a chat ({what}): import the chats again") from None
-    return chats
+    try:
+        chats = [orjson.loads(line) for line in read_text(path, LARGEST).split("\n") if line]
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{path} is not in JSON lines ({error}): import the chats again") from None
+    return read_as(list[RealChat], chats, str(path))
+
+
+def folded(text: Any) -> str:
+    """Return a text for comparison, without case, punctuation and repeated blanks."""
+    return " ".join(re.findall(r"[^\W_]+", str(text).casefold()))

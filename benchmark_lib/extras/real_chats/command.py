@@ -11,6 +11,7 @@ from ...cli.codes import FINISHED, note
 from ...commands import command
 from ...errors import BadInput
 from ...outputs import as_cell
+from ..personal_data.scrub import Left
 from .formats import FORMATS
 from .importing import AUDIT, LEFT_OUT, import_chats
 
@@ -55,9 +56,8 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _asked(place: str, left: Any) -> bool | None:
+def _asked(place: str, left: Left) -> bool | None:
     shown = "".join(c if c.isprintable() else "?" for c in as_cell(left.context))
     print(f"\n{place}, {left.where}: {left.kind} {left.text!r}\n  {shown[:300]}", file=sys.stderr)
     print("personal data? [y]es, [n]o, [s]kip this chat: ", end="", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline().strip().lower()
-    return {"y": True, "yes": True, "n": False, "no": False}.get(answer)
+    return {"y": True, "n": False}.get(sys.stdin.readline().strip().lower()[:1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +10,11 @@ from typing import Any
 from ...analysis.frames import SCORE_FIELDS
 from ...cases import Case
 from ...records import NOT_SCORED, Conversation, Message, ToolCall
-from .chat import Did, Exchange, RealChat
-from .procedures import Procedure
-from .vocabulary import HAND_OVER, Vocabulary
+from .acts import HAND_OVER, Procedure, Vocabulary
+from .chat import Did, Exchange, RealChat, folded
 
 AS_WRITTEN, ALLOWED, ERROR, UNCLEAR = "as written", "allowed branch", "human error", "unclear"
-"""The ways in which a human's acts may relate to the written procedure."""
+"""The ways in which acts may relate to the written procedure."""
 NO_ACT = "no act"
 NOT_ON_RECORD = {"not_on_record": "The chat's record has no answer to this. Go on without it."}
 ON = "_on"
@@ -46,139 +44,80 @@ class Decision:
         """Return the human's acts up to the next message of the customer: the first truth."""
         return self.before[-1].acts
 
+    @cached_property
+    def written(self) -> list[str]:
+        """Return the acts that the procedure names next, the usual act first: the second truth."""
+        return self.procedure.usual(self._passed[-1], self.answered) if self.procedure else []
+
     @property
     def handed_over(self) -> bool:
         """Return whether the human handed over the chat here."""
-        return bool(self.chat.handed_over) if self.weak else any(self.hands(did.name) for did in self.human)
+        return bool(self.chat.handed_over) if self.weak else self.hands(did.name for did in self.human)
 
-    def hands(self, name: str) -> bool:
-        """Return whether an act hands over the chat."""
-        return self.known.is_kind(name, "hand_over")
-
-    def reads(self, did: Did) -> bool:
-        """Return whether an act changes nothing for the customer."""
-        return self.known.is_kind(did.name, "read")
-
-    @property
-    def bucket(self) -> str:
-        """Return the bucket: whether the procedure (or else the human) hands over here."""
-        hands = any(map(self.hands, self.written)) if self.written else self.handed_over
-        return "must_escalate" if hands else "resolvable"
+    def hands(self, acts: Iterable[str]) -> bool:
+        """Return whether one of these acts hands over the chat."""
+        return any(self.known.kind(name) == "hand_over" for name in acts)
 
     @cached_property
-    def place(self) -> str:
-        """Return the node of the procedure that the chat has reached."""
-        done = [did for exchange in self.before[:-1] for did in exchange.acts]
-        return self.procedure.place(done, self.known) if self.procedure else ""
+    def _passed(self) -> list[str]:
+        # The nodes of the chart that the chat has passed before the cut, after an empty one for its beginning.
+        chart, done = self.procedure, [did for exchange in self.before[:-1] for did in exchange.acts]
+        return ["", *(node for did in done if chart and (node := chart.node(did, self.known)))]
 
     @cached_property
     def answered(self) -> set[str]:
         """Return the questions that the customer has answered with a value accepted by an act."""
         said = folded(" ".join(exchange.customer for exchange in self.before))
         valid = [did for did in self.chat.acts if did.name in self.known.acts and not self.known.failed(did)]
-        values = [(k, folded(v).strip()) for did in valid for k, v in did.values.items()]
+        values = [(k, folded(v)) for did in valid for k, v in did.values.items()]
         given = {k for k, value in values if value and f" {value} " in f" {said} "}
         return {name for name, fields in self.known.asks.items() if given & {*fields}}
 
-    @property
-    def written(self) -> list[str]:
-        """Return the acts that the procedure names next, the usual act first: the second truth."""
-        return self.procedure.usual(self.place, self.answered) if self.procedure else []
+    def against_procedure(self, acts: list[Did]) -> str | None:
+        """Return how acts relate to the procedure; None without one, or at its end.
 
-    def follows(self, acts: Iterable[Did]) -> bool | None:
-        """Return whether acts follow the procedure, whatever their order within the exchange.
-
-        Reads that the procedure does not name never count against them. None without a procedure, or at its end.
+        Their order within the exchange does not matter, and reads that the procedure does not name never count against
+        them. ``human error`` means that an act of the chart was made although an earlier step is missing, or that a
+        question already answered was asked again. ``unclear`` is any other deviation.
         """
-        if not self.written:
+        chart, known = self.procedure, self.known
+        if chart is None or not self.written:
             return None
-        acts = list(acts)
-        broken = self._broken(acts)
-        return len(broken) < len(acts) and all(map(self.reads, broken))
-
-    def _broken(self, acts: list[Did], strict: bool = False) -> list[Did]:
-        """Return the acts that have no place in the procedure; `strict` rules out branches."""
-        at, left = self.place, list(acts)
-        while self.procedure:
-            ways = (self.procedure.usual if strict else self.procedure.allowed)(at, self.answered)
-            step = next((did for did in left if did.name in ways), None)
-            if step is None:
-                break
-            left.remove(step)
-            at = self.procedure.place([step], self.known)
-        return left
-
-    @property
-    def parting(self) -> str | None:
-        """Return how the human's acts relate to the procedure; None if there is no procedure.
-
-        ``human error`` means that an act of the chart was made although an earlier step is missing, or that a question
-        already answered was asked again. ``unclear`` is any other deviation.
-        """
-        follows = self.follows(self.human)
-        if follows is None or self.procedure is None:
-            return None
-        if follows:
-            left = self._broken(self.human, strict=True)
-            return AS_WRITTEN if all(map(self.reads, left)) and len(left) < len(self.human) else ALLOWED
-        done = [did for exchange in self.before for did in exchange.acts]
-        sound = self.procedure.reachable(self.answered | {*self.procedure.passed(done, self.known)})
-        for name in (d.name for d in self._broken(self.human) if d.name in self.procedure.nodes):
-            asks = name in self.known.asks
-            if name in self.answered if asks else name not in sound and name not in self.known.closing:
+        for kind, ways in ((AS_WRITTEN, chart.usual), (ALLOWED, chart.allowed)):
+            at, left = self._passed[-1], [*acts]
+            while step := next((did for did in left if did.name in ways(at, self.answered)), None):
+                left.remove(step)
+                at = chart.node(step, known)
+            if len(left) < len(acts) and all(known.kind(did.name) == "read" for did in left):
+                return kind
+        passed = {*self._passed, *(chart.node(did, known) for did in self.human)}
+        sound = {*chart.reachable(self.answered | passed), *known.closing}
+        for name in (did.name for did in left if did.name in chart.nodes):
+            if name in self.answered if name in known.asks else name not in sound:
                 return ERROR
         return UNCLEAR
 
     def acts_of(self, calls: Iterable[ToolCall]) -> list[Did]:
         """Return the acts for which tool calls stand; failed calls stand for none."""
-        acts = []
-        for call in (t for t in calls if not t.error):
-            name = self.known.by_tool.get(call.name, "")
-            values = {k: str(v) for k, v in call.named.items()} if name else {}
-            name = self._handing if call.name == HAND_OVER else name or str(call.named.get("reply"))
+        known, acts = self.known, list[Did]()
+        names = [name for name in known.acts if self.hands([name])]
+        places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
+        handing = next((name for place in places for name in names if name in place), HAND_OVER)
+        for call in (call for call in calls if not call.error):
+            other = handing if call.name == HAND_OVER else str(call.named.get("reply"))
+            name = known.by_tool.get(call.name, other)
+            values = {} if name == other else {k: str(v) for k, v in call.named.items()}
             acts.append(Did(name, values, call.result))
         return acts
 
-    @property
-    def _handing(self) -> str:
-        # the name for a handover here: the human's, the procedure's or the first known one
-        names = [*filter(self.hands, self.known.acts)]
-        places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
-        return next((name for place in places for name in names if name in place), HAND_OVER)
-
-    def compared(self, acts: list[Did], handed: bool) -> dict[str, Any]:
-        """Compare acts with both truths.
-
-        Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
-        also requires equal values in acts that the human made as well, because the procedure names no values.
-        """
-        theirs = {d.name for d in self.human}
-        counted = [d for d in acts if d.name in theirs or not self.reads(d)]
-        values = _values_agree(counted, self.human)
-        return {
-            "chat": self.chat.id,
-            "acts": _label(d.name for d in counted),
-            "human": _label(theirs),
-            "human_acts": None if self.weak else {d.name for d in counted} == theirs,
-            "human_values": values,
-            "procedure": self.follows(acts) and values is not False,
-            "handover": handed == self.handed_over,
-            "human_follows": self.follows(self.human),
-            "parting": self.parting,
-            "weak": self.weak,
-        }
-
 
 def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) -> list[Decision]:
-    """Return the decisions of a chat.
-
-    A chat without acts has one weak decision if its outcome is known.
-    """
-    found = [Decision(chat, n, known, procedure) for n, one in enumerate(chat.exchanges, 1) if one.acts]
+    """Return the decisions of a chat; one without acts has one weak decision if its outcome is known."""
+    exchanges = [*enumerate(chat.exchanges, 1)]
+    found = [Decision(chat, n, known, procedure) for n, one in exchanges if one.acts]
     if found or chat.handed_over is None:
         return found
-    answered = [n for n, one in enumerate(chat.exchanges, 1) if one.agent]
-    return [Decision(chat, answered[-1], known, None, weak=True)]
+    return [Decision(chat, max(n for n, one in exchanges if one.agent), known, None, weak=True)]
 
 
 def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
@@ -188,7 +127,7 @@ def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
         messages.append(Message(turn, "customer", exchange.customer))
         for did in exchange.acts:
             name, values = known.call(did)
-            write = not known.is_kind(did.name, "read")
+            write = known.kind(did.name) != "read"
             calls.append(ToolCall(turn, len(calls), name, dict(values), answer_to(did), None, write))
         if exchange.agent:
             messages.append(Message(turn, "agent", exchange.reply))
@@ -203,6 +142,9 @@ def answer_to(did: Did) -> Any:
 def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     """Score one conversation: its first turn after the cut by both truths, and its counts.
 
+    Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure also
+    requires equal values in acts that the human made as well, because the procedure names no values.
+
     Returns
     -------
     dict
@@ -212,48 +154,61 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     """
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
     first = [t for t in live if t.turn == one.turn]
+    made, theirs = one.acts_of(first), {did.name for did in one.human}
+    acts = [did for did in made if did.name in theirs or one.known.kind(did.name) != "read"]
     handed = any(t.name == HAND_OVER and not t.error for t in first)
-    found = one.compared(one.acts_of(first), handed)
-    human = found["human_acts"] and found["human_values"] is not False
-    right = found["handover"] if one.weak else human if found["procedure"] is None else found["procedure"]
-    scored, stays = c.ended_by not in NOT_SCORED, case.bucket == "resolvable"
-    replies = [m for m in c.replies() if m.turn >= one.turn]
-    unanswered = sum(t.result == NOT_ON_RECORD for t in live)
+    equal, values = {did.name for did in acts} == theirs, _values_agree(acts, one.human)
+    procedure, humans = one.against_procedure(made), one.against_procedure(one.human)
+    follows = _follows(procedure) and values is not False
+    right = handed == one.handed_over if one.weak else equal and values is not False if follows is None else follows
+    outcome = {"success": right, "handed_over": handed}
+    if case.bucket == "resolvable":
+        outcome |= {"resolved": right, "needless_handover": handed}
+    scored, replies = c.ended_by not in NOT_SCORED, [m.text for m in c.replies() if m.turn >= one.turn]
     return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
+        **(outcome if scored else {}),
         "bucket": case.bucket,
         "intent": case.intent,
         "scored": scored,
-        "success": right if scored else None,
-        "resolved": right if scored and stays else None,
-        "handed_over": handed if scored else None,
-        "needless_handover": handed if scored and stays else None,
         "turns": sum(m.side == "customer" and m.turn >= one.turn for m in c.messages),
         "agent_messages": len(replies),
-        "agent_words": sum(len(m.text.split()) for m in replies),
-        "empty_replies": sum(not m.text.strip() for m in replies),
+        "agent_words": sum(len(text.split()) for text in replies),
+        "empty_replies": sum(not text.strip() for text in replies),
         "tool_calls": len(live),
         "write_calls": sum(bool(t.write) and not t.error for t in live),
         "failed_calls": sum(t.error is not None for t in live),
         "customer_faults": sum(f.side == "customer" for f in c.faults),
-        "decision": {**found, "not_on_record": unanswered, "goes_on": case.id.endswith(ON)},
+        "decision": {
+            "chat": one.chat.id,
+            "acts": _label(did.name for did in acts),
+            "human": _label(theirs),
+            "human_acts": None if one.weak else equal,
+            "human_values": values,
+            "procedure": follows,
+            "handover": handed == one.handed_over,
+            "human_follows": _follows(humans),
+            "parting": humans,
+            "weak": one.weak,
+            "not_on_record": sum(t.result == NOT_ON_RECORD for t in live),
+            "goes_on": case.id.endswith(ON),
+        },
     }
+
+
+def _follows(kind: str | None) -> bool | None:
+    return None if kind is None else kind in (AS_WRITTEN, ALLOWED)
 
 
 def _values_agree(acts: list[Did], human: list[Did]) -> bool | None:
     """Return whether acts that both made have the same values; None if there are no such acts."""
-    both = [(a, [d for d in human if d.name == a.name and d.values]) for a in acts]
-    compared = [(a, theirs) for a, theirs in both if theirs]
-    return all(any(_values(a) == _values(d) for d in theirs) for a, theirs in compared) if compared else None
 
+    def values(did: Did) -> set[str]:
+        return {folded(value) for value in did.values.values()} - {""}
 
-def _values(did: Did) -> set[str]:
-    return {folded(value) for value in did.values.values()} - {""}
+    theirs = [(act, [did for did in human if did.name == act.name and did.values]) for act in acts]
+    alike = [any(values(act) == values(did) for did in some) for act, some in theirs if some]
+    return all(alike) if alike else None
 
 
 def _label(acts: Iterable[str]) -> str:
     return " + ".join(sorted(set(acts))) or NO_ACT
-
-
-def folded(text: Any) -> str:
-    """Return a value for comparison, without case, punctuation and repeated blanks."""
-    return " ".join(re.findall(r"[^\W_]+", str(text).casefold()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,12 +12,15 @@ import orjson
 
 from ...errors import BadInput
 from ...textfiles import read_text
+from .acts import Vocabulary
 from .chat import LARGEST, ChatLine, Did, RealChat
-from .vocabulary import Vocabulary
 
 MOST_LINES, LONGEST = 2_000, 20_000
 """Maximum lines of a chat, and maximum characters of a line; longer chats are left out."""
-SIDES = {"customer": "customer", "user": "customer", "client": "customer", "agent": "agent", "assistant": "agent"}
+SIDES = dict.fromkeys(("customer", "user", "client"), "customer") | dict.fromkeys(
+    ("agent", "assistant", "wizard"), "agent"
+)
+Raw = dict[str, Any]
 
 
 class Unusable(ValueError):
@@ -37,18 +39,47 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
         raise BadInput(
             f"{', '.join(map(str, places)) or 'no file'}: there are no chats: name files or folders with chats"
         )
-    raws, chat_of = FORMATS[form]
+    split, in_our_form = FORMATS[form]
     for path in paths:
-        for number, raw in enumerate(raws(read_text(path, LARGEST), path, form), 1):
+        for number, raw in enumerate(split(read_text(path, LARGEST), path, form), 1):
             place = f"{path.name}:{number}"
             try:
-                yield place, _checked(chat_of(raw, known))
+                yield place, _chat(in_our_form(raw, known), known)
             except Unusable as error:
                 yield place, str(error)
             except BadInput as error:
                 yield place, str(error).partition(":")[0]
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
                 yield place, f"not a chat in the format {form}"
+
+
+def _chat(raw: Raw, known: Vocabulary) -> RealChat:
+    """Return a chat in our own format: ``{id, record, outcome, procedure, topic, messages}``."""
+    lines, outcome = list[ChatLine](), raw.get("outcome") or {}
+    for message in raw["messages"]:
+        text = str(message.get("text") or "")
+        if "act" in message:
+            values = {str(k): str(v) for k, v in (message.get("values") or {}).items()}
+            suggested = [str(name) for name in message.get("suggested") or ()]
+            did = Did(str(message["act"]), values, message.get("result"), suggested, text or message.get("log", ""))
+            lines.append(ChatLine("agent", text, did))
+        else:
+            side = SIDES[str(message.get("from") or message.get("role")).lower()]
+            shown = known.of_line(text) if side == "agent" else None
+            lines.append(ChatLine(side, "" if shown else text, shown))
+    handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
+    if any(one not in (None, True, False) for one in (handed, resolved)):
+        raise Unusable("an outcome that is neither true nor false")
+    if len(lines) > MOST_LINES or any(len(line.text) > LONGEST for line in lines):
+        raise Unusable(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
+    if not any(line.side == "customer" and line.text.strip() for line in lines):
+        raise Unusable("the customer says nothing")
+    if not any(line.side == "agent" and (line.text.strip() or line.did) for line in lines):
+        raise Unusable("the agent says and does nothing")
+    named = str(raw.get("procedure") or "")
+    about = {"topic": str(raw.get("topic") or named or "chats")}
+    about |= {"domain": str(raw["domain"])} if "domain" in raw else {}
+    return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, handed, resolved)
 
 
 def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
@@ -68,145 +99,106 @@ def _documents(text: str, path: Path, form: str) -> list[Any]:
     return parts
 
 
-def _checked(chat: RealChat) -> RealChat:
-    if len(chat.lines) > MOST_LINES or any(len(line.text) > LONGEST for line in chat.lines):
-        raise Unusable(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
-    if not any(line.side == "customer" and line.text.strip() for line in chat.lines):
-        raise Unusable("the customer says nothing")
-    if not any(line.side == "agent" and (line.text.strip() or line.did) for line in chat.lines):
-        raise Unusable("the agent says and does nothing")
-    return chat
+def _rows(text: str, path: Path, form: str) -> Iterator[list[Raw]]:
+    """Yield the rows of each chat of a CSV file."""
+    import pandas as pd
+
+    try:
+        rows = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
+    except ValueError as error:
+        why = " ".join(str(error).split())
+        raise BadInput(f"{path} is not a readable CSV file ({why}): save it with quoted fields") from None
+    if not {"chat", "from", "text"} <= {*rows}:
+        raise BadInput(f"{path} lacks the columns chat, from and text: give them these names in its first row")
+    yield from (own.to_dict("records") for _, own in rows.groupby("chat", sort=False))
 
 
-def _star(raw: Any, known: Vocabulary) -> RealChat:
+def _star(raw: Any, known: Vocabulary) -> Raw:
     """Return a STAR dialogue; its queries and picked suggestions are the agent's acts."""
-    about, lines, record = raw["Scenario"], list[ChatLine](), dict[str, Any]()
+    about, messages, record = raw["Scenario"], list[Raw](), Raw()
     for event in raw["Events"]:
-        side, action = event["Agent"], event["Action"]
-        text = str(event.get("Text") or "")
-        if action == "utter" and side in ("User", "Wizard"):
-            lines.append(ChatLine("customer" if side == "User" else "agent", text))
+        action, said = event["Action"], {"from": event["Agent"], "text": event.get("Text")}
+        if action == "utter" and event["Agent"] in ("User", "Wizard"):
+            messages.append(said)
         elif action == "query":
             values = {k: str(v).strip("\"'") for part in event["Constraints"] for k, v in part.items()}
             record |= {k: v for k, v in values.items() if not re.match("Change|Fraud|CustomerRequest|Name$", k)}
-            lines.append(ChatLine("agent", did=Did(event["APIName"], values)))
-        elif action == "return_item" and lines and lines[-1].did is not None:
-            lines[-1].did.result = event.get("Item") or {"found": "nothing"}
-        elif action == "pick_suggestion" and event.get("ActionLabel") in (None, "custom"):
-            lines.append(ChatLine("agent", text))
+            messages.append({"act": event["APIName"], "values": values})
+        elif action == "return_item" and messages and "act" in messages[-1]:
+            messages[-1]["result"] = event.get("Item") or {"found": "nothing"}
         elif action == "pick_suggestion":
-            options = [str(name) for name in event.get("ActionLabelOptions") or [event["ActionLabel"]]]
-            lines.append(ChatLine("agent", text, Did(event["ActionLabel"], suggested=options, text=text)))
+            label = event.get("ActionLabel")
+            options = event.get("ActionLabelOptions") or [label]
+            messages.append(said | ({} if label in (None, "custom") else {"act": label, "suggested": options}))
     if known_as := re.search(r"You are ([A-Z]\w+ [A-Z]\w+)", str(about.get("UserTask"))):
         record["name"] = known_as[1]
     tasks = [str(w["Task"]) for w in about["WizardCapabilities"]]
     topic = {"topic": tasks[0], "domain": ", ".join(map(str, about.get("Domains") or ()))}
-    return RealChat(f"star_{raw['DialogueID']}", lines, record, topic, tasks[0] if len(tasks) == 1 else "")
+    procedure = tasks[0] if len(tasks) == 1 else ""
+    return {"id": f"star_{raw['DialogueID']}", "messages": messages, "record": record, "procedure": procedure, **topic}
 
 
-def _abcd(raw: Any, known: Vocabulary) -> RealChat:
+def _abcd(raw: Any, known: Vocabulary) -> Raw:
     """Return an ABCD dialogue; its buttons are the agent's acts, its scenario is the record."""
-    scenario, turns, listed = raw["scenario"], raw["original"], list(raw.get("actions_taken") or ())
-    targets = raw.get("targets") or [t.get("targets") for t in raw.get("delexed") or ()] or []
-    targets = [t[-1] if len(t) == 2 else t[:4] for t in targets if t]
-    lines = []
-    for number, (side, text) in enumerate(turns):
-        if side != "action":
-            lines.append(ChatLine(SIDES[side], text))
-            continue
-        target = targets[number] if len(targets) == len(turns) else None
-        lines.append(ChatLine("agent", did=_button(text, target, listed, known)))
+    scenario, turns = raw["scenario"], raw["original"]
+    targets = raw.get("targets") or [t.get("targets") for t in raw.get("delexed") or ()]
+    buttons = [t[-1] if len(t) == 2 else t[:4] for t in targets if t]
+    buttons = buttons if len(buttons) == len(turns) else [None] * len(turns)
+    messages = [
+        _pressed(text, button, known) if side == "action" else {"from": side, "text": text}
+        for (side, text), button in zip(turns, buttons, strict=True)
+    ]
     record = {**(scenario.get("personal") or {}), **(scenario.get("order") or {})}
     record.pop("products", None)
-    flow, topic = str(scenario.get("flow") or ""), str(scenario.get("subflow") or "")
-    name = re.sub(r"(_(how|other))?_\d+$", "", topic)
-    return RealChat(f"abcd_{raw['convo_id']}", lines, record, {"topic": name, "domain": flow}, name)
+    name = re.sub(r"(_(how|other))?_\d+$", "", str(scenario.get("subflow") or ""))
+    topic = {"topic": name, "domain": scenario.get("flow") or "", "procedure": name}
+    return {"id": f"abcd_{raw['convo_id']}", "messages": messages, "record": record, **topic}
 
 
-def _button(text: str, target: Any, listed: list[str], known: Vocabulary) -> Did:
-    shown = known.of_line(text)
-    if target is None and not listed:
-        if shown is None:
-            raise Unusable("an act whose line is not in the vocabulary")
-        return shown
-    name = target[2] if target is not None else str(listed.pop(0))
-    values = dict(zip(known.acts[name].values, map(str, target[3]))) if target is not None and target[3] else {}
-    return Did(name, values or (shown.values if shown and shown.name == name else {}), text=text)
+def _pressed(text: str, button: Any, known: Vocabulary) -> Raw:
+    if button:
+        values = dict(zip(known.acts[button[2]].values, button[3] or ()))
+        return {"act": button[2], "values": values, "log": text}
+    if known.of_line(text) is None:
+        raise Unusable("an act whose line is not in the vocabulary")
+    return {"from": "agent", "text": text}
 
 
-def _jsonl(raw: Any, known: Vocabulary) -> RealChat:
-    """Return a chat in our own format: ``{id, record, outcome, procedure, topic, messages}``."""
-    raw = orjson.loads(raw) if isinstance(raw, bytes) else raw
-    lines, outcome = [], raw.get("outcome") or {}
-    for message in raw["messages"]:
-        text = str(message.get("text") or "")
-        if "act" in message:
-            values = {str(k): str(v) for k, v in (message.get("values") or {}).items()}
-            result, suggested = message.get("result"), [str(name) for name in message.get("suggested") or ()]
-            lines.append(ChatLine("agent", text, Did(str(message["act"]), values, result, suggested, text)))
-            continue
-        side = SIDES[str(message.get("from") or message.get("role")).lower()]
-        shown = known.of_line(text) if side == "agent" else None
-        lines.append(ChatLine(side, "" if shown else text, shown))
-    handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
-    if any(one not in (None, True, False) for one in (handed, resolved)):
-        raise Unusable("an outcome that is neither true nor false")
-    named = str(raw.get("procedure") or "")
-    about = {"topic": str(raw.get("topic") or named or "chats")}
-    return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, handed, resolved)
-
-
-def _rows(text: str, path: Path, form: str) -> Iterator[Any]:
-    """Yield the chats of a CSV file, with one row per line of a chat, in the JSON format."""
-    before = csv.field_size_limit(LONGEST * 10)
-    try:
-        rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise BadInput(f"{path} is not a readable CSV file ({error}): save it with quoted fields") from None
-    finally:
-        csv.field_size_limit(before)
-    if not rows or not {"chat", "from", "text"} <= rows[0].keys():
-        raise BadInput(f"{path} lacks the columns chat, from and text: give them these names in its first row")
-    chats: dict[str, Any] = {}
+def _csv(rows: list[Raw], known: Vocabulary) -> Raw:
+    """Return a chat of a CSV file, in which each row is a line, the record or the outcome."""
+    chat: Raw = {"id": rows[0]["chat"], "messages": [], "record": {}}
     for row in rows:
-        chat = chats.setdefault(row["chat"] or "", {"id": row["chat"] or "", "messages": [], "record": {}})
-        try:
-            given = orjson.loads(row.get("values") or "{}")
-        except orjson.JSONDecodeError:
-            chat["messages"] = None  # refused later as a chat, with its place
-            continue
+        given = orjson.loads(row.get("values") or "{}")
         if row["from"] == "record":
             chat["record"] |= given
         elif row["from"] == "outcome":
             chat["outcome"] = given
-        elif chat["messages"] is not None:
+        else:
             act = {"act": row["act"], "values": given} if row.get("act") else {}
-            chat["messages"].append({"from": row["from"], "text": row["text"] or "", **act})
+            chat["messages"].append({"from": row["from"], "text": row["text"], **act})
         chat["procedure"] = row.get("procedure") or chat.get("procedure")
-    yield from chats.values()
+    return chat
 
 
-def _log(raw: Any, known: Vocabulary) -> RealChat:
+def _log(raw: Any, known: Vocabulary) -> Raw:
     """Return a logged conversation of a desk; its tool calls are the agent's acts."""
     from ..monitoring.logs import logged_from
 
-    seen = logged_from(raw, "")
-    lines, record = list[ChatLine](), seen.record
-    for message in record.messages:
-        for call in (c for c in record.tool_calls if c.turn == message.turn and message.side == "agent"):
-            values = {str(k): str(v) for k, v in call.named.items()}
-            lines.append(ChatLine("agent", did=Did(call.name, values, call.result)))
-        lines.append(ChatLine(message.side, message.text))
-    customer = orjson.loads(raw).get("customer")
-    known_of = customer if isinstance(customer, dict) else {}
-    return RealChat(seen.name, lines, known_of, {"topic": "logs"}, "", seen.handed_over)
+    seen, messages = logged_from(raw, ""), list[Raw]()
+    for message in seen.record.messages:
+        calls = (c for c in seen.record.tool_calls if c.turn == message.turn and message.side == "agent")
+        messages += [{"act": call.name, "values": call.named, "result": call.result} for call in calls]
+        messages.append({"from": message.side, "text": message.text})
+    customer, outcome = orjson.loads(raw).get("customer"), {"handed_over": seen.handed_over}
+    record = customer if isinstance(customer, dict) else {}
+    return {"id": seen.name, "messages": messages, "record": record, "topic": "logs", "outcome": outcome}
 
 
-FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary], RealChat]]] = {
+FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary], Raw]]] = {
     "star": (_documents, _star),
     "abcd": (_documents, _abcd),
-    "jsonl": (_lines, _jsonl),
-    "csv": (_rows, _jsonl),
+    "jsonl": (_lines, lambda raw, known: orjson.loads(raw)),
+    "csv": (_rows, _csv),
     "log": (_lines, _log),
 }
-"""For each format, a function that splits a file's text into raw chats, and one that reads a raw chat."""
+"""For each format, a function that splits a file's text into raw chats, and one that puts a raw chat into our form."""

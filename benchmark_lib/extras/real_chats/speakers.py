@@ -14,9 +14,9 @@ from ...conversation.state import ConversationState
 from ...endpoint import Completion
 from ...records import Act, Usage
 from ...textfiles import front_matter, render
-from .chat import OPENED, Did
-from .decisions import Decision, folded, record_of
-from .vocabulary import HAND_OVER, SEND_REPLY
+from .acts import HAND_OVER, SEND_REPLY
+from .chat import OPENED, Did, folded
+from .decisions import Decision, record_of
 
 SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggestion")
 WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do for you?"
@@ -32,28 +32,26 @@ class Resumed(Insider):
 
     def __init__(self, live: Speaker, decision: Decision):
         super().__init__()
-        self._live, self._decision, self.taken_over = live, decision, decision.turn
+        self._live, self.taken_over = live, decision.turn
         self._spoken = Spoken(record_of(decision.chat, decision.known))
         if isinstance(live, ModelAgent):
             self._complete, live.complete = live.complete, self._until_sent
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Return the live model's messages or, before its first turn, the recorded ones."""
-        own = self._live.history if isinstance(self._live, ModelAgent) else []
-        return own or [{"role": "system", "content": ""}, *self._spoken.history]
+        """Return the live model's messages; those of the chat come first."""
+        return self._live.history  # type: ignore[attr-defined, no-any-return]
 
     @history.setter
     def history(self, messages: list[dict[str, Any]]) -> None:
-        if isinstance(self._live, ModelAgent):
-            self._live.history = messages
+        self._live.history = messages  # type: ignore[attr-defined]
 
     async def reply(self, talk: AgentView) -> Any:
         """Return the recorded reply before the cut, and the live agent's reply after it."""
-        if talk.turn < self._decision.turn:
+        if isinstance(self._live, ModelAgent) and not self.history:
+            self.history = self._spoken.history = [{"role": "system", "content": talk.prompt}]
+        if talk.turn < self.taken_over:
             return await self._spoken.reply(talk)
-        if isinstance(self._live, ModelAgent) and not self._live.history:
-            self.history = [{"role": "system", "content": talk.prompt}, *self._spoken.history]
         if isinstance(self._live, Insider):
             self._live.acts = self.acts
         return await reply_of(self._live, talk)
@@ -73,12 +71,10 @@ class Resumed(Insider):
 
 def _sent(messages: list[dict[str, Any]]) -> str | None:
     """Return the canned reply that the model has just sent; None if there is none."""
-    last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n]["role"] == "assistant"), None)
-    if last is None or messages[-1]["role"] != "tool":
-        return None
+    last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=0)
     sent = {c["id"] for c in messages[last].get("tool_calls") or () if c["function"]["name"] == SEND_REPLY}
-    results = [orjson.loads(m["content"]) for m in messages[last + 1 :] if m.get("tool_call_id") in sent]
-    return next((r["sent"] for r in results if isinstance(r, dict) and "sent" in r), None)
+    results = [orjson.loads(m["content"]) for m in messages[last:] if m.get("tool_call_id") in sent]
+    return next((result["sent"] for result in results if "sent" in result), None)
 
 
 class ChatAgent(Insider):
@@ -101,75 +97,65 @@ class ChatAgent(Insider):
 
     def _next(self, turn: int) -> tuple[list[Did], str]:
         one, known, whole = self._decision, self._decision.known.acts, self._decision.chat.exchanges
-        if self._name == "human" and turn <= len(whole):
+        copies = self._name == "human" or (self._name == "oracle" and not one.written and turn == one.turn)
+        if copies and turn <= len(whole):
             return whole[turn - 1].acts, whole[turn - 1].reply or WAITS
-        if turn > one.turn or self._name == "no_op":
-            return [], ENDS if turn > one.turn else WAITS
-        if self._name == "oracle" and not one.written:
-            return one.human, one.before[-1].reply or WAITS
-        if self._name in ("oracle", "procedure"):
-            name = next((name for name in one.written if name in known), "")
-            acts = [did for did in one.human if did.name == name][:1] or [Did(name)]
-        else:
-            first = next((did.suggested[0] for did in one.human if did.suggested), "")
-            name = self._commonest if self._name == "commonest" else first
-            acts = [Did(name)]
-        return acts if name in known else [], WAITS
+        if turn > one.turn:
+            return [], ENDS
+        written = next((name for name in one.written if name in known), "")
+        suggested = next((did.suggested[0] for did in one.human if did.suggested), "")
+        names = {"commonest": self._commonest, "first_suggestion": suggested, "no_op": ""}
+        name = names.get(self._name, written)
+        theirs = [did for did in one.human if did.name == name] if self._name not in names else []
+        return [*theirs, Did(name)][:1] if name in known else [], WAITS
 
 
 class ChatCustomer:
-    """The customer of a chat: recorded words up to the cut, and after it if the case goes on."""
+    """The customer of a chat: recorded words up to the cut, and after it if the case goes on.
 
-    def __init__(self, decision: Decision):
-        self._decision, whole = decision, decision.chat.exchanges
+    A model continues if there is one; otherwise, the customer gives the recorded answer that fits best.
+    """
+
+    def __init__(self, decision: Decision, complete: Any = None):
+        self._decision, self._complete, whole = decision, complete, decision.chat.exchanges
         self._answers = [(whole[n - 1].reply, whole[n].customer) for n in range(decision.turn, len(whole))]
         self._puzzled = False
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the recorded message or, after the cut, the recorded answer to the question."""
+        """Return the recorded message or, after the cut, the next one."""
         before = self._decision.before
         if talk.turn <= len(before):
             return Reply(before[talk.turn - 1].customer)
-        message = talk.last("agent")
-        said = {*folded(message.text if message else "").split()}
-        asked = [{*folded(words).split()} for words, _ in self._answers]
-        fitting = [(len(said & one) / max(len(said | one), 1), -n) for n, one in enumerate(asked)]
-        best, place = max(fitting, default=(0.0, 0))
-        if best >= ALIKE:
-            return Reply(self._answers.pop(-place)[1])
+        return await self._modelled(talk) if self._complete else self._recorded(talk)
+
+    def _recorded(self, talk: ConversationState) -> Reply:
+        said, known = {*folded(talk.words("agent")).split()}, self._decision.known
+
+        def alike(answer: tuple[str, str]) -> float:
+            asked = {*folded(answer[0]).split()}
+            return len(said & asked) / max(len(said | asked), 1)
+
+        best = max(self._answers, key=alike, default=("", ""))
+        if alike(best) >= ALIKE:
+            self._answers.remove(best)
+            return Reply(best[1])
         if self._answers and not self._puzzled:
             self._puzzled = True
             return Reply(NOTHING_MORE)
-        known = self._decision.known
-        made = {(call.name, call.named.get("reply")) for call in talk.desk.calls}
-        writes = [did for did in self._decision.chat.acts if known.is_kind(did.name, "write")]
-        served = all((known.call(did)[0], None) in made for did in writes)
+        made = {call.name for call in talk.desk.calls}
+        writes = [did for did in self._decision.chat.acts if known.kind(did.name) == "write"]
+        served = all(known.call(did)[0] in made for did in writes)
         return Reply(THANKS, [Act("left", "content" if served else "unserved")])
 
-
-class ChatModelCustomer(ChatCustomer):
-    """A language model that continues as the customer after the cut."""
-
-    def __init__(self, decision: Decision, complete: Any):
-        super().__init__(decision)
-        self._complete = complete
-        self._history = [{"role": "system", "content": customer_prompt(decision)}]
-
-    async def reply(self, talk: ConversationState) -> Reply:
-        """Return the recorded message or, after the cut, the model's message."""
-        message = talk.last("agent")
-        if message is not None:
-            self._history.append({"role": "user", "content": message.text or "(an empty message)"})
-        if talk.turn <= self._decision.turn:
-            said = await super().reply(talk)
-            self._history.append({"role": "assistant", "content": said.text})
-            return said
-        answer = await self._complete(self._history, None)
+    async def _modelled(self, talk: ConversationState) -> Reply:
+        roles = {"agent": "user", "customer": "assistant"}
+        said = [{"role": roles[m.side], "content": m.text or "(an empty message)"} for m in talk.messages]
+        prompt = {"role": "system", "content": customer_prompt(self._decision)}
+        answer = await self._complete([prompt, *said], None)
         talk.charge("customer", answer.usage)
         text = answer.text or ""
         if not text.strip():
             raise CustomerFault("the customer's model gave no message")
-        self._history.append({"role": "assistant", "content": text})
         token = next((token for token in LEFT if token in text), None)
         words = text.replace(token, "").strip() if token else text
         return Reply(words or THANKS, [Act("left", LEFT[token], token)] if token else [])

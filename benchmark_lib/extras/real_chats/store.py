@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-import os
-from collections import Counter, defaultdict
+from collections import Counter
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,68 +19,61 @@ from ...store.desk import Desk
 from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_yaml, render
 from . import speakers
-from .chat import Did, RealChat, read_written
-from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions, folded
-from .procedures import Procedure, read_procedures
-from .vocabulary import HAND_OVER, SEND_REPLY, Vocabulary
+from .acts import HAND_OVER, SEND_REPLY, Procedure, Vocabulary, read_procedures
+from .chat import Did, folded, read_written
+from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions
 
 PREFIX, KIND = "chats:", "chats"
 MESSAGES_ON = 8
 """Maximum number of the customer's messages after the decision, if the customer goes on."""
 PLAY_ON = "play-on"
 """Name of the cases in which the customer goes on."""
-CHATS, ACTS, PROCEDURES = "chats.jsonl", "acts.yaml", "procedures.yaml"
+STORE, CHATS, ACTS, PROCEDURES = "store.yaml", "chats.jsonl", "acts.yaml", "procedures.yaml"
 PROMPT = Path(__file__).with_name("agent.md")
 
 
 class ChatDesk(Desk):
     """The desk of one decision; for acts that the human also made, it answers from the record."""
 
-    __slots__ = ("_decision", "_left", "sent")
+    __slots__ = ("_decision", "_left")
 
     def __init__(self, store: Any, decision: Decision):
         super().__init__(store)
         self._decision = decision
         self._left: dict[int, list[Did]] = {n: list(e.acts) for n, e in enumerate(decision.before, 1)}
-        self.sent: str | None = None
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Record a call; if the human made it in the same exchange, answer from the record."""
-        known = self._decision.known
-        write = not known.is_kind(known.by_tool.get(name, ""), "read")
+        known, given = self._decision.known, arguments
+        write = known.kind(known.by_tool.get(name, "")) != "read"
         call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, write)
         self.calls.append(call)
-        tools = {*known.by_tool, HAND_OVER, *([SEND_REPLY] if known.replies else [])}
-        if isinstance(arguments, str):
-            try:
-                arguments = orjson.loads(arguments or "{}")
-            except orjson.JSONDecodeError:
-                arguments = ""
+        tools = [*known.by_tool, HAND_OVER, *([SEND_REPLY] if known.replies else [])]
+        with suppress(orjson.JSONDecodeError):
+            given = orjson.loads(arguments or "{}") if isinstance(arguments, str) else arguments
         if name not in tools:
             self._fail(call, "unknown_tool", f"There is no tool named {name!r}; the tools are {', '.join(tools)}.")
-        elif not isinstance(arguments, dict):
+        elif not isinstance(given, dict):
             self._fail(call, "bad_json", f"The arguments of {name} must be one JSON object.")
         else:
-            call.arguments = arguments
+            call.arguments = given
             self._answer(call)
         return call
 
     def _answer(self, call: ToolCall) -> None:
-        left = self._left.get(self.turn, [])
+        known, left = self._decision.known, self._left.get(self.turn, [])
         asked = call.name, _compared(call.named)
-        named = ((did, *self._decision.known.call(did)) for did in left)
+        named = ((did, *known.call(did)) for did in left)
         did = next((did for did, name, values in named if (name, _compared(values)) == asked), None)
         if did is not None:
             left.remove(did)
             call.result = answer_to(did)
-        if call.name == SEND_REPLY:
-            reply = self._decision.known.replies.get(str(call.named.get("reply")))
-            if reply is None:
-                self._fail(call, "bad_arguments", "There is no such reply: name one from the list of replies.")
-            else:
-                self.sent, call.result = reply, {"sent": reply}
-        elif did is None:
+        elif call.name != SEND_REPLY:
             call.result = {"status": "done"} if call.write else dict(NOT_ON_RECORD)
+        if call.name == SEND_REPLY:
+            call.result = {"sent": known.replies.get(str(call.named.get("reply")))}
+            if call.result["sent"] is None:
+                self._fail(call, "bad_arguments", "There is no such reply: name one from the list of replies.")
         if call.name == HAND_OVER and self.turn >= self._decision.turn:
             self.over = "handed_over"
 
@@ -98,17 +91,37 @@ def _compared(values: dict[str, Any]) -> dict[str, str]:
 
 
 class ChatStore(ForeignStore):
-    """A folder that ``deskbench import-chats`` wrote, with the interface of a store."""
+    """A folder that ``deskbench import-chats`` wrote, as the core loads, plays and scores it.
+
+    A missing or broken folder is refused on first use, so that a run on it can be listed without it.
+    """
 
     graded = "by the acts of its own agents"
+    scripted = speakers.SCRIPTED
+    floor = None
 
-    def __init__(self, path: Path):
-        info = read_yaml(path / "store.yaml")
-        if not isinstance(info, dict) or not {"name", "title", "version"} <= info.keys():
-            raise BadInput(f"{path / 'store.yaml'} lacks name, title or version: import the chats again")
-        super().__init__(str(info["name"]), str(info["title"]), str(info["version"]), path, KIND)
+    def __init__(self, path: Path, name: str = ""):
+        try:
+            info = read_yaml(path / STORE)
+        except BadInput:
+            info = None
+        self._usable = isinstance(info, dict) and {"name", "title", "version"} <= info.keys()
+        given = info if self._usable else {"name": name or str(path)}
+        super().__init__(str(given["name"]), str(given.get("title")), str(given.get("version")), path, KIND)
         self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
-        self.foreign = RealChats(self.name, self)
+
+    @property
+    def foreign(self) -> ChatStore:
+        """Return the store itself, which also plays and scores its cases."""
+        return self
+
+    @property
+    def store(self) -> ChatStore:
+        """Return the store itself; raise `BadInput` if its folder is missing or broken."""
+        if not self._usable:
+            mend = "give its folder with --store, or import the chats again"
+            raise BadInput(f"there is no store {self.name[:80]!r} of real chats with a title and version: {mend}")
+        return self
 
     @cached_property
     def known(self) -> Vocabulary:
@@ -116,69 +129,58 @@ class ChatStore(ForeignStore):
         return Vocabulary.read(self.path / ACTS)
 
     @cached_property
-    def procedures(self) -> dict[str, Procedure]:
-        """Return the written procedures by name."""
-        file = self.path / PROCEDURES
-        return read_procedures(file if file.is_file() else None, self.known, "")
-
-    @cached_property
-    def chats(self) -> list[RealChat]:
-        """Return the chats."""
-        return read_written(self.path / CHATS)
-
-    @cached_property
     def decisions(self) -> dict[str, Decision]:
         """Return the decisions by the id of their case."""
-        every = (one for chat in self.chats for one in decisions(chat, self.known, self.procedures.get(chat.procedure)))
+        file = self.path / PROCEDURES
+        charts = read_procedures(file if file.is_file() else None, self.known, "")
+        chats = read_written(self.path / CHATS)
+        every = (one for chat in chats for one in decisions(chat, self.known, charts.get(chat.procedure)))
         return {f"{one.chat.name}_{one.turn}": one for one in every}
 
     def decision(self, case: Any) -> Decision:
         """Return the decision of a case."""
         return self.decisions[case.id.removesuffix(ON)]
 
-    @cached_property
-    def commonest(self) -> str:
-        """Return the act that the human agents made most often."""
-        made = Counter(did.name for one in self.decisions.values() for did in one.human)
-        return made.most_common(1)[0][0] if made else ""
-
-    @cached_property
     def cases(self) -> tuple[Case, ...]:
         """Return each decision as two cases; in the second, the customer goes on afterwards."""
-        plain = {chat.id: chat.plain for chat in self.chats}
-        every = self.decisions.items()
-        return tuple(self._case(name, one, on, plain[one.chat.id]) for on in ("", ON) for name, one in every)
+        return self._cases
 
-    def _case(self, name: str, one: Decision, on: str, plain: dict[str, Any]) -> Case:
+    @cached_property
+    def _cases(self) -> tuple[Case, ...]:
+        chats = {one.chat.id: one.chat for one in self.decisions.values()}
+        plain, acts = {name: chat.plain for name, chat in chats.items()}, dict[str | None, set[str]]()
+        for chat in chats.values():
+            acts.setdefault(chat.about.get("topic"), set()).update(did.name for did in chat.acts)
+        return tuple(
+            self._case(f"{name}{on}", one, plain[one.chat.id], acts[one.chat.about.get("topic")])
+            for on in ("", ON)
+            for name, one in self.decisions.items()
+        )
+
+    def _case(self, name: str, one: Decision, plain: dict[str, Any], acts: set[str]) -> Case:
         none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
         empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name", "persona"), "")
         topic = one.chat.about.get("topic") or self.domain
+        # The bucket follows the procedure where it names a next act, and otherwise the human.
+        hands = one.hands(one.written) if one.written else one.handed_over
         return Case.model_construct(
-            id=f"{name}{on}",
+            id=name,
             intent=slug(topic),
-            bucket=one.bucket,
+            bucket="must_escalate" if hands else "resolvable",
             title=f"{topic.replace('_', ' ')}, chat {one.chat.id}, exchange {one.turn}",
             **none,
             **empty,
             goal=one.before[0].customer,
             pressure=[],
             outcomes=[],
-            limit=one.turn + (MESSAGES_ON if on else 0),
-            briefing=self._briefing(one),
+            limit=one.turn + (MESSAGES_ON if name.endswith(ON) else 0),
+            briefing=self._briefing(one.procedure, acts),
             world={"chat": plain, "turn": one.turn, "weak": one.weak},
         )
 
-    @cached_property
-    def _acts_by_topic(self) -> dict[str | None, set[str]]:
-        acts: dict[str | None, set[str]] = defaultdict(set)
-        for chat in self.chats:
-            acts[chat.about.get("topic")] |= {did.name for did in chat.acts}
-        return acts
-
-    def _briefing(self, one: Decision) -> str:
-        known, procedure = one.known, one.procedure
-        nodes = (procedure.nodes if procedure else set()) | self._acts_by_topic[one.chat.about.get("topic")]
-        replies = [f"- {name}: {' '.join(text.split())}" for name, text in known.replies.items() if name in nodes]
+    def _briefing(self, procedure: Procedure | None, acts: set[str]) -> str:
+        nodes = acts | (procedure.nodes if procedure else set())
+        replies = [f"- {name}: {' '.join(text.split())}" for name, text in self.known.replies.items() if name in nodes]
         parts = [f"### Procedure: {procedure.title}\n{procedure.text}"] if procedure and procedure.text else []
         parts += ["### Replies\n" + "\n".join(replies)] if replies else []
         return "\n\n".join(parts)
@@ -200,44 +202,8 @@ class ChatStore(ForeignStore):
     @cached_property
     def hash(self) -> str:
         """Return the content hash of acts and procedures; each chat is hashed with its case."""
-        names = (ACTS, PROCEDURES, "store.yaml")
-        return content_hash(b"\0".join((self.path / n).read_bytes() for n in names if (self.path / n).is_file()))
-
-
-class RealChats:
-    """The chats of a store, given by name or folder, as the core plays and scores them.
-
-    The store is opened on first use, so that a run can be listed even if its store is missing.
-    """
-
-    scripted = speakers.SCRIPTED
-    floor = None
-
-    def __init__(self, name: str, store: ChatStore | None = None):
-        self._name, self._store = name, store
-
-    @property
-    def domain(self) -> str:
-        """Return the name without its prefix, or the name in the store itself once it is open."""
-        return self._store.domain if self._store else self._name.removeprefix(PREFIX)
-
-    @property
-    def store(self) -> ChatStore:
-        """Return the folder as a store; raise `BadInput` if there is no store of this name."""
-        places = [Path(self._name)]
-        if self._name.startswith(PREFIX):
-            places = [place / f"chats-{self.domain}" for place in (DATA / "stores", Path("data") / "stores")]
-        for place in places if self._store is None else ():
-            if os.path.isfile(place / "store.yaml"):
-                self._store = _opened(place.resolve())
-                break
-        if self._store is None:
-            raise BadInput(f"there is no store {self._name[:80]!r} of real chats: give its folder with --store")
-        return self._store
-
-    def cases(self) -> tuple[Case, ...]:
-        """Return every decision as a case."""
-        return self.store.cases
+        files = (self.path / name for name in (ACTS, PROCEDURES, STORE))
+        return content_hash(b"\0".join(file.read_bytes() for file in files if file.is_file()))
 
     def choose(self, pattern: str) -> list[Case]:
         """Return the cases that a pattern names.
@@ -249,13 +215,13 @@ class RealChats:
             the cases in which the customer goes on after the decision.
         """
         parts = [part.strip() for part in pattern.split(",")]
-        cases = [case for case in self.store.cases if case.id.endswith(ON) == (PLAY_ON in parts)]
+        cases = [case for case in self._cases if case.id.endswith(ON) == (PLAY_ON in parts)]
         kept: set[str] = set()
         for part in [part for part in parts if part != PLAY_ON] or ["all"]:
             hits = {case.id for case in cases if part == "all" or _is_named(case, part)}
             if not hits:
                 topics = ", ".join(sorted({case.intent for case in cases})[:8])
-                raise BadInput(f"{self.store.name} has no case {part[:80]!r}: name one, a topic ({topics}) or all")
+                raise BadInput(f"{self.name} has no case {part[:80]!r}: name one, a topic ({topics}) or all")
             kept |= hits
         return [case for case in cases if case.id in kept]
 
@@ -264,25 +230,29 @@ class RealChats:
         name = spec.removeprefix("scripted:")
         if name not in self.scripted:
             known = ", ".join(f"scripted:{known}" for known in self.scripted)
-            raise BadInput(f"{spec} plays only our own cases: for {self.store.name}, name {known} or a model")
-        return self.resumed(speakers.ChatAgent(name, self.store.decision(case), self.store.commonest), case)
+            raise BadInput(f"{spec} plays only our own cases: for {self.name}, name {known} or a model")
+        return self.resumed(speakers.ChatAgent(name, self.decision(case), self._commonest), case)
+
+    @cached_property
+    def _commonest(self) -> str:
+        made = Counter(did.name for one in self.decisions.values() for did in one.human)
+        return made.most_common(1)[0][0] if made else ""
 
     def resumed(self, agent: Any, case: Case) -> Any:
         """Return an agent that repeats the chat up to the cut and then lets `agent` take over."""
-        return speakers.Resumed(agent, self.store.decision(case))
+        return speakers.Resumed(agent, self.decision(case))
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
         """Return the customer of a case."""
-        one = self.store.decision(case)
-        return speakers.ChatCustomer(one) if spec == "scripted" else speakers.ChatModelCustomer(one, complete)
+        return speakers.ChatCustomer(self.decision(case), None if spec == "scripted" else complete)
 
     def customer_prompt(self, case: Case) -> str:
         """Return the system prompt of the model that continues as the customer."""
-        return speakers.customer_prompt(self.store.decision(case))
+        return speakers.customer_prompt(self.decision(case))
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """Return the score of one conversation."""
-        return chat_score(conversation, case, self.store.decision(case))
+        return chat_score(conversation, case, self.decision(case))
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
         """Describe a run: how many decisions are right, and how many equal the human's."""
@@ -296,6 +266,15 @@ def _is_named(case: Case, part: str) -> bool:
     bare = case.id.removesuffix(ON)
     names = (case.id, bare, bare.rpartition("_")[0], case.intent)
     return any(name == part or fnmatch.fnmatchcase(name, part) for name in names)
+
+
+def named(name: str) -> ChatStore:
+    """Return the store of this name, or in this folder."""
+    file = f"chats-{name.removeprefix(PREFIX)}"
+    shipped = [place / file for place in (DATA / "stores", Path("data") / "stores")]
+    places = shipped if name.startswith(PREFIX) else [Path(name)]
+    place = next((place for place in places if (place / STORE).is_file()), None)
+    return _opened(place.resolve()) if place else ChatStore(places[0], name)
 
 
 _opened = lru_cache(maxsize=8)(ChatStore)
