@@ -105,12 +105,13 @@ class Vocabulary(BaseModel):
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI function schemas."""
-        acts = self.of_kind("read", "write").items()
-        made = [_schema(_tool_name(name), act.words or f"Carry out {name}.", act.values) for name, act in acts]
+        reply, reason = {"reply": "name of the canned reply"}, {"reason": "why a person is needed"}
+        made = [
+            _schema(_tool_name(name), act.words or f"Carry out {name}.", act.values)
+            for name, act in self.of_kind("read", "write").items()
+        ]
         if self.replies:
-            asked = {"reply": "name of the canned reply"}
-            made.append(_schema(SEND_REPLY, "Send the customer a canned reply and wait for an answer.", asked, asked))
-        reason = {"reason": "why a person is needed"}
+            made.append(_schema(SEND_REPLY, "Send the customer a canned reply and wait for an answer.", reply, reply))
         return [*made, _schema(HAND_OVER, "Hand the chat over to a human colleague.", reason)]
 
     def of_line(self, text: str) -> Did | None:
@@ -246,28 +247,27 @@ def _of_star(folder: Path, known: Vocabulary) -> dict[str, Procedure]:
 def _star_chart(task: dict[str, Any], known: Vocabulary) -> Procedure:
     graph, query, replies = task["graph"], task["task"], task["replies"]
     after = {"query": query, "query_success": query, "query_failure": f"{query}{FAILED}"}
-    for name in (name for name in replies if name in {*graph, *graph.values()} - {*after, *known.unknown}):
+    said = {*graph, *graph.values()} - {*after, *known.unknown}
+    for name in (name for name in replies if name in said):
         known.acts.setdefault(name, KnownAct(kind="say", text=replies[name]))
-    chart: dict[str, list[str]] = {}
-    for node, then in ((node, then) for node, then in graph.items() if node not in known.unknown):
-        chart.setdefault(after.get(node, node), []).append(after.get(then, then))
-    unknown = {node: graph[name] for name, nodes in known.unknown.items() for node in nodes if name in graph}
-    branches = {node: [after.get(then, then)] for node, then in unknown.items()}
     known.closing += [name for name in replies if name.endswith("_bye") and name not in known.closing]
     closing = [name for name in known.closing if name in replies or not name.endswith("_bye")]
+    chart = dict[str, list[str]]()
+    for node, then in ((node, then) for node, then in graph.items() if node not in known.unknown):
+        chart.setdefault(after.get(node, node), []).append(after.get(then, then))
     ends = dict.fromkeys(act for acts in chart.values() for act in acts if act not in {*chart, query})
     chart |= {end: [name for name in closing if name != end] for end in ends}
+    unknown = {node: graph[name] for name, nodes in known.unknown.items() for node in nodes if name in graph}
     steps = [f"- after {a or 'the greeting'}: {' or '.join(b)}" for a, b in [("", ["hello"]), *chart.items()]]
-    steps += [f"- if the customer does not know the answer to {a}: {b[0]}" for a, b in branches.items()]
-    return Procedure(
-        title=query.replace("_", " "), text="\n".join(steps), start=["hello"], next=chart, branches=branches,
-        optional=["hello"],
-    )  # fmt: skip
+    steps += [f"- if the customer does not know the answer to {a}: {after.get(b, b)}" for a, b in unknown.items()]
+    branches = {node: [after.get(then, then)] for node, then in unknown.items()}
+    ways: dict[str, Any] = dict(start=["hello"], next=chart, branches=branches, optional=["hello"])
+    return Procedure(title=query.replace("_", " "), text="\n".join(steps), **ways)
 
 
 def _of_abcd(folder: Path) -> dict[str, Procedure]:
     guidelines, flows = _json(folder / "guidelines.json"), _json(folder / "ontology.json")["intents"]["subflows"]
-    buttons, found = _json(folder / "kb.json"), {}
+    buttons, found = _json(folder / "kb.json"), dict[str, Procedure]()
     for flow, content in guidelines.items():
         names = flows[flow.lower().replace(" ", "_").replace("-", "_")]
         for name, (title, one) in zip(names, content["subflows"].items(), strict=True):
@@ -275,11 +275,7 @@ def _of_abcd(folder: Path) -> dict[str, Procedure]:
             lines = ["\n   - ".join([f"{i}. {step['text']}", *step["subtext"]]) for i, step in enumerate(steps, 1)]
             pressed = [step for step in steps if step["button"] not in ("N/A", "End Conversation")]
             paired = zip(acts, pressed, strict=True) if len(acts) == len(pressed) else ()
-            found[name] = Procedure(
-                title=title,
-                text="\n".join([*one["instructions"][:1], *lines]),
-                start=acts[:1],
-                next={a: [b] for a, b in zip(acts, acts[1:], strict=False)},
-                optional=[act for act, step in paired if str(step["text"]).startswith("If ")],
-            )
+            ways: dict[str, Any] = dict(start=acts[:1], next={a: [b] for a, b in zip(acts, acts[1:], strict=False)})
+            ways["optional"] = [act for act, step in paired if str(step["text"]).startswith("If ")]
+            found[name] = Procedure(title=title, text="\n".join([*one["instructions"][:1], *lines]), **ways)
     return found

@@ -26,12 +26,9 @@ def chat_truths(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         return nothing(ax, "No decision has a score.")
     handles = []
     for place, (name, words) in enumerate(TRUTHS.items()):
-        color, rows = LINES[place], table[name].notna().to_numpy()
-        y = [row + 0.16 * (2 * place - 1) for row in range(len(table))]
-        shown = table[rows]
-        at = [height for height, there in zip(y, rows, strict=True) if there]
-        ax.hlines(at, 100 * shown[f"{name}_low"], 100 * shown[f"{name}_high"], color=color, linewidth=1)
-        ax.plot(100 * shown[name], at, "o", color=color, markersize=4.5)
+        color, y = LINES[place], [row + 0.16 * (2 * place - 1) for row in range(len(table))]
+        ax.hlines(y, 100 * table[f"{name}_low"], 100 * table[f"{name}_high"], color=color, linewidth=1)
+        ax.plot(100 * table[name], y, "o", color=color, markersize=4.5)
         handles.append(mark(ax, words, color=color, marker="o", linestyle="-"))
     name_rows(ax, [short_name(entry) for entry in table["entry"]])
     ax.set(xlim=(-3, 103))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import orjson
 
 from ...conversation.agent_view import AgentView
 from ...conversation.model_agent import ModelAgent, Spoken
-from ...conversation.speaker import CustomerFault, Insider, Reply, Speaker, reply_of
+from ...conversation.speaker import BuiltIn, CustomerFault, Reply, Speaker, reply_of
 from ...conversation.state import ConversationState
 from ...endpoint import Completion
 from ...records import Act, Usage
@@ -21,67 +22,50 @@ from .decisions import Decision, record_of
 SCRIPTED = ("oracle", "no_op", "human", "procedure", "commonest", "first_suggestion")
 WAITS, ENDS = "Thank you, one moment, please.", "Is there anything else I can do for you?"
 THANKS, NOTHING_MORE = "Thank you, that is all.", "I have nothing to add to that."
+PROMPT = Path(__file__).with_name("customer.md")
 ALIKE = 0.2
 """Minimum overlap of an agent's message with a human's, so that the customer's answer to the human fits."""
 LEFT = {"[CONTENT]": "content", "[NOT SERVED]": "unserved"}
 """Words by which a model customer ends the conversation, each with the ending."""
 
 
-class Resumed(Insider):
-    """An agent that takes over a chat: recorded exchanges first, then the live agent."""
+class Resumed(BuiltIn):
+    """An agent that takes over a chat: recorded exchanges first, then the live agent.
+
+    `history` has the messages that a model reads, those of the chat included.
+    """
 
     def __init__(self, live: Speaker, decision: Decision):
-        super().__init__()
-        self._live, self.taken_over = live, decision.turn
-        self._spoken = Spoken(record_of(decision.chat, decision.known))
+        self._live, self.taken_over, self.history = live, decision.turn, list[dict[str, Any]]()
+        self._spoken, self._replies = Spoken(record_of(decision.chat, decision.known)), decision.known.replies.values()
         if isinstance(live, ModelAgent):
             self._complete, live.complete = live.complete, self._until_sent
 
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """Return the live model's messages; those of the chat come first."""
-        return self._live.history  # type: ignore[attr-defined, no-any-return]
-
-    @history.setter
-    def history(self, messages: list[dict[str, Any]]) -> None:
-        self._live.history = messages  # type: ignore[attr-defined]
-
     async def reply(self, talk: AgentView) -> Any:
         """Return the recorded reply before the cut, and the live agent's reply after it."""
-        if isinstance(self._live, ModelAgent) and not self.history:
-            self.history = self._spoken.history = [{"role": "system", "content": talk.prompt}]
+        self._spoken.history = self.history = self.history or [{"role": "system", "content": talk.prompt}]
         if talk.turn < self.taken_over:
             return await self._spoken.reply(talk)
-        if isinstance(self._live, Insider):
-            self._live.acts = self.acts
+        if isinstance(self._live, ModelAgent):
+            self._live.history = self.history
         return await reply_of(self._live, talk)
 
     async def _until_sent(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
         # A canned reply is the agent's message, so the turn needs no further model call.
-        sent = _sent(messages)
-        if sent is not None:
-            return Completion(sent, [], "stop", Usage())
-        return await self._complete(messages, tools, **body)
+        results = (orjson.loads(m["content"]) for m in takewhile(lambda m: m["role"] == "tool", reversed(messages)))
+        sent = [r["sent"] for r in results if isinstance(r, dict) and r.get("sent") in self._replies]
+        return Completion(sent[-1], [], "stop", Usage()) if sent else await self._complete(messages, tools, **body)
 
     async def close(self) -> None:
         """Close the live agent."""
-        if isinstance(self._live, Insider | ModelAgent):
+        if isinstance(self._live, BuiltIn):
             await self._live.close()
 
 
-def _sent(messages: list[dict[str, Any]]) -> str | None:
-    """Return the canned reply that the model has just sent; None if there is none."""
-    last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=0)
-    sent = {c["id"] for c in messages[last].get("tool_calls") or () if c["function"]["name"] == SEND_REPLY}
-    results = [orjson.loads(m["content"]) for m in messages[last:] if m.get("tool_call_id") in sent]
-    return next((result["sent"] for result in results if "sent" in result), None)
-
-
-class ChatAgent(Insider):
+class ChatAgent(BuiltIn):
     """A scripted agent that copies the human, follows the procedure, or sets a floor."""
 
     def __init__(self, name: str, decision: Decision, commonest: str):
-        super().__init__()
         self._name, self._decision, self._commonest = name, decision, commonest
 
     async def reply(self, talk: AgentView) -> str:
@@ -121,6 +105,13 @@ class ChatCustomer:
         self._answers = [(whole[n - 1].reply, whole[n].customer) for n in range(decision.turn, len(whole))]
         self._puzzled = False
 
+    @property
+    def prompt(self) -> str:
+        """Return the prompt of the model that continues as the customer."""
+        said = [e.customer for e in self._decision.chat.exchanges if e.customer != OPENED]
+        content, unserved = LEFT
+        return render(front_matter(PROMPT)[1], str(PROMPT), said=said, content=content, unserved=unserved).strip()
+
     async def reply(self, talk: ConversationState) -> Reply:
         """Return the recorded message or, after the cut, the next one."""
         before = self._decision.before
@@ -150,8 +141,7 @@ class ChatCustomer:
     async def _modelled(self, talk: ConversationState) -> Reply:
         roles = {"agent": "user", "customer": "assistant"}
         said = [{"role": roles[m.side], "content": m.text or "(an empty message)"} for m in talk.messages]
-        prompt = {"role": "system", "content": customer_prompt(self._decision)}
-        answer = await self._complete([prompt, *said], None)
+        answer = await self._complete([{"role": "system", "content": self.prompt}, *said], None)
         talk.charge("customer", answer.usage)
         text = answer.text or ""
         if not text.strip():
@@ -159,10 +149,3 @@ class ChatCustomer:
         token = next((token for token in LEFT if token in text), None)
         words = text.replace(token, "").strip() if token else text
         return Reply(words or THANKS, [Act("left", LEFT[token], token)] if token else [])
-
-
-def customer_prompt(decision: Decision) -> str:
-    """Return the prompt of the model that continues as the customer."""
-    path, (content, unserved) = Path(__file__).with_name("customer.md"), LEFT
-    said = [e.customer for e in decision.chat.exchanges if e.customer != OPENED]
-    return render(front_matter(path)[1], str(path), said=said, content=content, unserved=unserved).strip()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from ...cases import Case
+from ...cases.load import every_case
 from ...errors import BadInput
 from ...project import DATA, slug
 from ...records import Conversation, ToolCall, content_hash
@@ -19,9 +20,9 @@ from ...store.desk import Desk
 from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_yaml, render
 from . import speakers
-from .acts import HAND_OVER, SEND_REPLY, Procedure, Vocabulary, read_procedures
+from .acts import HAND_OVER, SEND_REPLY, Vocabulary, read_procedures
 from .chat import Did, folded, read_written
-from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions
+from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, decisions
 
 PREFIX, KIND = "chats:", "chats"
 MESSAGES_ON = 8
@@ -56,30 +57,24 @@ class ChatDesk(Desk):
         elif not isinstance(given, dict):
             self._fail(call, "bad_json", f"The arguments of {name} must be one JSON object.")
         else:
-            call.arguments = given
-            self._answer(call)
+            call.arguments, call.result = given, self._answer(name, given, write)
+            if name == SEND_REPLY and call.result["sent"] is None:
+                self._fail(call, "bad_arguments", "There is no such reply: name one from the list of replies.")
+            if name == HAND_OVER and self.turn >= self._decision.turn:
+                self.over = "handed_over"
         return call
 
-    def _answer(self, call: ToolCall) -> None:
+    def _answer(self, name: str, given: dict[str, Any], write: bool) -> Any:
         known, left = self._decision.known, self._left.get(self.turn, [])
-        asked = call.name, _compared(call.named)
-        named = ((did, *known.call(did)) for did in left)
-        did = next((did for did, name, values in named if (name, _compared(values)) == asked), None)
+        calls = ((did, *known.call(did)) for did in left)
+        did = next((did for did, tool, values in calls if (tool, _compared(values)) == (name, _compared(given))), None)
         if did is not None:
             left.remove(did)
-            call.result = answer_to(did)
-        elif call.name != SEND_REPLY:
-            call.result = {"status": "done"} if call.write else dict(NOT_ON_RECORD)
-        if call.name == SEND_REPLY:
-            call.result = {"sent": known.replies.get(str(call.named.get("reply")))}
-            if call.result["sent"] is None:
-                self._fail(call, "bad_arguments", "There is no such reply: name one from the list of replies.")
-        if call.name == HAND_OVER and self.turn >= self._decision.turn:
-            self.over = "handed_over"
-
-    def changes(self) -> list[dict[str, Any]]:
-        """Return no changes, because a real chat has no rows."""
-        return []
+        if name == SEND_REPLY:
+            return {"sent": known.replies.get(str(given.get("reply")))}
+        if did is not None:
+            return answer_to(did)
+        return {"status": "done"} if write else dict(NOT_ON_RECORD)
 
     def explained(self) -> bool:
         """Return True, because agents see only copies and the desk has nothing to change."""
@@ -109,11 +104,7 @@ class ChatStore(ForeignStore):
         given = info if self._usable else {"name": name or str(path)}
         super().__init__(str(given["name"]), str(given.get("title")), str(given.get("version")), path, KIND)
         self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
-
-    @property
-    def foreign(self) -> ChatStore:
-        """Return the store itself, which also plays and scores its cases."""
-        return self
+        self.foreign = self  # it also plays and scores its cases
 
     @property
     def store(self) -> ChatStore:
@@ -143,47 +134,39 @@ class ChatStore(ForeignStore):
 
     def cases(self) -> tuple[Case, ...]:
         """Return each decision as two cases; in the second, the customer goes on afterwards."""
-        return self._cases
-
-    @cached_property
-    def _cases(self) -> tuple[Case, ...]:
-        chats = {one.chat.id: one.chat for one in self.decisions.values()}
-        plain, acts = {name: chat.plain for name, chat in chats.items()}, dict[str | None, set[str]]()
+        chats, acts = {one.chat.id: one.chat for one in self.decisions.values()}, defaultdict[str | None, set[str]](set)
         for chat in chats.values():
-            acts.setdefault(chat.about.get("topic"), set()).update(did.name for did in chat.acts)
+            acts[chat.about.get("topic")] |= {did.name for did in chat.acts}
+        plain, every = {name: chat.plain for name, chat in chats.items()}, self.decisions.items()
         return tuple(
             self._case(f"{name}{on}", one, plain[one.chat.id], acts[one.chat.about.get("topic")])
             for on in ("", ON)
-            for name, one in self.decisions.items()
+            for name, one in every
         )
 
     def _case(self, name: str, one: Decision, plain: dict[str, Any], acts: set[str]) -> Case:
-        none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
         empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name", "persona"), "")
-        topic = one.chat.about.get("topic") or self.domain
+        empty |= dict.fromkeys(("claim", "tone", "hardness", "email")) | {"pressure": [], "outcomes": []}
+        topic, chart = one.chat.about.get("topic") or self.domain, one.procedure
         # The bucket follows the procedure where it names a next act, and otherwise the human.
         hands = one.hands(one.written) if one.written else one.handed_over
+        nodes, briefing = acts | (chart.nodes if chart else set()), list[str]()
+        replies = [f"- {name}: {' '.join(text.split())}" for name, text in self.known.replies.items() if name in nodes]
+        if chart and chart.text:
+            briefing.append(f"### Procedure: {chart.title}\n{chart.text}")
+        if replies:
+            briefing.append("\n".join(["### Replies", *replies]))
         return Case.model_construct(
             id=name,
             intent=slug(topic),
             bucket="must_escalate" if hands else "resolvable",
             title=f"{topic.replace('_', ' ')}, chat {one.chat.id}, exchange {one.turn}",
-            **none,
-            **empty,
             goal=one.before[0].customer,
-            pressure=[],
-            outcomes=[],
             limit=one.turn + (MESSAGES_ON if name.endswith(ON) else 0),
-            briefing=self._briefing(one.procedure, acts),
+            briefing="\n\n".join(briefing),
             world={"chat": plain, "turn": one.turn, "weak": one.weak},
+            **empty,
         )
-
-    def _briefing(self, procedure: Procedure | None, acts: set[str]) -> str:
-        nodes = acts | (procedure.nodes if procedure else set())
-        replies = [f"- {name}: {' '.join(text.split())}" for name, text in self.known.replies.items() if name in nodes]
-        parts = [f"### Procedure: {procedure.title}\n{procedure.text}"] if procedure and procedure.text else []
-        parts += ["### Replies\n" + "\n".join(replies)] if replies else []
-        return "\n\n".join(parts)
 
     def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> ChatDesk:
         """Return the desk of a case."""
@@ -215,15 +198,18 @@ class ChatStore(ForeignStore):
             the cases in which the customer goes on after the decision.
         """
         parts = [part.strip() for part in pattern.split(",")]
-        cases = [case for case in self._cases if case.id.endswith(ON) == (PLAY_ON in parts)]
+        cases = [case for case in every_case(self) if case.id.endswith(ON) == (PLAY_ON in parts)]
         kept: set[str] = set()
         for part in [part for part in parts if part != PLAY_ON] or ["all"]:
-            hits = {case.id for case in cases if part == "all" or _is_named(case, part)}
+            hits = {case.id for case in cases for name in self._names(case) if fnmatchcase(name, part)}
             if not hits:
                 topics = ", ".join(sorted({case.intent for case in cases})[:8])
                 raise BadInput(f"{self.name} has no case {part[:80]!r}: name one, a topic ({topics}) or all")
             kept |= hits
         return [case for case in cases if case.id in kept]
+
+    def _names(self, case: Case) -> tuple[str, ...]:
+        return "all", case.id, case.id.removesuffix(ON), case.intent, case.bucket, self.decision(case).chat.name
 
     def agent(self, spec: str, case: Case) -> Any:
         """Return a scripted agent that takes over the chat."""
@@ -248,11 +234,11 @@ class ChatStore(ForeignStore):
 
     def customer_prompt(self, case: Case) -> str:
         """Return the system prompt of the model that continues as the customer."""
-        return speakers.customer_prompt(self.decision(case))
+        return speakers.ChatCustomer(self.decision(case)).prompt
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """Return the score of one conversation."""
-        return chat_score(conversation, case, self.decision(case))
+        return self.decision(case).score(conversation, case)
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
         """Describe a run: how many decisions are right, and how many equal the human's."""
@@ -260,12 +246,6 @@ class ChatStore(ForeignStore):
         equal = [p["human_acts"] for s in scores if (p := s.get("decision")) and p["human_acts"] is not None]
         both = f"{sum(right)} of {len(right)} decisions right; {sum(equal)} of {len(equal)} with the human's acts"
         return f"{self.domain}, {both}"
-
-
-def _is_named(case: Case, part: str) -> bool:
-    bare = case.id.removesuffix(ON)
-    names = (case.id, bare, bare.rpartition("_")[0], case.intent)
-    return any(name == part or fnmatch.fnmatchcase(name, part) for name in names)
 
 
 def named(name: str) -> ChatStore:

@@ -10,8 +10,9 @@ import numpy as np
 from ...analysis.estimators.agreement import ONE_SIDED
 from ...analysis.estimators.estimate import TAILS, Estimate, generator
 from ...analysis.estimators.intervals import clustered_rate
-from ...analysis.tables.rows import ITEM, framed, interval
+from ...analysis.tables.rows import ITEM, framed, grouped, interval
 from ...cases.played import store_name
+from .decisions import AS_WRITTEN
 from .store import PREFIX
 
 if TYPE_CHECKING:
@@ -54,10 +55,7 @@ def chat_decisions(results: Results) -> pd.DataFrame:
 def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return how far each entry agrees with the human agents and with the written procedure.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or rows of `chat_decisions`.
+    `results` may also be rows of `chat_decisions`, as in the other tables.
 
     Returns
     -------
@@ -70,15 +68,22 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
     """
     rows = list[dict[str, Any]]()
     for store, every in _made(results).groupby("store", sort=False):
-        once = every.drop_duplicates("case_id").assign(procedure=lambda found: found["human_follows"])
-        rows.append({"store": store, "entry": HUMANS, **_counts(once), **_share(once, "procedure")})
-        for entry, own in every.groupby("entry", sort=False):
-            known = own[~own["weak"].astype(bool)]
-            kappa = beyond_chance(known["acts"], known["human"], known["chat"])
-            row = {"store": store, "entry": entry, **_counts(own), **interval(kappa, "kappa", "kappa_")}
-            for name in SHARES:
-                row |= _share(own, name)
-            rows.append(row | {"not_on_record": own["not_on_record"].mean(), "reason": kappa.reason})
+        humans = every.drop_duplicates("case_id").assign(procedure=lambda found: found["human_follows"])
+        for entry, own in [(HUMANS, humans), *every.groupby("entry", sort=False)]:
+            once = own.drop_duplicates("case_id")
+            row = {"store": store, "entry": entry, "chats": once["chat"].nunique(), "decisions": len(once)}
+            row["weak"] = int(once["weak"].sum())
+            for name in ("procedure",) if own is humans else SHARES:
+                known = own.dropna(subset=[name]).assign(value=lambda found, name=name: found[name].astype(float))
+                by_case = known.groupby("case_id").agg({"value": "mean", "chat": "first"})
+                share = clustered_rate(by_case["value"], by_case["chat"])
+                row |= interval(share, name, f"{name}_") | {f"{name}_n": len(by_case)}
+            if own is not humans:
+                known = own[~own["weak"].astype(bool)]
+                kappa = beyond_chance(known["acts"], known["human"], known["chat"])
+                row |= interval(kappa, "kappa", "kappa_") | {"reason": kappa.reason}
+                row["not_on_record"] = own["not_on_record"].mean()
+            rows.append(row)
     ends = " ".join(f"{name} {name}_low {name}_high {name}_n" for name in SHARES)
     return framed(rows, f"store entry chats decisions weak {ends} kappa kappa_low kappa_high not_on_record reason")
 
@@ -93,13 +98,13 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
         share (of the store's decisions with a procedure), chats, cases (the first few).
     """
     made = _made(results).drop_duplicates(["store", "case_id"]).dropna(subset=["parting"])
-    sizes = made.groupby("store").size()
-    apart = made[made["parting"] != "as written"].rename(columns={"parting": "kind"})
+    sizes, apart = made.groupby("store").size(), made[made["parting"] != AS_WRITTEN].rename(columns={"parting": "kind"})
 
-    def row(own: pd.DataFrame) -> list[Any]:
-        return [", ".join(sorted(set(own["intent"]))), len(own), len(own) / sizes[own["store"].iloc[0]]]
+    def row(own: pd.DataFrame) -> dict[str, Any]:
+        share = len(own) / sizes[own["store"].iloc[0]]
+        return {"topic": ", ".join(sorted(set(own["intent"]))), "decisions": len(own), "share": share}
 
-    return _counted(apart, "store kind human", "topic decisions share", row)
+    return _counted(apart, "store kind human", "topic decisions share", row, "decisions")
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -112,12 +117,12 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
         follow it), chats, cases (the first few).
     """
     made = _made(results)
+
+    def row(own: pd.DataFrame) -> dict[str, Any]:
+        return {"trials": len(own), "procedure": own["procedure"].dropna().astype(float).mean()}
+
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
-
-    def row(own: pd.DataFrame) -> list[Any]:
-        return [len(own), own["procedure"].dropna().astype(float).mean()]
-
-    return _counted(differ, "store entry human acts", "trials procedure", row)
+    return _counted(differ, "store entry human acts", "trials procedure", row, "trials")
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
@@ -125,10 +130,8 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
 
     Parameters
     ----------
-    first, second : iterable of str
-        The acts of each decision, as labels.
-    clusters : iterable
-        The chat of each decision.
+    first, second, clusters : iterable
+        The acts of each decision, as labels, and its chat.
 
     Returns
     -------
@@ -138,15 +141,14 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     import pandas as pd
 
     words: dict[str, Any] = dict(estimand="agreement beyond chance in chats like these", method="bootstrap over chats")
-    one, two, chat = list(first), list(second), pd.factorize(np.asarray(list(clusters), dtype=object))[0]
-    if not one:
+    one, two, chat = np.array([*first]), np.array([*second]), pd.factorize(np.asarray([*clusters], dtype=object))[0]
+    if not one.size:
         return Estimate(estimate=np.nan, reason="no decision has acts", **words)
-    labels = pd.factorize(np.asarray(one + two, dtype=object))[0]
-    kinds, size = labels.max() + 1, len(one)
-    rows, columns = (np.zeros((chat.max() + 1, kinds)) for _ in range(2))
-    np.add.at(rows, (chat, labels[:size]), 1)
-    np.add.at(columns, (chat, labels[size:]), 1)
-    alike = np.bincount(chat, weights=labels[:size] == labels[size:])
+    kinds, words["n"] = np.union1d(one, two), one.size
+    rows, columns = (
+        pd.crosstab(chat, side).reindex(columns=kinds, fill_value=0).to_numpy(dtype=float) for side in (one, two)
+    )
+    alike = np.bincount(chat, weights=one == two)
 
     def kappa(weights: np.ndarray) -> np.ndarray:
         n = weights @ rows.sum(axis=1)
@@ -154,12 +156,11 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((weights @ alike / n - chance) / (1 - chance))
 
-    point, chats = float(kappa(np.ones(len(alike)))), len(alike)
-    words["n"] = size
-    if point == 0 and 1 in {len(set(one)), len(set(two))}:
-        return Estimate(estimate=point, reason=ONE_SIDED, **words)
-    if np.isnan(point) or chats < 2:
-        why = "both made the same act every time" if np.isnan(point) else "one chat shows no spread between chats"
+    point, chats = float(kappa(np.ones(alike.size))), alike.size
+    why = "one chat shows no spread between chats" if chats < 2 else ""
+    why = "both made the same act every time" if np.isnan(point) else why
+    why = ONE_SIDED if point == 0 and 1 in {len({*one}), len({*two})} else why
+    if why:
         return Estimate(estimate=point, reason=why, **words)
     drawn = kappa(generator(None).multinomial(chats, np.full(chats, 1 / chats), RESAMPLES).astype(float))
     low, high = np.nanquantile(drawn, TAILS)
@@ -170,25 +171,16 @@ def _made(results: Any) -> pd.DataFrame:
     return chat_decisions(results) if hasattr(results, "runs") else results
 
 
-def _counted(made: pd.DataFrame, by: str, columns: str, row: Callable[[pd.DataFrame], list[Any]]) -> pd.DataFrame:
+def _counted(
+    made: pd.DataFrame, by: str, columns: str, row: Callable[[pd.DataFrame], dict[str, Any]], count: str
+) -> pd.DataFrame:
     """Return a row for each group: what `row` returns for it, its chats and its first cases."""
-    groups = [(key, own) for key, own in made.groupby(by.split())]
-    groups.sort(key=lambda group: (*group[0][:2], -len(group[1])))
-    rows = [(*key, *row(own), own["chat"].nunique(), _few(own["case_id"].unique())) for key, own in groups]
-    return framed(rows, f"{by} {columns} chats cases")
 
+    def with_cases(own: pd.DataFrame) -> dict[str, Any]:
+        cases = own["case_id"].unique()
+        more = f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else ""
+        return row(own) | {"chats": own["chat"].nunique(), "cases": ", ".join(cases[:SHOWN]) + more}
 
-def _few(cases: Any) -> str:
-    return ", ".join(cases[:SHOWN]) + (f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else "")
-
-
-def _counts(rows: pd.DataFrame) -> dict[str, int]:
-    cases = rows.drop_duplicates("case_id")
-    return {"chats": cases["chat"].nunique(), "decisions": len(cases), "weak": int(cases["weak"].sum())}
-
-
-def _share(rows: pd.DataFrame, name: str) -> dict[str, Any]:
-    known = rows.dropna(subset=[name]).assign(value=lambda found: found[name].astype(float))
-    by_case = known.groupby("case_id").agg({"value": "mean", "chat": "first"})
-    share = clustered_rate(by_case["value"], by_case["chat"])
-    return interval(share, name, f"{name}_") | {f"{name}_n": len(by_case)}
+    table = grouped(made, with_cases, f"{columns} chats cases", by, sort=True)
+    order = [*by.split()[:2], count]
+    return table.sort_values(order, ascending=[True, True, False], kind="stable", ignore_index=True)
