@@ -7,20 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from functools import cache
 
-from .names import ALSO, STOP, NameFinder, Place, begins_sentence, first_names, is_german, is_term, is_word, towns
-from .personal import KNOWN, NAME, TITLES, folded
-from .said import MONEY
+from .names import ALSO, NAME, NameFinder, Place, begins_sentence, first_names, is_german, is_term, is_word, towns
+from .personal import KNOWN, STOP, folded, shape
 
-BEHIND, CALLED, BOX, USUAL, AMOUNT = (
-    re.compile(KNOWN["doubts"][name].strip()) for name in ("behind", "called", "box", "usual_numbers", "amount")
-)
-TITLED = re.compile(rf"\b(?:{TITLES.rstrip()}|{KNOWN['doubts']['titles']}) ?$")
-DATED = re.compile(r"\d(?:st|nd|rd|th|\.|er)? (?:of |de |d['’])?[^\W\d_]|[^\W\d_] \d")
-"""A day before or after the name of a month."""
 NEAR = 30
 """Number of characters read before a word; without a limit, time would grow with the square of the text."""
-NUMBER = re.compile(r"(?<![\w.,])[A-Za-z]{0,6}(?=[\w./-]{0,30}\d)\w{1,60}(?:[._/-]\w{1,60}){0,9}")
-HOUSE = re.compile(r"(?<![\w.,])\d{1,4} ([A-Z][a-z]{3,})(?= ?(?:$|[,.!?]))")
 
 
 def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
@@ -28,7 +19,7 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
 
     "Several" means three, or 5% of the chats if that is more.
     """
-    words = [{folded(word) for text in texts for word in re.findall(NAME, text)} for texts in chats]
+    words = [{folded(word) for text in texts for word in NAME.findall(text)} for texts in chats]
     counts, least = Counter(word for chat in words for word in chat), max(3, len(words) / 20)
     return frozenset(word for word, count in counts.items() if count >= least) - first_names() - ALSO
 
@@ -37,7 +28,7 @@ def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Itera
     """Yield the places of words and numbers that may be personal, except for `usual` words."""
     low = folded(text)
     german = is_german(low)
-    words, named = list(re.finditer(NAME, text)), list[Place]()
+    words, named = list(NAME.finditer(text)), list[Place]()
     for word in words:
         start, end = word.span()
         if len(word[0]) < 3 or folded(word[0]) in usual or names.covered(text, start, end):
@@ -47,11 +38,11 @@ def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Itera
                 start = named.pop()[0]
             named.append((start, end))
     yield from (place for place in named if not names.covered(text, *place))
-    for number in NUMBER.finditer(text):
+    for number in shape("number").finditer(text):
         if _may_identify(text, low, number) and not names.covered(text, *number.span()):
             yield number.span()
-    yield from (box.span() for box in BOX.finditer(low))
-    for house in () if german else HOUSE.finditer(text):
+    yield from (box.span() for box in shape("box").finditer(low))
+    for house in () if german else shape("house").finditer(text):
         street = folded(house[1])
         if not (street in _known_words() or street in KNOWN["doubtful"] or is_term(street)):
             yield house.span()
@@ -61,7 +52,7 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
     shown, lower = word[0], folded(word[0])
     if lower in STOP or lower in _known_words() or "'" in shown or "’" in shown:
         return False
-    if lower in KNOWN["doubtful"] and DATED.search(low[max(0, word.start() - 12) : word.end() + 4]):
+    if lower in KNOWN["doubtful"] and shape("dated").search(low[max(0, word.start() - 12) : word.end() + 4]):
         return False
     capital = shown[0].isupper() and not shown.isupper()
     begins = begins_sentence(text, word.start())
@@ -69,12 +60,14 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
     first = begins or near.rstrip().endswith(",")
     listed, usual, town = lower in first_names(), is_word(lower) or is_term(lower), lower in towns()
     known, last = listed or lower in ALSO, re.match(r"\W*$|[,;)]", low[word.end() :])
-    called = CALLED.search(near)
-    if BEHIND.match(low, word.end()) and first and (capital or known):
+    called = shape("called").search(near)
+    if shape("behind").match(low, word.end()) and first and (capital or known):
         return not (german and is_term(lower))
     if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
         return True
-    if capital and (listed and not is_word(lower) or known and not (begins or german) or TITLED.search(near)):
+    if capital and (
+        listed and not is_word(lower) or known and not (begins or german) or shape("addressed").search(near)
+    ):
         return True
     if usual or town or (german and (begins or not capital)):
         return False
@@ -84,9 +77,11 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
 def _may_identify(text: str, low: str, number: re.Match[str]) -> bool:
     shown = number[0]
     alone = text.strip(" .!?") == shown and len(shown) >= 3
-    if MONEY.match(low, number.end()) or AMOUNT.search(low[max(0, number.start() - NEAR) : number.start()]):
+    if shape("money").match(low, number.end()) or shape("amount").search(
+        low[max(0, number.start() - NEAR) : number.start()]
+    ):
         return False
-    if USUAL.fullmatch(folded(shown)):
+    if shape("usual_numbers").fullmatch(folded(shown)):
         return alone and shown.isdigit()
     signs, digits = sum(map(str.isalnum, shown)), sum(map(str.isdigit, shown))
     return alone or (digits >= 2 and signs >= 4)
@@ -103,5 +98,5 @@ def _known_words() -> frozenset[str]:
         named = [*locale.territories.values(), *locale.languages.values(), *locale.currencies.values()]
         dates = [*locale.months.values(), *locale.days.values()]
         named += [name for kind in dates for width in kind.values() for name in width.values()]
-        words |= {folded(word) for name in named for word in re.findall(NAME, name)}
-    return frozenset(words - first_names() - ALSO) | {*KNOWN["doubts"]["words"]}
+        words |= {folded(word) for name in named for word in NAME.findall(name)}
+    return frozenset(words - first_names() - ALSO) | {*KNOWN["dated_words"]}

@@ -12,16 +12,15 @@ from zoneinfo import available_timezones
 import orjson
 
 from ...project import DATA
-from .personal import KNOWN, LONGEST, NAME, SHIPPED, TITLES, folded
+from .personal import ARTICLES, KNOWN, LEADS, LONGEST, PARTICLES, SHIPPED, STOP, folded, patterns, shape
 
-PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
-"""Small words within names, small words that may begin a name, and articles, which precede things."""
 Place = tuple[int, int]
 MOST = 5
 ALSO = frozenset(KNOWN["usual"].split())
 """Common words that are also names."""
-VERBAL = re.compile(r"(?:ed|ing|ly|s|t|en|er|es|te|ra|ait|io|aba|ado|ada)$")
-"""Endings of lower-case words that are more often verbs than names."""
+LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
+"""Which lower-case words may be names after each kind of announcement; elsewhere, only listed names."""
+NAME = shape("name", "parts")
 
 
 @cache
@@ -73,27 +72,9 @@ def begins_sentence(text: str, at: int) -> bool:
     return not before or before[-1] in ".!?:\n…"
 
 
-@cache
-def _following() -> re.Pattern[str]:
-    """Return a pattern for what may follow a name, such as "here" or "my brother"."""
-    who = "the|my|our|his|her|la|el|mi|nuestr[oa]|le|ma|mon|notre|die|der|meine?|unsere?|un|una|a|ihr|sein"
-    related = rf",? (?:{who}) (?:{KNOWN['relatives'].strip()})"
-    return re.compile(rf"(?:,? (?:{KNOWN['speaking'].strip()})|{related})\b")
-
-
-@cache
-def _announcing() -> dict[str, re.Pattern[str]]:
-    said = {**KNOWN["said"], "relative": KNOWN["said"]["relative"].format(relatives=KNOWN["relatives"])}
-    kinds = ("name", "self", "relative", "asked", "near", "perhaps", "titled", "signed", "thanked", "family")
-    ways = {kind: re.compile(said[kind].strip(), re.M) for kind in kinds}
-    ways["greeted"] = re.compile(KNOWN["greeted"].strip() + r"\s?,? ?")
-    return ways
-
-
 def is_german(low: str) -> bool:
     """Return whether a text is German, so that its nouns are capitalised."""
-    common = r"\b(?:ich|und|der|die|das|den|dem|ist|nicht|bitte|eine?|mein|wir|sie|ihr|auf|mit|danke)\b"
-    return re.search(common, low[:2_000]) is not None
+    return shape("german").search(low[:2_000]) is not None
 
 
 @dataclass(frozen=True)
@@ -104,21 +85,22 @@ class NameFinder:
 
     def of(self, text: str, agent: bool = False) -> Iterator[Place]:
         """Yield the places of names; in an agent's "Ana de Luzverde", the company is left out."""
-        signed = [self.run(text, match.start(1)) for match in SIGNED.finditer(text)] if agent else []
+        signed = [self.run(text, match.start(1)) for match in shape("signs").finditer(text)] if agent else []
         for start, end in [*self._places(text), *self._pairs(text, agent), *filter(None, signed)]:
-            opening = agent and OPENING.fullmatch(text[:start]) and not re.search(rf"\b{TITLES}$", folded(text[:start]))
-            own, known = INTRODUCED.fullmatch(text[start:end]), folded(text[start:end].split(" ")[0]) in first_names()
-            company = " " not in text[start:end] and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
+            before, shown = text[:start], text[start:end]
+            opening = agent and shape("opening").fullmatch(before) and not shape("after_title").search(folded(before))
+            own, known = shape("introduced").fullmatch(shown), folded(shown.split(" ")[0]) in first_names()
+            company = " " not in shown and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
             if not (opening and company and not known):
                 yield start, start + own.end(1) if opening and own and known else end
 
     def _places(self, text: str) -> Iterator[Place]:
         low = folded(text)
-        for kind, pattern in _announcing().items():
+        for kind, pattern in patterns("named"):
             for match in pattern.finditer(low):
-                at = BLANKS.match(low, match.end()).end()  # type: ignore[union-attr]
+                at = match.end() + len(low[match.end() :]) - len(low[match.end() :].lstrip(" "))
                 found = self._after(kind, text, low, at)
-                owned = kind != "relative" or OWN.search(low[: match.start()], max(match.start() - 20, 0))
+                owned = kind != "relative" or shape("own").search(low[: match.start()], max(match.start() - 20, 0))
                 if found and (owned or self._given(text, found) or not text[found[0]].islower()):
                     yield found
         yield from self._listed(text)
@@ -129,7 +111,7 @@ class NameFinder:
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
         if at >= len(low) or (at and low[at - 1].isalnum()):
             return None
-        first = re.compile(NAME).match(text, at)
+        first = NAME.match(text, at)
         if kind == "titled" and first and first[0][0].isupper() and folded(first[0]) in KNOWN["doubtful"]:
             return first.span()
         sure = kind == "titled" or (kind in ("name", "self", "relative", "asked") and not is_german(low))
@@ -140,7 +122,7 @@ class NameFinder:
         if found is None or (kind == "near" and not self._given(text, found)):
             return None
         after = low[found[1] : found[1] + LONGEST].lstrip(" ")
-        firm = kind == "greeted" and low[:at].endswith(", ") and HELLO.search(low[:at])
+        firm = kind == "greeted" and low[:at].endswith(", ") and shape("hello").search(low[:at])
         if (firm and not self._given(text, found)) or (kind == "family" and text[found[0]].islower()):
             return None
         if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
@@ -155,7 +137,7 @@ class NameFinder:
     def _given(self, text: str, place: Place) -> bool:
         """Return whether a place begins with a given name, or with initials."""
         shown = text[slice(*place)]
-        words = [word for word in re.findall(NAME, folded(shown)) if word not in PARTICLES]
+        words = [word for word in NAME.findall(folded(shown)) if word not in PARTICLES]
         return " ".join(words[:1]) in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
 
     def run(self, text: str, at: int, lower: str = "none", titled: bool = False) -> Place | None:
@@ -163,11 +145,11 @@ class NameFinder:
 
         `lower` says which lower-case words may be names: none, listed, likely, any, or told (even common words).
         """
-        lead = re.match(rf"(?:{TITLES})+", folded(text[at : at + 30]))
+        lead = shape("titled").match(folded(text[at : at + 30]))
         at += lead.end() if lead else 0
         titled = titled or lead is not None
         end, position, words, whole = at, at, 0, 0
-        while words < MOST and (found := WORD.match(text, position)):
+        while words < MOST and (found := shape("word").match(text, position)):
             word, low = found[0], folded(found[0])
             initial = len(word.strip(".")) == 1 or "." in word
             following = text[found.end() : found.end() + 2]
@@ -190,7 +172,7 @@ class NameFinder:
         low = folded(word)
         # A brand's name may also be a family name: "sascha braun".
         kept = low in self.kept and not (before and low in ALSO)
-        if low in STOP or kept or BRANDED.match(word):
+        if low in STOP or kept or shape("branded").match(word):
             return False
         if word[0].isupper():
             short = word.isupper() and 2 <= len(word) <= 5 and not (titled or before)
@@ -204,7 +186,7 @@ class NameFinder:
         return (
             low in first_names()
             or lower in ("any", "told")
-            or (lower == "likely" and not before and not VERBAL.search(low))
+            or (lower == "likely" and not before and not shape("verbal").search(low))
         )
 
     def covered(self, text: str, start: int, end: int) -> bool:
@@ -221,7 +203,7 @@ class NameFinder:
 
     def _listed(self, text: str) -> Iterator[Place]:
         done = 0
-        for match in re.finditer(NAME, text):
+        for match in NAME.finditer(text):
             low, capital = folded(match[0]), match[0][0].isupper()
             if match.start() >= done and capital and low in first_names() and not is_word(low):
                 found = self.run(text, match.start())
@@ -234,31 +216,29 @@ class NameFinder:
 
         With `follows`, only the words after it are read.
         """
-        if re.match(r" (?:&|\+ [A-Z]|\d(?![\d ./-]{5}))|['’-]?\d|['’]s \d", text[end : end + 10]):
+        after = NAME.match(text, end + 1) if text[end : end + 1] == " " else None
+        if shape("product").match(text[end : end + 10]):
             return True
-        after = re.match(rf" ({NAME})", text[end : end + LONGEST])
-        if after and after[1][0].isupper() and folded(after[1]) not in STOP:
+        if after and after[0][0].isupper() and folded(after[0]) not in STOP:
             return True
         before = re.search(r"(?<![\w-])([^\W\d_][\w.'’!&-]*) $", text[max(start - 30, 0) : start])
         if before is None or follows or re.search(r"[^\W\d_]{4}\.$", before[1]):
             return False
         word = re.split(r"['’]", folded(before[1]))[0]
-        usual = is_word(word) or is_term(word) or word in STOP or re.fullmatch(TITLES.rstrip(" "), f"{word}.")
+        usual = is_word(word) or is_term(word) or word in STOP or shape("is_title").fullmatch(f"{word}.")
         brand = before[1][0].isupper() and not usual and not begins_sentence(text, start - len(before[0]))
         town = word in KNOWN["towns"] and " " not in text[start:end]
         return word in ARTICLES or word in KNOWN["goods"] or town or brand
 
     def _before(self, text: str, low: str) -> Iterator[Place]:
         """Yield names that precede words such as "here" or a description of the person."""
-        for match in _following().finditer(low):
-            before = re.compile(rf"(?:{NAME}[ ,]+){{0,3}}{NAME}$").search(
-                text[: match.start()], max(match.start() - 80, 0)
-            )
-            for word in re.compile(NAME).finditer(text, before.start(), match.start()) if before else ():
+        for match in shape("following").finditer(low):
+            before = shape("before").search(text[: match.start()], max(match.start() - 80, 0))
+            for word in NAME.finditer(text, before.start(), match.start()) if before else ():
                 found = self.run(text, word.start(), "listed")
                 day = match[0][0] != "," and found and folded(text[slice(*found)]) in KNOWN["doubtful"]
                 if found and found[1] == match.start() and not day:
-                    if not re.match(r",? (?:from|vom?|du|de|oben|unten) ", match[0]) or self._given(text, found):
+                    if not shape("from").match(match[0]) or self._given(text, found):
                         yield found
                     break
 
@@ -272,7 +252,7 @@ class NameFinder:
         found = self.run(text, begin, lower)
         if found is None:
             return
-        rest, words = low[found[1] :].strip(" .!x\n"), re.findall(NAME, low[slice(*found)])
+        rest, words = low[found[1] :].strip(" .!x\n"), NAME.findall(low[slice(*found)])
         if (not rest and lower == "any") or (
             len(words) > 1 and (lower == "any" or all(map(is_name, words))) and rest[:1] in ("", ",", ";", ".")
         ):
@@ -280,21 +260,21 @@ class NameFinder:
 
     def _alone(self, text: str, low: str) -> Iterator[Place]:
         """Yield given names alone in a list, and names as in "brandl here"."""
-        every = re.compile(NAME)
-        parts = ([w for w in every.finditer(low, *p.span()) if not self._beside(w[0])] for p in PART.finditer(low))
+        spans = [part.span() for part in shape("part").finditer(low)]
+        parts = ([word for word in NAME.finditer(low, *span) if not self._beside(word[0])] for span in spans)
         alone = [part[0] for part in parts if len(part) == 1]
         names = [word for word in alone if word[0] in first_names() and not is_word(word[0])]
         yield from (word.span() for word in names)
         # "lisi or elisabeth": a short list that contains a name contains only names.
         if names and len(low.split()) <= 4:
             yield from (one.span() for one in alone if not is_word(one[0]) and self._may_answer(one[0], True))
-        yield from (caller.span(1) for caller in CALLER.finditer(text))
-        caller = CALLING.match(low)
-        if caller and self._may_answer(text[: caller.end(1)], True) and not VERBAL.search(caller[1]):
+        yield from (caller.span(1) for caller in shape("caller").finditer(text))
+        caller = shape("calling").match(low)
+        if caller and self._may_answer(text[: caller.end(1)], True) and not shape("verbal").search(caller[1]):
             yield caller.span(1)
 
     def _beside(self, low: str) -> bool:
-        return low in STOP or low in PARTICLES or RELATED.fullmatch(low) is not None
+        return low in STOP or low in PARTICLES or shape("related").fullmatch(low) is not None
 
     def person(self, text: str, at: int) -> Place | None:
         """Return the place of a name of several words, unless it belongs to a brand."""
@@ -304,14 +284,14 @@ class NameFinder:
     def _pairs(self, text: str, agent: bool) -> Iterator[Place]:
         """Yield pairs of capitalised words that are not common words, within a sentence."""
         german = is_german(folded(text))
-        for match in PAIR.finditer(text):
+        for match in shape("pair").finditer(text):
             at, before = match.start(), folded(text[max(match.start() - 20, 0) : match.start()])
             led = re.search(r"(\w+) $", before)
             doubts = (
                 begins_sentence(text, at) and (at or text[match.end() : match.end() + 1] not in ("", ",", ".")),
-                agent and at < 60 and OPENING.fullmatch(text[:at]),
+                agent and at < 60 and shape("opening").fullmatch(text[:at]),
                 german and not is_name(match[2]),
-                led and not PAIRED.fullmatch(led[1]),
+                led and not shape("paired").fullmatch(led[1]),
             )
             if any(map(str.isupper, match.groups())) or (any(doubts) and not is_name(match[1])):
                 continue
@@ -320,7 +300,7 @@ class NameFinder:
 
     def answered(self, text: str) -> Iterator[Place]:
         """Yield the places of names in an answer to "Your name?"."""
-        words = list(WORD.finditer(text))
+        words = list(shape("word").finditer(text))
         if len(words) == 1 and not self._beside(low := folded(words[0][0])) and low not in KNOWN["no_names"]:
             yield words[0].span()
             return
@@ -366,23 +346,6 @@ class NameFinder:
         low = folded(word)
         if low in PARTICLES:
             return low not in ("of", "y")
-        if low in STOP or low in self.kept or RELATED.fullmatch(low):
+        if low in STOP or low in self.kept or shape("related").fullmatch(low):
             return False
         return is_name(low) or not (is_word(low) or (word[0].isupper() and is_term(low)))
-
-
-WORD = re.compile(rf"(?:[A-ZÀ-Þ]\.){{1,3}}|[a-z]\.(?= ?[a-z]{{3}})|{NAME}")
-BRANDED, HELLO, INTRODUCED, OPENING, PAIR, PAIRED, PART, CALLER, CALLING, SIGNED = (
-    re.compile(KNOWN["shapes"][name].strip().replace("NAME", NAME))
-    for name in ("branded", "hello", "introduced", "opening", "pair", "paired", "part", "caller", "calling", "signs")
-)
-RELATED = re.compile(KNOWN["relatives"].strip())
-BLANKS = re.compile(" *")
-OWN = re.compile(
-    r"\b(?:my|our|his|her|their|mein|dein|unser|ihr|sein|mon|ma|mes|son|sa|notre|leur|mi|mis|su|sus|nuestr[oa])"
-    r"(?:e[rnm]?)?\W+$"
-)
-LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
-"""Which lower-case words may be names after each kind of announcement; elsewhere, only listed names."""
-STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - {*PARTICLES}
-"""Words that are not names, although they occur where a name may occur."""

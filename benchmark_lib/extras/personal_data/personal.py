@@ -1,4 +1,4 @@
-"""Read personal values from the fields of a record."""
+"""Read personal values from the fields of a record; the words and patterns that tell them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ...textfiles import read_yaml
 SHIPPED = DATA / "personal_data"
 KNOWN: dict[str, Any] = read_yaml(SHIPPED / "personal.yaml")
 DEEPEST, LONGEST = 60, 200
-TITLES = (
-    r"(?:mr|mrs|ms|miss|dr|herrn?|frau|mme|mlle|madame|monsieur|sr|sra|srta"
-    r"|senor|senora|senorita|don|dona|lic|m(?=\.))\.? "
-)
-NAME = r"[^\W\d_][^\W\d_'’-]*"
+PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
+"""Small words within names, small words that may begin a name, and articles, which precede things."""
+STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - PARTICLES
+"""Words that are not names, although they occur where a name may occur."""
 
 
 class Personal(NamedTuple):
@@ -34,19 +33,32 @@ def folded(text: str) -> str:
     return "".join(unicodedata.normalize("NFKD", c)[0].lower()[:1] or c for c in text)
 
 
-def kind_of(key: str) -> str | None:
-    """Return the kind of personal value that a field's name indicates; None if it does not."""
-    return next((kind for kind, pattern in _keys() if pattern.search(key)), None) if not is_thing(key) else None
+@cache
+def patterns(group: str) -> list[tuple[str, re.Pattern[str]]]:
+    """Return the patterns of a group of ``personal.yaml``, each with its name, with their parts filled in."""
+    parts = {**KNOWN["parts"], "stop": "|".join(sorted(map(re.escape, STOP | PARTICLES)))}
+
+    def filled(text: str) -> str:
+        return re.sub(r"<<(\w+)>>", lambda part: filled(parts[part[1]]), text.strip())
+
+    every = ((name, one) for name, many in KNOWN[group].items() for one in ([many] if isinstance(many, str) else many))
+    return [(name, re.compile(filled(one), 0 if group == "shapes" else re.M)) for name, one in every]
 
 
 @cache
-def _keys() -> list[tuple[str, re.Pattern[str]]]:
-    return [(kind, re.compile(pattern)) for kind, pattern in KNOWN["keys"].items() if kind != "not"]
+def shape(name: str, group: str = "shapes") -> re.Pattern[str]:
+    """Return one pattern of a group."""
+    return dict(patterns(group))[name]
+
+
+def kind_of(key: str) -> str | None:
+    """Return the kind of personal value that a field's name indicates; None if it does not."""
+    return next((kind for kind, one in patterns("keys") if one.search(key)), None) if not is_thing(key) else None
 
 
 def is_thing(key: str) -> bool:
     """Return whether a field describes a thing or a plan rather than a person."""
-    return bool(re.search(KNOWN["keys"]["not"], key)) and not re.search("(?i)mail|phone|address|name", key)
+    return bool(re.search(KNOWN["things"], key)) and not re.search("(?i)mail|phone|address|name", key)
 
 
 def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
@@ -55,9 +67,7 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
         return []
     if isinstance(record, dict):
         found = [value for name, one in record.items() for value in of_record(one, str(name), depth + 1)]
-        parts = [
-            str(one).strip() for name, one in record.items() if isinstance(one, str) and kind_of(str(name)) == "name"
-        ]
+        parts = [str(v).strip() for k, v in record.items() if isinstance(v, str) and kind_of(str(k)) == "name"]
         return [*found, Personal("name", " ".join(parts)[:LONGEST])] if len(parts) == 2 else found
     if isinstance(record, list | tuple):
         return [value for one in record for value in of_record(one, key, depth + 1)]
@@ -68,7 +78,5 @@ def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
 
 def in_mail(value: Personal) -> list[Personal]:
     """Return the name contained in a mail address, such as ``anna.berg@``."""
-    parts = (
-        re.fullmatch(r"([^\W\d_]{3,20})[._-]([^\W\d_]{3,20})\d{0,4}@.*", value.text) if value.kind == "email" else None
-    )
-    return [Personal("name", f"{parts[1]} {parts[2]}")] if parts else []
+    parts = re.fullmatch(r"([^\W\d_]{3,20})[._-]([^\W\d_]{3,20})\d{0,4}@.*", value.text)
+    return [Personal("name", f"{parts[1]} {parts[2]}")] if parts and value.kind == "email" else []

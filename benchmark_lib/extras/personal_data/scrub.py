@@ -19,8 +19,8 @@ from typing import Any
 
 from ...language.detection import written_in
 from .doubts import common_words, doubts
-from .names import NameFinder
-from .personal import DEEPEST, KNOWN, NAME, Personal, folded, in_mail, is_thing, kind_of, of_record
+from .names import NAME, NameFinder
+from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, of_record
 from .said import Said, said
 from .spellings import is_meant, name_kind, spellings, words_of
 
@@ -241,7 +241,7 @@ class Scrubber:
         word = folded(match[0])
         if any(c.isdigit() for c in word):
             return self._shape(word, match[0])
-        stem = re.sub(rf"(?<=..){KNOWN['street']['inside']}$", "", word)
+        stem = re.sub(rf"(?<=..){KNOWN['parts']['inside']}$", "", word)
         kept = word in KNOWN["generic"] or len(word) < 3
         return match[0] if kept else _in_case(self._word("street", stem) + word[len(stem) :], match[0])
 
@@ -254,7 +254,7 @@ class Scrubber:
             of = low if low in stand_ins else next((p for p in parts if p.startswith(low)), parts[0])
             return _in_case(stand_ins[of][: 1 if len(low) == 1 else None], match[0])
 
-        return re.sub(NAME, one, shown)
+        return NAME.sub(one, shown)
 
     def _word(self, kind: str, canonical: str) -> str:
         low = folded(canonical)

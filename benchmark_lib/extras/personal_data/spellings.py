@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .names import ARTICLES, PARTICLES, first_names, is_german, is_word
-from .personal import KNOWN, NAME, TITLES, Personal, folded
+from .names import NAME, first_names, is_german, is_word
+from .personal import ARTICLES, KNOWN, PARTICLES, Personal, folded, shape
 
 SEP = r"[\s.\-/()#_]{0,3}"
 
@@ -56,7 +56,7 @@ def _whole(text: str) -> re.Pattern[str]:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a name, except for single letters."""
-    return [w for w in re.findall(NAME, text.replace(",", " ")) if len(w) > 1]
+    return [w for w in NAME.findall(text.replace(",", " ")) if len(w) > 1]
 
 
 def name_kind(part: str, n: int, of: int) -> str:
@@ -65,7 +65,7 @@ def name_kind(part: str, n: int, of: int) -> str:
 
 
 def _name(text: str) -> Iterator[Spelling]:
-    words = [word for word in words_of(text) if not re.fullmatch(TITLES.rstrip(" "), f"{word}.")]
+    words = [word for word in words_of(text) if not shape("is_title").fullmatch(f"{word}.")]
     if len(words) > 1:
         first, last = words[0], words[-1]
         for one in (words, [last, first], [first[0], last], [first, last], [first, last[0]]):
@@ -96,8 +96,7 @@ def _misspelt(word: str) -> re.Pattern[str]:
 
 def _mail(text: str) -> Iterator[Spelling]:
     local, _, domain = text.partition("@")
-    end = r"\s?(?:\.|\(?dot\)?|punkt|point|punto)\s?".join(map(re.escape, domain.split(".")))
-    at = r"\s?(?:@|[(\[]?\s?(?:at|arroba|arobase)\s?[)\]]?)\s?"
+    end, at = shape("dot").pattern.join(map(re.escape, domain.split("."))), shape("at").pattern
     yield Spelling("email", local, re.compile(rf"(?<![\w.+-]){re.escape(local)}{at}{end}(?!\w)"))
     if len(local) > 3 and not local.isalpha():
         yield Spelling("number", local, re.compile(rf"(?<![\w.+-]){re.escape(local)}(?![\w@])"))
@@ -131,7 +130,7 @@ def _months() -> dict[str, int]:
 
 
 def _address(text: str) -> Iterator[Spelling]:
-    words, inside = re.findall(r"[^\W_]+", text), KNOWN["street"]["inside"]
+    words, inside = re.findall(r"[^\W_]+", text), KNOWN["parts"]["inside"]
     if len(words) > 2:
         joined = r"[^\w]{1,4}".join(map(re.escape, words))
         yield Spelling("place", text, re.compile(rf"(?<!\w){joined}(?!\w)"))
@@ -147,9 +146,9 @@ def _address(text: str) -> Iterator[Spelling]:
 
 
 def _near(word: str) -> re.Pattern[str]:
-    street = KNOWN["street"]
-    behind = "|".join(rf"(?<={re.escape(one)} )" for one in street["behind"])
-    return re.compile(rf"(?<!\w){re.escape(word)}(?= {street['after']}\b)|(?:(?<=\d )|{behind}){re.escape(word)}(?!\w)")
+    behind = "|".join(rf"(?<={re.escape(one)} )" for one in KNOWN["behind_streets"])
+    after, street = KNOWN["parts"]["after"], re.escape(word)
+    return re.compile(rf"(?<!\w){street}(?= {after}\b)|(?:(?<=\d )|{behind}){street}(?!\w)")
 
 
 def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str]) -> bool | None:
@@ -190,7 +189,7 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
 
 def _in_a_brand(text: str, start: int, end: int) -> bool:
     before = re.search(r"([^\W\d_][\w'’-]*) $", text[max(start - 30, 0) : start])
-    titled = before is not None and re.fullmatch(TITLES.rstrip(" "), f"{folded(before[1])}.")
+    titled = before is not None and shape("is_title").fullmatch(f"{folded(before[1])}.")
     begins = before is not None and start - len(before[0]) == 0
     return bool(re.match(r" (?:&|[A-ZÀ-Þ])", text[end : end + 2])) or bool(
         before and before[1][0].isupper() and not titled and not begins
