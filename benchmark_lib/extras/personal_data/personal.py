@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -61,19 +62,23 @@ def is_thing(key: str) -> bool:
     return bool(re.search(KNOWN["things"], key)) and not re.search("(?i)mail|phone|address|name", key)
 
 
-def of_record(record: Any, key: str = "", depth: int = 0) -> list[Personal]:
+def leaves(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers in a record with their fields; a name in two fields also whole."""
+    if isinstance(value, dict | list | tuple) and depth < DEEPEST:
+        inner = [*value.items()] if isinstance(value, dict) else [(key, one) for one in value]
+        yield from (leaf for name, one in inner for leaf in leaves(one, str(name), depth + 1))
+        names = ((str(name), one) for name, one in inner if isinstance(value, dict) and isinstance(one, str))
+        whole = [one.strip() for name, one in names if kind_of(name) == "name"]
+        if len(whole) == 2:
+            yield "name", " ".join(whole)[:LONGEST]
+    elif isinstance(value, str | int) and not isinstance(value, bool):
+        yield key, str(value).strip()
+
+
+def of_record(record: Any) -> list[Personal]:
     """Return the personal values in a record, found by the names of its fields at any depth."""
-    if depth > DEEPEST:
-        return []
-    if isinstance(record, dict):
-        found = [value for name, one in record.items() for value in of_record(one, str(name), depth + 1)]
-        parts = [str(v).strip() for k, v in record.items() if isinstance(v, str) and kind_of(str(k)) == "name"]
-        return [*found, Personal("name", " ".join(parts)[:LONGEST])] if len(parts) == 2 else found
-    if isinstance(record, list | tuple):
-        return [value for one in record for value in of_record(one, key, depth + 1)]
-    text = str(record).strip() if isinstance(record, str | int) and not isinstance(record, bool) else ""
-    kind = kind_of(key)
-    return [Personal(kind, text)] if kind and 2 <= len(text) <= LONGEST else []
+    known = ((kind_of(key), text) for key, text in leaves(record))
+    return [Personal(kind, text) for kind, text in known if kind and 2 <= len(text) <= LONGEST]
 
 
 def in_mail(value: Personal) -> list[Personal]:

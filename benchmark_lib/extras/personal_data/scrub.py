@@ -12,19 +12,18 @@ import re
 import secrets
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from ...language.detection import written_in
 from .doubts import common_words, doubts
-from .names import NAME, NameFinder
-from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, of_record
+from .names import NAME, NameFinder, Place
+from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, leaves, of_record
 from .said import Said, said
-from .spellings import is_meant, name_kind, spellings, words_of
+from .spellings import Spelling, is_meant, name_kind, spellings, words_of
 
-KINDS_OF_WORDS = {"given": "given", "family": "family", "city": "cities", "street": "streets", "secret": "secrets"}
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
 LONGEST_CONTEXT = 160
 
@@ -52,8 +51,6 @@ class Scrubbed:
     chat: Any
     counts: Counter[str] = field(default_factory=Counter)
     left: list[Left] = field(default_factory=list, repr=False)
-    english: bool = field(default=True, repr=False)
-    kept: set[str] = field(default_factory=set, repr=False)
 
 
 class Scrubber:
@@ -76,8 +73,7 @@ class Scrubber:
         net: str | None = None,
         corpus: Iterable[Iterable[str]] = (),
     ):
-        self.kept = {*KNOWN["kept"], *map(folded, kept)}
-        self.personal = [*map(_given, personal)]
+        self.kept, self.personal = {*KNOWN["kept"], *map(folded, kept)}, [*map(_given, personal)]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self.usual = common_words(corpus)
         self._secret = secrets.token_bytes(16)
@@ -87,7 +83,7 @@ class Scrubber:
         return f"Scrubber(net={self.net!r})"
 
     def learn(self, text: str, personal: bool) -> None:
-        """Replace a text from now on, or keep it, as a person has decided; the stand-ins stay the same."""
+        """Replace a text from now on, or keep it, as a person has decided."""
         if personal:
             self.personal.append(_given(text))
         else:
@@ -95,147 +91,166 @@ class Scrubber:
 
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
         """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
-        kept = self.kept | set(_phrases(record or {}))
-        values, sure = self._values(texts, of_record(record or {}), kept)
-        found = Scrubbed([], english=_is_english(texts), kept=kept)
-        for number, text in enumerate(texts, 1):
-            found.chat.append(self._replaced(text, values, found, f"line {number}", sure[number - 1]))
-        return found
+        values = _Values(self, self._secret, texts, of_record(record or {}), record or {})
+        return Scrubbed([values.line(number) for number in range(len(texts))], values.counts, values.left)
 
     def chat(self, chat: Any) -> Scrubbed:
         """Return a scrubbed copy of a `RealChat`, without the customer's record."""
         chat = copy.deepcopy(chat)
         acts = [line.did for line in chat.lines if line.did is not None]
-        known = of_record(chat.record)
         # A field called just "Name" names a place or a thing: STAR uses it for hotels.
-        given = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
-        known += [value for values in given for value in of_record(values)]
-        fields = (pair for did in acts for pair in _strings([{**did.values}, did.result]))
-        things = {folded(text) for key, text in fields if key == "Name" or not kind_of(key)}
-        kept = self.kept | set(_phrases([chat.record, *({**did.values, "": did.result} for did in acts)]))
-        texts = [line.text for line in chat.lines]
-        values, sure = self._values(texts, known, kept, [line.side for line in chat.lines])
-        found = Scrubbed(chat, english=_is_english(texts), kept=kept)
-        for number, line in enumerate(chat.lines, 1):
-            line.text = self._replaced(line.text, values, found, f"line {number}", sure[number - 1])
-            found.left = [one for one in found.left if not any(folded(one.text) in thing for thing in things)]
-            if line.did is not None:
-                quiet = Scrubbed(None)
-                line.did.text = self._replaced(line.did.text, values, quiet, "")
-                line.did.values = self._within(line.did.values, values, quiet)
-                line.did.result = self._within(line.did.result, values, quiet)
-        chat.id = self._replaced(chat.id, values, Scrubbed(None), "")
-        chat.about = self._within(chat.about, values, Scrubbed(None))
-        chat.record = {}
-        return found
+        entered = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
+        known = [value for one in [chat.record, *entered] for value in of_record(one)]
+        record = [chat.record, *({**did.values, "": did.result} for did in acts)]
+        texts, sides = [line.text for line in chat.lines], [line.side for line in chat.lines]
+        values = _Values(self, self._secret, texts, known, record, sides)
+        for number, line in enumerate(chat.lines):
+            line.text = values.line(number)
+        for did in acts:
+            did.text, did.values, did.result = map(values.within, (did.text, did.values, did.result))
+        chat.id, chat.about, chat.record = values.within(chat.id), values.within(chat.about), {}
+        fields = [(key, folded(text)) for one in record[1:] for key, text in leaves(one)]
+        things = [text for key, text in fields if key == "Name" or not kind_of(key)]
+        left = [one for one in values.left if not any(folded(one.text) in thing for thing in things)]
+        return Scrubbed(chat, values.counts, left)
 
-    def _values(
-        self, texts: list[str], known: list[Personal], kept: set[str], sides: list[str] | None = None
-    ) -> tuple[list[Personal], list[list[Said]]]:
-        """Return known values and values that the texts reveal, with the latter's places by text."""
-        places: list[list[Said]] = [[] for _ in texts]
-        for one in said(texts, kept, sides):
-            places[one.at].append(one)
-        engine, finder = self._engine(_is_english(texts)), NameFinder(frozenset(kept))
+
+class _Values:
+    """The personal values of one conversation: known ones, and those that its texts reveal."""
+
+    def __init__(
+        self,
+        scrubber: Scrubber,
+        secret: bytes,
+        texts: list[str],
+        known: list[Personal],
+        record: Any,
+        sides: list[str] | None = None,
+    ):
+        self.counts, self.left = Counter[str](), list[Left]()
+        self._texts, self._usual, self._stand_ins = texts, scrubber.usual, _StandIns(secret)
+        # Values of fields about things, such as products and hotels, are not personal.
+        phrases = (folded(text) for key, text in leaves(record) if is_thing(key) and 3 < len(text) <= LONGEST_CONTEXT)
+        self._always, self._kept = scrubber.kept, scrubber.kept | {*phrases}
+        self._names = NameFinder(frozenset(self._kept))
+        english = written_in(" ".join(texts)) in ("en", None)  # as the recogniser requires, or too short to tell
+        engine = recogniser() if scrubber.net == "presidio" and english else None
+        self._people: Callable[[str], list[Any]] = engine or (lambda text: [])
+        self._places: list[list[Said]] = [[] for _ in texts]
+        for one in said(texts, self._kept, sides):
+            self._places[one.at].append(one)
         for at, text in enumerate(texts):
-            people = (finder.person(text, one.start) for one in engine(text))
-            places[at] += [Said(at, *found, "name") for found in people if found]
-        shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in places for one in row]
-        values = [*known, *self.personal, *shown]
-        return list(dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])), places
+            people = (self._names.person(text, one.start) for one in self._people(text))
+            self._places[at] += [Said(at, *found, "name") for found in people if found]
+        shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in self._places for one in row]
+        values = [*known, *scrubber.personal, *shown]
+        self._values = [*dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])]
 
-    def _within(self, value: Any, values: list[Personal], found: Scrubbed, depth: int = 0) -> Any:
+    def line(self, number: int) -> str:
+        """Return one of the texts without personal values; count them, and note what may be left."""
+        clean, spans = self._replaced(self._texts[number], self._kept, self._places[number])
+        self.counts.update(kind for kind, _, _ in spans)
+        self.left += self._doubts(clean, [(start, end) for _, start, end in spans], f"line {number + 1}")
+        return clean
+
+    def within(self, value: Any, depth: int = 0) -> Any:
+        """Return other data of the conversation without personal values."""
         if isinstance(value, str):
-            return self._replaced(value, values, found, "")
+            return self._replaced(value, self._always)[0]
         if depth > DEEPEST:
             return None
         if isinstance(value, dict):
-            inner = {str(key): self._within(one, values, found, depth + 1) for key, one in value.items()}
-            return {self._replaced(key, values, found, ""): one for key, one in inner.items()}
+            return {self.within(str(key)): self.within(one, depth + 1) for key, one in value.items()}
         if isinstance(value, list | tuple):
-            return [self._within(one, values, found, depth + 1) for one in value]
+            return [self.within(one, depth + 1) for one in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            text = self._replaced(str(value), values, found, "")
+            text = self.within(str(value))
             return value if text == str(value) else text
         return value
 
     def _replaced(
-        self, text: str, values: list[Personal], found: Scrubbed, where: str, sure: Iterable[Said] = ()
-    ) -> str:
-        shown = [
-            (one.start, one.end, one.kind, self._shown(one.kind, text[one.start : one.end]))
-            for one in sure
-            if folded(text[one.start : one.end]) not in self.kept
+        self, text: str, kept: set[str], places: Iterable[Said] = ()
+    ) -> tuple[str, list[tuple[str, int, int]]]:
+        """Return a text with stand-ins, and the kind and place of each."""
+        shown = [(one.start, one.end, one.kind, text[one.start : one.end]) for one in places]
+        sure = [
+            (start, end, kind, self._stand_ins.of_shown(kind, words))
+            for start, end, kind, words in shown
+            if folded(words) not in self._always
         ]
-        spans = sorted(
-            [*self._spans(text, values, found.kept | self.kept), *shown], key=lambda span: (span[0], -span[1])
-        )
-        parts, at, length, made = [], 0, 0, list[tuple[int, int]]()
-        for start, end, kind, words in spans:
-            if start < at:
-                continue
-            parts += [text[at:start], words]
-            begin = length + start - at
-            length = begin + len(words)
-            made.append((begin, length))
-            found.counts[kind] += 1
-            at = end
-        clean = "".join([*parts, text[at:]])
-        found.left += self._left(clean, made, where, found) if where else []
-        return clean
+        clean, at, made = "", 0, list[tuple[str, int, int]]()
+        for start, end, kind, words in sorted([*self._spans(text, kept), *sure], key=lambda span: (span[0], -span[1])):
+            if start >= at:
+                clean += text[at:start] + words
+                made.append((kind, len(clean) - len(words), len(clean)))
+                at = end
+        return clean + text[at:], made
 
-    def _spans(self, text: str, values: list[Personal], kept: set[str]) -> Iterator[tuple[int, int, str, str]]:
-        low, names = folded(text), list[tuple[int, int, bool, Any]]()
-        for value in values:
-            for spelling in spellings(value):
-                for match in spelling.pattern.finditer(low):
-                    start, end = match.span()
-                    meant = is_meant(spelling.kind, text, low, start, end, kept)
-                    if value.kind == "name" and meant is not False:
-                        names.append((start, end, bool(meant), spelling))
-                    elif meant:
-                        yield start, end, value.kind, self._stand_in(spelling.kind, spelling.canonical, text[start:end])
+    def _spans(self, text: str, kept: set[str]) -> Iterator[tuple[int, int, str, str]]:
+        low, names = folded(text), list[tuple[int, int, bool, Spelling]]()
+        every = ((value.kind, spelling) for value in self._values for spelling in spellings(value))
+        for kind, spelling in every:
+            for start, end in (match.span() for match in spelling.pattern.finditer(low)):
+                meant = is_meant(spelling.kind, text, low, start, end, kept)
+                if kind == "name" and meant is not False:
+                    names.append((start, end, bool(meant), spelling))
+                elif meant:
+                    yield start, end, kind, self._stand_ins.of(*spelling[:2], text[start:end])
         starts, ends = {name[0] for name in names}, {name[1] for name in names}
         for start, end, meant, spelling in names:
             before = any(start - gap in ends and not text[start - gap : start].strip(" ,") for gap in range(3))
-            if (
-                meant
-                or before
-                or any(end + gap in starts and not text[end : end + gap].strip(" ,") for gap in range(3))
-            ):
-                yield start, end, "name", self._stand_in(spelling.kind, spelling.canonical, text[start:end])
+            after = any(end + gap in starts and not text[end : end + gap].strip(" ,") for gap in range(3))
+            if meant or before or after:
+                yield start, end, "name", self._stand_ins.of(*spelling[:2], text[start:end])
 
-    def _shown(self, kind: str, shown: str) -> str:
+    def _doubts(self, text: str, made: list[Place], where: str) -> Iterator[Left]:
+        named = [(one.start, one.end) for one in self._people(text) if text[one.start : one.end].istitle()]
+        inner = [
+            (a, b) for a, b in named if " " in text[a:b] or text[max(a - 9, 0) : a].rstrip()[-1:] not in ("", *".!?")
+        ]
+        ends, seen = [end for _, end in made], set[str]()
+        for start, end in [*doubts(text, self._names, self._usual), *inner]:
+            at, words = bisect_right(ends, start), text[start:end]
+            replaced = at < len(made) and made[at][0] < end
+            if not (replaced or folded(words) in self._always or words in seen):
+                seen.add(words)
+                around = text[max(start - LONGEST_CONTEXT // 2, 0) : end + LONGEST_CONTEXT // 2]
+                yield Left("name", words, where, around)
+
+
+class _StandIns:
+    """Makes stand-ins, always the same ones for one value."""
+
+    def __init__(self, secret: bytes):
+        self._secret = secret
+
+    def of_shown(self, kind: str, shown: str) -> str:
+        """Return the stand-in for a value of some kind as a text shows it."""
         low = folded(shown)
         if kind == "name" and words_of(low):
-            return self._whole(low, shown)
-        if kind == "secret" and low.isalpha():
-            return self._stand_in("secret", low, shown)
-        if kind == "email" and "@" in shown:
-            return self._stand_in("email", low.partition("@")[0], shown)
+            return self.of("whole", low, shown)
+        if (kind == "secret" and low.isalpha()) or (kind == "email" and "@" in shown):
+            return self.of(kind, low.partition("@")[0], shown)
         made = {"address": "place", "birth": "date"}.get(kind, "number")
-        return self._stand_in(made, "".join(filter(str.isalnum, low)), shown)
+        return self.of(made, "".join(filter(str.isalnum, low)), shown)
 
-    def _stand_in(self, kind: str, canonical: str, shown: str) -> str:
+    def of(self, kind: str, canonical: str, shown: str) -> str:
+        """Return the stand-in for one spelling of a canonical value."""
+        kind = kind.removeprefix("misspelt ")
         if kind == "whole":
             return self._whole(canonical, shown)
         if kind == "place":
             return re.sub(r"[^\W_]+", self._place_part, shown)
-        kind = kind.removeprefix("misspelt ")
-        if kind in KINDS_OF_WORDS:
+        if kind in KNOWN["stand_ins"]:
             return _in_case(self._word(kind, canonical), shown)
         if kind == "email":
             return f"{self._shape(canonical, canonical)}@example.com"
-        if kind == "date":
-            return re.sub(r"\d+", self._date_part, shown)
-        return self._shape(canonical, shown)
+        return re.sub(r"\d+", self._date_part, shown) if kind == "date" else self._shape(canonical, shown)
 
     def _date_part(self, match: re.Match[str]) -> str:
         """Return another year, or another number that may be both a day and a month."""
         number = self._number(f"date {int(match[0]) % 100}")
-        if len(match[0]) == 4:
-            return str(1940 + number % 60)
-        return f"{1 + number % 12:0{len(match[0])}d}"
+        return str(1940 + number % 60) if len(match[0]) == 4 else f"{1 + number % 12:0{len(match[0])}d}"
 
     def _place_part(self, match: re.Match[str]) -> str:
         word = folded(match[0])
@@ -259,41 +274,22 @@ class Scrubber:
     def _word(self, kind: str, canonical: str) -> str:
         low = folded(canonical)
         # "Stein" would still be visible in "Steiniger".
-        words = [word for word in KNOWN[KINDS_OF_WORDS[kind]] if not (low and low in word)]
+        words = [word for word in KNOWN["stand_ins"][kind] if not (low and low in word)]
         return str(words[self._number(f"{kind} {low}") % len(words)])
 
     def _shape(self, canonical: str, shown: str) -> str:
         """Return `shown` with other letters and digits, always the same ones for one `canonical`."""
-        place = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown))
-        made = []
+        place, made = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown)), ""
         for c in shown:
             if c.isalnum():
                 others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
                 c = _in_case(others[self._number(f"{canonical} {place}") % len(others)], c)
                 place += 1
-            made.append(c)
-        return "".join(made)
-
-    def _engine(self, english: bool) -> Any:
-        return (recogniser() if self.net == "presidio" and english else None) or (lambda text: [])
+            made += c
+        return made
 
     def _number(self, text: str) -> int:
         return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
-
-    def _left(self, text: str, made: list[tuple[int, int]], where: str, found: Scrubbed) -> list[Left]:
-        spans = [*doubts(text, NameFinder(frozenset(found.kept | self.kept)), self.usual)]
-        named = [(r.start, r.end) for r in self._engine(found.english)(text) if text[r.start : r.end].istitle()]
-        spans += [
-            (a, b) for a, b in named if " " in text[a:b] or text[max(a - 9, 0) : a].rstrip()[-1:] not in ("", *".!?")
-        ]
-        ends, left = [end for _, end in made], dict[str, Left]()
-        for start, end in spans:
-            at, words = bisect_right(ends, start), text[start:end]
-            replaced = at < len(made) and made[at][0] < end
-            if not (replaced or folded(words) in self.kept or words in left):
-                around = text[max(start - LONGEST_CONTEXT // 2, 0) : end + LONGEST_CONTEXT // 2]
-                left[words] = Left("name", words, where, around)
-        return [*left.values()]
 
 
 @lru_cache(maxsize=1)
@@ -319,26 +315,6 @@ def recogniser() -> Any:
 
 def _given(text: str) -> Personal:
     return Personal("number" if re.search(r"[\d@]", text) else "name", text)
-
-
-def _is_english(texts: list[str]) -> bool:
-    """Return whether texts are English, as the recogniser requires, or too short to tell."""
-    return written_in(" ".join(texts)) in ("en", None)
-
-
-def _strings(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the texts in a record, each with the name of its field."""
-    if isinstance(value, dict) and depth < DEEPEST:
-        yield from (pair for name, one in value.items() for pair in _strings(one, str(name), depth + 1))
-    elif isinstance(value, list | tuple) and depth < DEEPEST:
-        yield from (pair for one in value for pair in _strings(one, key, depth + 1))
-    elif isinstance(value, str):
-        yield key, value
-
-
-def _phrases(record: Any) -> Iterator[str]:
-    """Yield the values of a record's fields about things, such as products and hotels."""
-    return (folded(v) for key, v in _strings(record) if is_thing(key) and 3 < len(v) <= LONGEST_CONTEXT)
 
 
 def _in_case(word: str, shown: str) -> str:
