@@ -98,22 +98,21 @@ class NameFinder:
         low = folded(text)
         for kind, pattern in patterns("named"):
             for match in pattern.finditer(low):
-                at = match.end() + len(low[match.end() :]) - len(low[match.end() :].lstrip(" "))
+                at = match.end()
+                while low[at : at + 1] == " ":
+                    at += 1
                 found = self._after(kind, text, low, at)
                 owned = kind != "relative" or shape("own").search(low[: match.start()], max(match.start() - 20, 0))
                 if found and (owned or self._given(text, found) or not text[found[0]].islower()):
                     yield found
         yield from self._listed(text)
         yield from self._before(text, low)
-        yield from self._first(text, low)
         yield from self._alone(text, low)
 
     def _after(self, kind: str, text: str, low: str, at: int) -> Place | None:
         if at >= len(low) or (at and low[at - 1].isalnum()):
             return None
         first = NAME.match(text, at)
-        if kind == "titled" and first and first[0][0].isupper() and folded(first[0]) in KNOWN["doubtful"]:
-            return first.span()
         sure = kind == "titled" or (kind in ("name", "self", "relative", "asked") and not is_german(low))
         found = self.run(text, at, LOWER.get(kind, "listed"), titled=sure)
         if kind == "relative" and first and folded(first[0]) in ALSO:
@@ -181,13 +180,12 @@ class NameFinder:
             if titled and not before:
                 return low not in KNOWN["doubtful"] or is_name(low)
             return is_name(low) or not (short or is_word(low) or (is_term(low) and not before))
-        if is_word(low) or (begun and before):
-            return lower == "told" and is_name(low) and not (begun and before)
-        return (
-            low in first_names()
-            or lower in ("any", "told")
-            or (lower == "likely" and not before and not shape("verbal").search(low))
-        )
+        if begun and before:
+            return False
+        if is_word(low):
+            return lower == "told" and is_name(low)
+        likely = lower == "likely" and not before and not shape("verbal").search(low)
+        return likely or low in first_names() or lower in ("any", "told")
 
     def covered(self, text: str, start: int, end: int) -> bool:
         """Return whether a place is a kept phrase or part of one."""
@@ -242,28 +240,14 @@ class NameFinder:
                         yield found
                     break
 
-    def _first(self, text: str, low: str) -> Iterator[Place]:
-        """Yield a name that is the whole message or its first part."""
-        begin = 0
-        while (word := re.compile(r"[\s,!.]*([^\W\d_][\w'’]*)").match(text, begin)) and folded(word[1]) in STOP:
-            begin = word.end()
-        begin = word.start(1) if word else len(text)
-        lower = "any" if word and folded(word[1]) in first_names() and not is_word(word[1]) else "listed"
-        found = self.run(text, begin, lower)
-        if found is None:
-            return
-        rest, words = low[found[1] :].strip(" .!x\n"), NAME.findall(low[slice(*found)])
-        if (not rest and lower == "any") or (
-            len(words) > 1 and (lower == "any" or all(map(is_name, words))) and rest[:1] in ("", ",", ";", ".")
-        ):
-            yield found
-
     def _alone(self, text: str, low: str) -> Iterator[Place]:
-        """Yield given names alone in a list, and names as in "brandl here"."""
+        """Yield names alone in a message or a list, and names as in "brandl here"."""
         spans = [part.span() for part in shape("part").finditer(low)]
-        parts = ([word for word in NAME.finditer(low, *span) if not self._beside(word[0])] for span in spans)
-        alone = [part[0] for part in parts if len(part) == 1]
-        names = [word for word in alone if word[0] in first_names() and not is_word(word[0])]
+        parts = [[word for word in NAME.finditer(low, *span) if not self._beside(word[0])] for span in spans]
+        begun = [part for part in parts if part and part[0][0] in first_names() and not is_word(part[0][0])]
+        runs = ((self.run(text, part[0].start(), "any"), part[-1].end()) for part in begun if len(part) in (2, 3))
+        yield from (found for found, end in runs if found and found[1] == end and not self._product(text, *found))
+        alone, names = [part[0] for part in parts if len(part) == 1], [part[0] for part in begun if len(part) == 1]
         yield from (word.span() for word in names)
         # "lisi or elisabeth": a short list that contains a name contains only names.
         if names and len(low.split()) <= 4:
@@ -306,24 +290,22 @@ class NameFinder:
             return
         if len(words) > 14:
             return
-        short = len(words) <= 4
+        short, last = len(words) <= 4, 0
         runs: list[list[re.Match[str]]] = [[]]
-        last = 0
         for word in words:
-            gap = text[runs[-1][-1].end() : word.start()] if runs[-1] else ""
             if any(runs) and re.search(r"[.!?\n]", text[last : word.start()].replace(". ", " ", short)):
                 break
+            fits = self._may_answer(word[0], short)
+            if not fits or (runs[-1] and text[last : word.start()] not in ("", " ", "-", "'", "’")):
+                runs.append([])
+            runs[-1] += [word] if fits else []
             last = word.end()
-            if gap not in ("", " ", "-", "'", "’"):
-                runs.append([])
-            if self._may_answer(word[0], short):
-                runs[-1].append(word)
-            else:
-                runs.append([])
         runs = [run for run in runs if any(len(one[0]) > 1 and folded(one[0]) not in PARTICLES for one in run)]
-        sure = [
-            [one[0][0].isupper() or (is_name(one[0]) and (short or not is_word(one[0]))) for one in run] for run in runs
-        ]
+
+        def is_sure(word: str) -> bool:
+            return word[0].isupper() or (is_name(word) and (short or not is_word(word)))
+
+        sure = [[is_sure(one[0]) for one in run] for run in runs]
         for run, good in zip(runs, sure, strict=True):
             if any(good):
                 yield self._cut(run, good)
