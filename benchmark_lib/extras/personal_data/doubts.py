@@ -26,9 +26,8 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
 
 def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Iterator[Place]:
     """Yield the places of words and numbers that may be personal, except for `usual` words."""
-    low = folded(text)
+    low, words, named = folded(text), list(NAME.finditer(text)), list[Place]()
     german = is_german(low)
-    words, named = list(NAME.finditer(text)), list[Place]()
     for word in words:
         start, end = word.span()
         if len(word[0]) < 3 or folded(word[0]) in usual or names.covered(text, start, end):
@@ -37,10 +36,8 @@ def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Itera
             if named and text[named[-1][1] : start] == " ":
                 start = named.pop()[0]
             named.append((start, end))
+    named += [number.span() for number in shape("number").finditer(text) if _may_identify(text, low, number)]
     yield from (place for place in named if not names.covered(text, *place))
-    for number in shape("number").finditer(text):
-        if _may_identify(text, low, number) and not names.covered(text, *number.span()):
-            yield number.span()
     yield from (box.span() for box in shape("box").finditer(low))
     for house in () if german else shape("house").finditer(text):
         street = folded(house[1])
@@ -49,25 +46,23 @@ def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Itera
 
 
 def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: bool) -> bool:
-    shown, lower = word[0], folded(word[0])
+    shown, lower, (start, end) = word[0], folded(word[0]), word.span()
     if lower in STOP or lower in _known_words() or "'" in shown or "’" in shown:
         return False
-    if lower in KNOWN["doubtful"] and shape("dated").search(low[max(0, word.start() - 12) : word.end() + 4]):
+    if lower in KNOWN["doubtful"] and shape("dated").search(low[max(0, start - 12) : end + 4]):
         return False
-    capital = shown[0].isupper() and not shown.isupper()
-    begins = begins_sentence(text, word.start())
-    near = low[max(0, word.start() - NEAR) : word.start()]
+    capital, begins = shown[0].isupper() and not shown.isupper(), begins_sentence(text, start)
+    near = low[max(0, start - NEAR) : start]
     first = begins or near.rstrip().endswith(",")
     listed, usual, town = lower in first_names(), is_word(lower) or is_term(lower), lower in towns()
-    known, last = listed or lower in ALSO, re.match(r"\W*$|[,;)]", low[word.end() :])
+    known, last = listed or lower in ALSO, re.match(r"\W*$|[,;)]", low[end:])
     called = shape("called").search(near)
-    if shape("behind").match(low, word.end()) and first and (capital or known):
+    if shape("behind").match(low, end) and first and (capital or known):
         return not (german and is_term(lower))
     if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
         return True
-    if capital and (
-        listed and not is_word(lower) or known and not (begins or german) or shape("addressed").search(near)
-    ):
+    sure = (listed and not is_word(lower)) or (known and not (begins or german)) or shape("addressed").search(near)
+    if capital and sure:
         return True
     if usual or town or (german and (begins or not capital)):
         return False
@@ -75,16 +70,13 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
 
 
 def _may_identify(text: str, low: str, number: re.Match[str]) -> bool:
-    shown = number[0]
+    shown, (start, end) = number[0], number.span()
     alone = text.strip(" .!?") == shown and len(shown) >= 3
-    if shape("money").match(low, number.end()) or shape("amount").search(
-        low[max(0, number.start() - NEAR) : number.start()]
-    ):
+    if shape("money").match(low, end) or shape("amount").search(low[max(0, start - NEAR) : start]):
         return False
     if shape("usual_numbers").fullmatch(folded(shown)):
         return alone and shown.isdigit()
-    signs, digits = sum(map(str.isalnum, shown)), sum(map(str.isdigit, shown))
-    return alone or (digits >= 2 and signs >= 4)
+    return alone or (sum(map(str.isdigit, shown)) >= 2 and sum(map(str.isalnum, shown)) >= 4)
 
 
 @cache

@@ -36,7 +36,7 @@ def folded(text: str) -> str:
 
 @cache
 def patterns(group: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the patterns of a group of ``personal.yaml``, each with its name, with their parts filled in."""
+    """Return the patterns of a group of ``personal.yaml`` with their names."""
     parts = {**KNOWN["parts"], "stop": "|".join(sorted(map(re.escape, STOP | PARTICLES)))}
 
     def filled(text: str) -> str:
@@ -63,7 +63,7 @@ def is_thing(key: str) -> bool:
 
 
 def leaves(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the texts and numbers in a record with their fields; a name in two fields also whole."""
+    """Yield texts and numbers in a record with their fields; a name in two fields also whole."""
     if isinstance(value, dict | list | tuple) and depth < DEEPEST:
         inner = [*value.items()] if isinstance(value, dict) else [(key, one) for one in value]
         yield from (leaf for name, one in inner for leaf in leaves(one, str(name), depth + 1))

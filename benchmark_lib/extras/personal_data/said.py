@@ -63,7 +63,7 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
 
 
 def _usual(kind: str, text: str, low: str, start: int, end: int) -> bool:
-    """Return whether a number of some kind is that of a product or the company, an amount or a date."""
+    """Return whether a number is that of a product or the company, an amount or a date."""
     shown = text[start:end]
     if kind == "card" and not (_luhn(shown) or re.fullmatch(r"(?:\d{4}[ -]){3}\d{4}", shown)):
         return True

@@ -124,9 +124,8 @@ def _months() -> dict[str, int]:
     from babel.dates import get_month_names
 
     named = [get_month_names("wide", locale=code).items() for code in ("en", "de", "fr", "es")]
-    return {folded(name)[:3]: number for names in named for number, name in names if folded(name) != "juin"} | {
-        "jun": 6
-    }
+    months = {folded(name)[:3]: number for names in named for number, name in names}
+    return months | {"jui": 7, "jun": 6}  # "juillet" and "juin" begin alike
 
 
 def _address(text: str) -> Iterator[Spelling]:
@@ -156,44 +155,43 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
 
     None means that it is the value only if another part of the name is next to it.
     """
-    shown = low[start:end]
+    shown, near, capital = low[start:end], low[max(0, start - 16) : start], text[start].isupper()
     if kind.startswith("house:"):
         return any(stem in low[max(start - 40, 0) : end + 40] for stem in kind[6:].split("|"))
-    if kind == "place":
-        return True
-    if kind == "whole":
-        return shown not in kept or not re.match(r" [^\W\d_]", low[end : end + 2])
+    if kind in ("place", "whole"):
+        return kind == "place" or shown not in kept or not re.match(r" [^\W\d_]", low[end : end + 2])
     if any(_covers(one, low, start, end) for one in kept if shown in one):
         return False
     if kind.startswith("misspelt"):
-        return True if text[start].isupper() and not is_word(shown) and not _in_a_brand(text, start, end) else None
-    if kind in ("given", "family"):
-        before = re.search(r"([a-z]+)['’ ]$", low[max(start - 12, 0) : start])
-        word, low_case = before[1] if before else "", text[start].islower()
-        thing = word in KNOWN["goods"] or (word in ARTICLES and (low_case or word in ("south", "north")))
-        if thing or re.match(r" \d", low[end : end + 2]):
-            return None
-    near = low[max(0, start - 16) : start]
+        return (capital and not is_word(shown) and not _in_a_brand(text, start, end)) or None
     if kind == "city":
         # Many people live in a city: on its own, it is kept.
         return re.search(r"\d{4,5},? $", near) is not None
-    if kind not in ("given", "family", "secret") or not is_word(shown):
+    if kind in ("given", "family"):
+        before = re.search(r"([a-z]+)['’ ]$", near)
+        word = before[1] if before else ""
+        thing = word in ARTICLES and (text[start].islower() or word in ("south", "north"))
+        if thing or word in KNOWN["goods"] or re.match(r" \d", low[end : end + 2]):
+            return None
+    elif kind != "secret":
         return True
-    if re.search(KNOWN["before_a_name"].strip(), near) or shown == low.strip(" .!,\n"):
-        return text[start].isupper() or kind == "secret" or None
-    begins = not near.rstrip(" \"'(") or near.rstrip(" \"'(")[-1:] in ".!?\n:"
-    if kind in ("given", "family") and (_in_a_brand(text, start, end) or not text[start].isupper()):
+    if not is_word(shown):
+        return True
+    if shape("before_a_name").search(near) or shown == low.strip(" .!,\n"):
+        return capital or kind == "secret" or None
+    if kind != "secret" and _in_a_brand(text, start, end):
         return None
-    return text[start].isupper() and not (begins or is_german(low) or shown in KNOWN["doubtful"]) or None
+    begins = near.rstrip(" \"'(")[-1:] in ("", *".!?\n:")
+    return (capital and not (begins or is_german(low) or shown in KNOWN["doubtful"])) or None
 
 
 def _in_a_brand(text: str, start: int, end: int) -> bool:
+    if re.match(r" (?:&|[A-ZÀ-Þ])", text[end : end + 2]):
+        return True
     before = re.search(r"([^\W\d_][\w'’-]*) $", text[max(start - 30, 0) : start])
-    titled = before is not None and shape("is_title").fullmatch(f"{folded(before[1])}.")
-    begins = before is not None and start - len(before[0]) == 0
-    return bool(re.match(r" (?:&|[A-ZÀ-Þ])", text[end : end + 2])) or bool(
-        before and before[1][0].isupper() and not titled and not begins
-    )
+    if before is None or start == len(before[0]):
+        return False
+    return before[1][0].isupper() and not shape("is_title").fullmatch(f"{folded(before[1])}.")
 
 
 def _covers(words: str, low: str, start: int, end: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the people of a desk can do, with the tools for it, and what is written about when to do it."""
+"""Say what the people of a desk can do, and what is written about when to do it."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Procedure(BaseModel):
         return {*self.start, *self.next, *(act for acts in ways for act in acts)}
 
     def node(self, did: Did, known: Vocabulary) -> str:
-        """Return the node of an act, which may be another one if the act failed; empty if the chart lacks it."""
+        """Return the node of an act, which may have another if it failed; empty without one."""
         failed = f"{did.name}{FAILED}"
         name = failed if failed in self.next and known.failed(did) else did.name
         return name if did.name in self.nodes else ""
@@ -196,7 +196,7 @@ class Procedure(BaseModel):
         return found
 
     def allowed(self, at: str, answered: set[str]) -> list[str]:
-        """Return every act that may come after a node, including branches and acts after optional ones."""
+        """Return every act that may come after a node, with branches and acts after optional ones."""
         found = [*self.branches.get(at, ()), *self.usual(at, answered)]
         for act in found:
             more = self.usual(act, answered) if act in self.optional else []

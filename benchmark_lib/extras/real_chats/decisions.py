@@ -171,7 +171,7 @@ class Decision:
 
 
 def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) -> list[Decision]:
-    """Return the decisions of a chat; one without acts has one weak decision if its outcome is known."""
+    """Return a chat's decisions; one without acts has a weak one if its outcome is known."""
     exchanges = [*enumerate(chat.exchanges, 1)]
     found = [Decision(chat, n, known, procedure) for n, one in exchanges if one.acts]
     if found or chat.handed_over is None:

@@ -136,7 +136,7 @@ def import_chats(
 def _reviewed(
     place: str, chat: RealChat, scrubber: Scrubber, ask: Asked | None, kept: set[str], done: ImportedChats
 ) -> RealChat | None:
-    """Return a chat without personal data, or None if it is left out; the scrubber learns from each answer."""
+    """Return a chat without personal data, as far as a person decides; None if it is left out."""
     clean = scrubber.chat(chat)
     while clean.left and ask and (answer := ask(place, clean.left[0])) is not None:
         scrubber.learn(clean.left[0].text, personal=answer)
