@@ -123,3 +123,8 @@ def read_written(path: Path) -> list[RealChat]:
 def folded(text: Any) -> str:
     """Return a text for comparison, without case, punctuation and repeated blanks."""
     return " ".join(re.findall(r"[^\W_]+", str(text).casefold()))
+
+
+def entered(values: dict[str, Any]) -> set[str]:
+    """Return the values of an act for comparison, whatever their fields."""
+    return {folded(value) for value in values.values()} - {""}

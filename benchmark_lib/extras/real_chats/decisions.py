@@ -11,7 +11,7 @@ from ...analysis.frames import SCORE_FIELDS
 from ...cases import Case
 from ...records import NOT_SCORED, Conversation, Message, ToolCall
 from .acts import HAND_OVER, Procedure, Vocabulary
-from .chat import Did, Exchange, RealChat, folded
+from .chat import Did, Exchange, RealChat, entered, folded
 
 AS_WRITTEN, ALLOWED, ERROR, UNCLEAR = "as written", "allowed branch", "human error", "unclear"
 """The ways in which acts may relate to the written procedure."""
@@ -128,8 +128,8 @@ class Decision:
         first = [t for t in live if t.turn == self.turn]
         made, theirs = self.acts_of(first), {did.name for did in self.human}
         acts = [did for did in made if did.name in theirs or self.known.kind(did.name) != "read"]
-        both = [(_values(a), [_values(d) for d in self.human if d.name == a.name and d.values]) for a in acts]
-        same = [values in alike for values, alike in both if alike]
+        both = [(a, [entered(d.values) for d in self.human if d.name == a.name and d.values]) for a in acts]
+        same = [entered(a.values) in alike for a, alike in both if alike]
         values, equal = all(same) if same else None, {did.name for did in acts} == theirs
         handed = any(t.name == HAND_OVER and not t.error for t in first)
         human, follows = self.against_procedure(self.human), FOLLOWS[self.against_procedure(made)]
@@ -196,10 +196,6 @@ def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
 def answer_to(did: Did) -> Any:
     """Return the desk's answer to an act that the human also made."""
     return did.result if did.result is not None else {"log": did.text or "done"}
-
-
-def _values(did: Did) -> set[str]:
-    return {folded(value) for value in did.values.values()} - {""}
 
 
 def _label(acts: Iterable[str]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ import yaml
 
 from ...analysis.tables.rows import framed
 from ...errors import BadInput
-from ...outputs import folder_made, write_csv, writing
+from ...outputs import built_beside, write_csv, writing
 from ...project import in_project, safe_name
 from ...textfiles import read_text
 from ..personal_data.scrub import Left, Scrubber
@@ -170,22 +168,17 @@ def _write(
     parts: dict[str, Any] = {
         STORE: {"name": f"{PREFIX}{name}", "kind": KIND, "title": title, "version": "1"},
         ACTS: known.model_dump(exclude_defaults=True),
-        PROCEDURES: {name: chart.model_dump(exclude_defaults=True) for name, chart in charts.items()},
     }
+    if charts:
+        parts[PROCEDURES] = {name: chart.model_dump(exclude_defaults=True) for name, chart in charts.items()}
     files = {n: yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=120) for n, part in parts.items()}
-    files[CHATS] = "".join(f"{orjson.dumps(chat.plain).decode()}\n" for chat in chats)
     files[KEPT] = "".join(f"{word}\n" for word in sorted(kept))
-    building = done.out.with_name(f".new-{done.out.name}")
-    with writing(done.out), folder_made(done.out):
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir()
+    files[CHATS] = "".join(f"{orjson.dumps(chat.plain).decode()}\n" for chat in chats)
+    if (done.out / AUDIT).is_file():
+        done.counts.update(dict(pd.read_csv(done.out / AUDIT).itertuples(index=False, name=None)))
+    with writing(done.out):
         for file, text in files.items():
-            if file != PROCEDURES or charts:
-                (building / file).write_text(text, encoding="utf-8")
-        if (done.out / AUDIT).is_file():
-            done.counts.update(dict(pd.read_csv(done.out / AUDIT).itertuples(index=False, name=None)))
-        write_csv(framed(sorted(done.counts.items()), "kind replaced"), building / AUDIT)
-        write_csv(framed(done.left_out.items(), "chat why"), building / LEFT_OUT)
-        for path in building.iterdir():
-            os.replace(path, done.out / path.name)
-        building.rmdir()
+            with built_beside(done.out / file) as new:
+                new.write_text(text, encoding="utf-8")
+        write_csv(framed(sorted(done.counts.items()), "kind replaced"), done.out / AUDIT)
+        write_csv(framed(done.left_out.items(), "chat why"), done.out / LEFT_OUT)

@@ -21,7 +21,7 @@ from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_yaml, render
 from . import speakers
 from .acts import HAND_OVER, SEND_REPLY, Vocabulary, read_procedures
-from .chat import Did, folded, read_written
+from .chat import Did, entered, read_written
 from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, decisions
 
 PREFIX, KIND = "chats:", "chats"
@@ -67,7 +67,7 @@ class ChatDesk(Desk):
     def _answer(self, name: str, given: dict[str, Any], write: bool) -> Any:
         known, left = self._decision.known, self._left.get(self.turn, [])
         calls = ((did, *known.call(did)) for did in left)
-        did = next((did for did, tool, values in calls if (tool, _compared(values)) == (name, _compared(given))), None)
+        did = next((did for did, tool, values in calls if tool == name and entered(values) == entered(given)), None)
         if did is not None:
             left.remove(did)
         if name == SEND_REPLY:
@@ -79,10 +79,6 @@ class ChatDesk(Desk):
     def explained(self) -> bool:
         """Return True, because agents see only copies and the desk has nothing to change."""
         return True
-
-
-def _compared(values: dict[str, Any]) -> dict[str, str]:
-    return {name: text for name, value in values.items() if (text := folded(value))}
 
 
 class ChatStore(ForeignStore):
