@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from functools import cache
 
-from .names import ALSO, NAME, NameFinder, Place, begins_sentence, first_names, is_german, is_term, is_word, towns
+from .names import ALSO, NAME, Kept, Place, begins_sentence, covered, first_names, is_german, is_term, is_word, towns
 from .personal import KNOWN, STOP, folded, shape
 
 NEAR = 30
@@ -24,20 +24,20 @@ def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:
     return frozenset(word for word, count in counts.items() if count >= least) - first_names() - ALSO
 
 
-def doubts(text: str, names: NameFinder, usual: Set[str] = frozenset()) -> Iterator[Place]:
+def doubts(text: str, kept: Kept, usual: Set[str] = frozenset()) -> Iterator[Place]:
     """Yield the places of words and numbers that may be personal, except for `usual` words."""
     low, words, named = folded(text), list(NAME.finditer(text)), list[Place]()
     german = is_german(low)
     for word in words:
         start, end = word.span()
-        if len(word[0]) < 3 or folded(word[0]) in usual or names.covered(text, start, end):
+        if len(word[0]) < 3 or folded(word[0]) in usual or covered(kept, text, start, end):
             continue
         if _may_name(text, low, word, len(words) < 3, german):
             if named and text[named[-1][1] : start] == " ":
                 start = named.pop()[0]
             named.append((start, end))
     named += [number.span() for number in shape("number").finditer(text) if _may_identify(text, low, number)]
-    yield from (place for place in named if not names.covered(text, *place))
+    yield from (place for place in named if not covered(kept, text, *place))
     yield from (box.span() for box in shape("box").finditer(low))
     for house in () if german else shape("house").finditer(text):
         street = folded(house[1])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from .names import NameFinder, begins_sentence, is_word
+from .names import Kept, answered, begins_sentence, is_word, names_in
 from .personal import ARTICLES, KNOWN, STOP, folded, patterns, shape
 
 Span = tuple[int, int, str]
@@ -26,27 +26,28 @@ class Said(NamedTuple):
     kind: str
 
 
-def said(texts: list[str], kept: Iterable[str] = (), sides: list[str] | None = None) -> Iterator[Said]:
+def said(texts: list[str], kept: Kept = frozenset(), sides: list[str] | None = None) -> Iterator[Said]:
     """Yield the personal values that a conversation itself reveals.
 
     Parameters
     ----------
     texts : list of str
         The messages, in order.
-    kept : iterable of str
+    kept : set of str
         Folded words and phrases that are not personal data.
     sides : list of str, optional
         Who wrote each message; by default, each message is taken as an answer to the one before.
     """
-    names = NameFinder(frozenset(kept))
     for at, text in enumerate(texts):
         low = folded(text)
         yield from (Said(at, *span) for span in _by_form(text, low))
         for kind, pattern in patterns("said"):
             found = (_value(kind, text, low, match.end()) for match in pattern.finditer(low))
             yield from (Said(at, *place, "number" if kind in AS_NUMBERS else kind) for place in found if place)
-        yield from (Said(at, *span, "name") for span in names.of(text, sides is not None and sides[at] == "agent"))
-    yield from _answers(texts, sides or [], names)
+        yield from (
+            Said(at, *span, "name") for span in names_in(kept, text, sides is not None and sides[at] == "agent")
+        )
+    yield from _answers(texts, sides or [], kept)
     yield from _over_lines(texts)
 
 
@@ -130,7 +131,7 @@ def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
     return (at, found.end()) if (digits >= 2 or booking) and signs >= 3 and not year else None
 
 
-def _answers(texts: list[str], sides: list[str], names: NameFinder) -> Iterator[Said]:
+def _answers(texts: list[str], sides: list[str], kept: Kept) -> Iterator[Said]:
     """Yield the values in short answers to the other side's questions."""
     for at, text in enumerate(texts[1:], 1):
         before = at - 1
@@ -143,19 +144,19 @@ def _answers(texts: list[str], sides: list[str], names: NameFinder) -> Iterator[
             continue
         kinds = {kind for kind, pattern in patterns("asked") if pattern.search(question)}
         if "name" not in kinds and len(text.split()) <= 9:
-            named = {folded(texts[before][a:b]) for a, b in names.of(texts[before])}
+            named = {folded(texts[before][a:b]) for a, b in names_in(kept, texts[before])}
             parts = {word for one in named for word in one.split()}
-            for start, end in names.answered(re.split(r"[.!?\n]", text)[0]) if parts else ():
+            for start, end in answered(kept, re.split(r"[.!?\n]", text)[0]) if parts else ():
                 if parts & {*folded(text[start:end]).split()}:
                     yield Said(at, start, end, "name")
         low = folded(text)
         if len(low.split()) <= 14 and "?" not in low:
-            yield from (Said(at, *span) for span in _answer(text, low, kinds, names))
+            yield from (Said(at, *span) for span in _answer(text, low, kinds, kept))
 
 
-def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator[Span]:
+def _answer(text: str, low: str, kinds: set[str], kept: Kept) -> Iterator[Span]:
     if "unit" in kinds:
-        yield from ((*match.span(), "address") for match in shape("unit").finditer(low))
+        yield from ((*m.span(), "address") for m in shape("unit").finditer(low))
     if "name" in kinds:
         yield from ((*m.span(), "birth") for m in shape("date").finditer(low) if re.search(r"\d{4}$", m[0]))
     if "birth" in kinds:
@@ -176,7 +177,7 @@ def _answer(text: str, low: str, kinds: set[str], names: NameFinder) -> Iterator
         if first and (first.end() == word[1] or re.search(r"[\d_.]\w", first[0])):
             yield *first.span(), "user"
     if "name" in kinds and not (kinds & {"address"} and any(c.isdigit() for c in low)):
-        yield from ((*span, "name") for span in names.answered(text))
+        yield from ((*span, "name") for span in answered(kept, text))
 
 
 def _place(low: str, start: int, end: int) -> Iterator[Span]:

@@ -14,12 +14,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ...language.detection import written_in
 from .doubts import common_words, doubts
-from .names import NAME, NameFinder, Place
+from .names import NAME, Place, person
 from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, leaves, of_record
 from .said import Said, said
 from .spellings import Spelling, is_meant, name_kind, spellings, words_of
@@ -128,11 +128,10 @@ class _Values:
         sides: list[str] | None = None,
     ):
         self.counts, self.left = Counter[str](), list[Left]()
-        self._texts, self._usual, self._stand_ins = texts, scrubber.usual, _StandIns(secret)
+        self._texts, self._usual, self._secret = texts, scrubber.usual, secret
         # Values of fields about things, such as products and hotels, are not personal.
         phrases = (folded(text) for key, text in leaves(record) if is_thing(key) and 3 < len(text) <= LONGEST_CONTEXT)
         self._always, self._kept = scrubber.kept, scrubber.kept | {*phrases}
-        self._names = NameFinder(frozenset(self._kept))
         english = written_in(" ".join(texts)) in ("en", None)  # as the recogniser requires, or too short to tell
         engine = recogniser() if scrubber.net == "presidio" and english else None
         self._people: Callable[[str], list[Any]] = engine or (lambda text: [])
@@ -140,7 +139,7 @@ class _Values:
         for one in said(texts, self._kept, sides):
             self._places[one.at].append(one)
         for at, text in enumerate(texts):
-            people = (self._names.person(text, one.start) for one in self._people(text))
+            people = (person(self._kept, text, one.start) for one in self._people(text))
             self._places[at] += [Said(at, *found, "name") for found in people if found]
         shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in self._places for one in row]
         values = [*known, *scrubber.personal, *shown]
@@ -174,7 +173,7 @@ class _Values:
         """Return a text with stand-ins, and the kind and place of each."""
         shown = [(one.start, one.end, one.kind, text[one.start : one.end]) for one in places]
         sure = [
-            (start, end, kind, self._stand_ins.of_shown(kind, words))
+            (start, end, kind, _of_shown(self._secret, kind, words))
             for start, end, kind, words in shown
             if folded(words) not in self._always
         ]
@@ -195,13 +194,13 @@ class _Values:
                 if kind == "name" and meant is not False:
                     names.append((start, end, bool(meant), spelling))
                 elif meant:
-                    yield start, end, kind, self._stand_ins.of(*spelling[:2], text[start:end])
+                    yield start, end, kind, _stand_in(self._secret, *spelling[:2], text[start:end])
         starts, ends = {name[0] for name in names}, {name[1] for name in names}
         for start, end, meant, spelling in names:
             before = any(start - gap in ends and not text[start - gap : start].strip(" ,") for gap in range(3))
             after = any(end + gap in starts and not text[end : end + gap].strip(" ,") for gap in range(3))
             if meant or before or after:
-                yield start, end, "name", self._stand_ins.of(*spelling[:2], text[start:end])
+                yield start, end, "name", _stand_in(self._secret, *spelling[:2], text[start:end])
 
     def _doubts(self, text: str, made: list[Place], where: str) -> Iterator[Left]:
         named = [(one.start, one.end) for one in self._people(text) if text[one.start : one.end].istitle()]
@@ -209,7 +208,7 @@ class _Values:
             (a, b) for a, b in named if " " in text[a:b] or text[max(a - 9, 0) : a].rstrip()[-1:] not in ("", *".!?")
         ]
         ends, seen = [end for _, end in made], set[str]()
-        for start, end in [*doubts(text, self._names, self._usual), *inner]:
+        for start, end in [*doubts(text, self._kept, self._usual), *inner]:
             at, words = bisect_right(ends, start), text[start:end]
             replaced = at < len(made) and made[at][0] < end
             if not (replaced or folded(words) in self._always or words in seen):
@@ -218,78 +217,79 @@ class _Values:
                 yield Left("name", words, where, around)
 
 
-class _StandIns:
-    """Makes stand-ins, always the same ones for one value."""
+def _of_shown(secret: bytes, kind: str, shown: str) -> str:
+    """Return the stand-in for a value of some kind as a text shows it."""
+    low = folded(shown)
+    if kind == "name" and words_of(low):
+        return _stand_in(secret, "whole", low, shown)
+    if (kind == "secret" and low.isalpha()) or (kind == "email" and "@" in shown):
+        return _stand_in(secret, kind, low.partition("@")[0], shown)
+    made = {"address": "place", "birth": "date"}.get(kind, "number")
+    return _stand_in(secret, made, "".join(filter(str.isalnum, low)), shown)
 
-    def __init__(self, secret: bytes):
-        self._secret = secret
 
-    def of_shown(self, kind: str, shown: str) -> str:
-        """Return the stand-in for a value of some kind as a text shows it."""
-        low = folded(shown)
-        if kind == "name" and words_of(low):
-            return self.of("whole", low, shown)
-        if (kind == "secret" and low.isalpha()) or (kind == "email" and "@" in shown):
-            return self.of(kind, low.partition("@")[0], shown)
-        made = {"address": "place", "birth": "date"}.get(kind, "number")
-        return self.of(made, "".join(filter(str.isalnum, low)), shown)
+def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
+    """Return the stand-in for one spelling of a canonical value."""
+    kind = kind.removeprefix("misspelt ")
+    if kind == "whole":
+        return _whole(secret, canonical, shown)
+    if kind == "place":
+        return re.sub(r"[^\W_]+", partial(_place_part, secret), shown)
+    if kind in KNOWN["stand_ins"]:
+        return _in_case(_word(secret, kind, canonical), shown)
+    if kind == "email":
+        return f"{_shape(secret, canonical, canonical)}@example.com"
+    return re.sub(r"\d+", partial(_date_part, secret), shown) if kind == "date" else _shape(secret, canonical, shown)
 
-    def of(self, kind: str, canonical: str, shown: str) -> str:
-        """Return the stand-in for one spelling of a canonical value."""
-        kind = kind.removeprefix("misspelt ")
-        if kind == "whole":
-            return self._whole(canonical, shown)
-        if kind == "place":
-            return re.sub(r"[^\W_]+", self._place_part, shown)
-        if kind in KNOWN["stand_ins"]:
-            return _in_case(self._word(kind, canonical), shown)
-        if kind == "email":
-            return f"{self._shape(canonical, canonical)}@example.com"
-        return re.sub(r"\d+", self._date_part, shown) if kind == "date" else self._shape(canonical, shown)
 
-    def _date_part(self, match: re.Match[str]) -> str:
-        """Return another year, or another number that may be both a day and a month."""
-        number = self._number(f"date {int(match[0]) % 100}")
-        return str(1940 + number % 60) if len(match[0]) == 4 else f"{1 + number % 12:0{len(match[0])}d}"
+def _date_part(secret: bytes, match: re.Match[str]) -> str:
+    """Return another year, or another number that may be both a day and a month."""
+    number = _number(secret, f"date {int(match[0]) % 100}")
+    return str(1940 + number % 60) if len(match[0]) == 4 else f"{1 + number % 12:0{len(match[0])}d}"
 
-    def _place_part(self, match: re.Match[str]) -> str:
-        word = folded(match[0])
-        if any(c.isdigit() for c in word):
-            return self._shape(word, match[0])
-        stem = re.sub(rf"(?<=..){KNOWN['parts']['inside']}$", "", word)
-        kept = word in KNOWN["generic"] or len(word) < 3
-        return match[0] if kept else _in_case(self._word("street", stem) + word[len(stem) :], match[0])
 
-    def _whole(self, name: str, shown: str) -> str:
-        parts = words_of(name)
-        stand_ins = {p: self._word(name_kind(p, n, len(parts)), p) for n, p in enumerate(parts)}
+def _place_part(secret: bytes, match: re.Match[str]) -> str:
+    word = folded(match[0])
+    if any(c.isdigit() for c in word):
+        return _shape(secret, word, match[0])
+    stem = re.sub(rf"(?<=..){KNOWN['parts']['inside']}$", "", word)
+    kept = word in KNOWN["generic"] or len(word) < 3
+    return match[0] if kept else _in_case(_word(secret, "street", stem) + word[len(stem) :], match[0])
 
-        def one(match: re.Match[str]) -> str:
-            low = folded(match[0])
-            of = low if low in stand_ins else next((p for p in parts if p.startswith(low)), parts[0])
-            return _in_case(stand_ins[of][: 1 if len(low) == 1 else None], match[0])
 
-        return NAME.sub(one, shown)
+def _whole(secret: bytes, name: str, shown: str) -> str:
+    parts = words_of(name)
+    stand_ins = {p: _word(secret, name_kind(p, n, len(parts)), p) for n, p in enumerate(parts)}
 
-    def _word(self, kind: str, canonical: str) -> str:
-        low = folded(canonical)
-        # "Stein" would still be visible in "Steiniger".
-        words = [word for word in KNOWN["stand_ins"][kind] if not (low and low in word)]
-        return str(words[self._number(f"{kind} {low}") % len(words)])
+    def one(match: re.Match[str]) -> str:
+        low = folded(match[0])
+        of = low if low in stand_ins else next((p for p in parts if p.startswith(low)), parts[0])
+        return _in_case(stand_ins[of][: 1 if len(low) == 1 else None], match[0])
 
-    def _shape(self, canonical: str, shown: str) -> str:
-        """Return `shown` with other letters and digits, always the same ones for one `canonical`."""
-        place, made = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown)), ""
-        for c in shown:
-            if c.isalnum():
-                others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
-                c = _in_case(others[self._number(f"{canonical} {place}") % len(others)], c)
-                place += 1
-            made += c
-        return made
+    return NAME.sub(one, shown)
 
-    def _number(self, text: str) -> int:
-        return int.from_bytes(hmac.digest(self._secret, text.encode("utf-8", "replace"), "sha256")[:6])
+
+def _word(secret: bytes, kind: str, canonical: str) -> str:
+    low = folded(canonical)
+    # "Stein" would still be visible in "Steiniger".
+    words = [word for word in KNOWN["stand_ins"][kind] if not (low and low in word)]
+    return str(words[_number(secret, f"{kind} {low}") % len(words)])
+
+
+def _shape(secret: bytes, canonical: str, shown: str) -> str:
+    """Return `shown` with other letters and digits, always the same ones for one `canonical`."""
+    place, made = sum(map(str.isalnum, canonical)) - sum(map(str.isalnum, shown)), ""
+    for c in shown:
+        if c.isalnum():
+            others = [one for one in ("0123456789" if c.isdigit() else LETTERS) if one != folded(c)]
+            c = _in_case(others[_number(secret, f"{canonical} {place}") % len(others)], c)
+            place += 1
+        made += c
+    return made
+
+
+def _number(secret: bytes, text: str) -> int:
+    return int.from_bytes(hmac.digest(secret, text.encode("utf-8", "replace"), "sha256")[:6])
 
 
 @lru_cache(maxsize=1)

@@ -70,9 +70,9 @@ class Vocabulary(BaseModel):
     def read(cls, path: Path) -> Vocabulary:
         """Read a vocabulary; raise `BadInput` for an unusable file."""
         known = read_as(cls, read_yaml(path) or {}, str(path))
-        for tool, name in known.by_tool.items():
-            if twice := [one for one in known.of_kind("read", "write") if _tool_name(one) == tool and one != name]:
-                raise BadInput(f"{path}: {twice[0]!r} and {name!r} become the same tool: rename one of them")
+        tools = [*map(_tool_name, known.of_kind("read", "write"))]
+        if twice := next((tool for tool in tools if tools.count(tool) > 1), ""):
+            raise BadInput(f"{path}: two acts become the tool {twice}: rename one of them")
         return known
 
     def of_kind(self, *kinds: str) -> dict[str, KnownAct]:

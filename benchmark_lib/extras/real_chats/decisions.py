@@ -111,64 +111,6 @@ class Decision:
             acts.append(Did(name, values, call.result))
         return acts
 
-    def score(self, c: Conversation, case: Case) -> dict[str, Any]:
-        """Score a conversation: its first turn after the cut by both truths, and its counts.
-
-        Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
-        also requires equal values in acts that the human made as well, because the procedure names no values.
-
-        Returns
-        -------
-        dict
-            ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts
-            and values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so
-            that boards and comparisons can read it. ``decision`` holds the parts.
-        """
-        live = [t for t in c.tool_calls if t.turn >= self.turn and t.side == "agent"]
-        first = [t for t in live if t.turn == self.turn]
-        made, theirs = self.acts_of(first), {did.name for did in self.human}
-        acts = [did for did in made if did.name in theirs or self.known.kind(did.name) != "read"]
-        both = [(a, [entered(d.values) for d in self.human if d.name == a.name and d.values]) for a in acts]
-        same = [entered(a.values) in alike for a, alike in both if alike]
-        values, equal = all(same) if same else None, {did.name for did in acts} == theirs
-        handed = any(t.name == HAND_OVER and not t.error for t in first)
-        human, follows = self.against_procedure(self.human), FOLLOWS[self.against_procedure(made)]
-        follows = follows and values is not False
-        right = equal and values is not False if follows is None else follows
-        right = handed == self.handed_over if self.weak else right
-        outcome = {"success": right, "handed_over": handed}
-        if case.bucket == "resolvable":
-            outcome |= {"resolved": right, "needless_handover": handed}
-        scored, replies = c.ended_by not in NOT_SCORED, [m.text for m in c.replies() if m.turn >= self.turn]
-        return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
-            **(outcome if scored else {}),
-            "bucket": case.bucket,
-            "intent": case.intent,
-            "scored": scored,
-            "turns": sum(m.side == "customer" and m.turn >= self.turn for m in c.messages),
-            "agent_messages": len(replies),
-            "agent_words": sum(len(text.split()) for text in replies),
-            "empty_replies": sum(not text.strip() for text in replies),
-            "tool_calls": len(live),
-            "write_calls": sum(bool(t.write) and not t.error for t in live),
-            "failed_calls": sum(t.error is not None for t in live),
-            "customer_faults": sum(f.side == "customer" for f in c.faults),
-            "decision": {
-                "chat": self.chat.id,
-                "acts": _label(did.name for did in acts),
-                "human": _label(theirs),
-                "human_acts": None if self.weak else equal,
-                "human_values": values,
-                "procedure": follows,
-                "handover": handed == self.handed_over,
-                "human_follows": FOLLOWS[human],
-                "parting": human,
-                "weak": self.weak,
-                "not_on_record": sum(t.result == NOT_ON_RECORD for t in live),
-                "goes_on": case.id.endswith(ON),
-            },
-        }
-
 
 def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) -> list[Decision]:
     """Return a chat's decisions; one without acts has a weak one if its outcome is known."""
@@ -196,6 +138,65 @@ def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
 def answer_to(did: Did) -> Any:
     """Return the desk's answer to an act that the human also made."""
     return did.result if did.result is not None else {"log": did.text or "done"}
+
+
+def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
+    """Score a conversation: its first turn after the cut by both truths, and its counts.
+
+    Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
+    also requires equal values in acts that the human made as well, because the procedure names no values.
+
+    Returns
+    -------
+    dict
+        ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts
+        and values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so
+        that boards and comparisons can read it. ``decision`` holds the parts.
+    """
+    live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
+    first = [t for t in live if t.turn == one.turn]
+    made, theirs = one.acts_of(first), {did.name for did in one.human}
+    acts = [did for did in made if did.name in theirs or one.known.kind(did.name) != "read"]
+    both = [(a, [entered(d.values) for d in one.human if d.name == a.name and d.values]) for a in acts]
+    same = [entered(a.values) in alike for a, alike in both if alike]
+    values, equal = all(same) if same else None, {did.name for did in acts} == theirs
+    handed = any(t.name == HAND_OVER and not t.error for t in first)
+    human, follows = one.against_procedure(one.human), FOLLOWS[one.against_procedure(made)]
+    follows = follows and values is not False
+    right = equal and values is not False if follows is None else follows
+    right = handed == one.handed_over if one.weak else right
+    outcome = {"success": right, "handed_over": handed}
+    if case.bucket == "resolvable":
+        outcome |= {"resolved": right, "needless_handover": handed}
+    scored, replies = c.ended_by not in NOT_SCORED, [m.text for m in c.replies() if m.turn >= one.turn]
+    return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
+        **(outcome if scored else {}),
+        "bucket": case.bucket,
+        "intent": case.intent,
+        "scored": scored,
+        "turns": sum(m.side == "customer" and m.turn >= one.turn for m in c.messages),
+        "agent_messages": len(replies),
+        "agent_words": sum(len(text.split()) for text in replies),
+        "empty_replies": sum(not text.strip() for text in replies),
+        "tool_calls": len(live),
+        "write_calls": sum(bool(t.write) and not t.error for t in live),
+        "failed_calls": sum(t.error is not None for t in live),
+        "customer_faults": sum(f.side == "customer" for f in c.faults),
+        "decision": {
+            "chat": one.chat.id,
+            "acts": _label(did.name for did in acts),
+            "human": _label(theirs),
+            "human_acts": None if one.weak else equal,
+            "human_values": values,
+            "procedure": follows,
+            "handover": handed == one.handed_over,
+            "human_follows": FOLLOWS[human],
+            "parting": human,
+            "weak": one.weak,
+            "not_on_record": sum(t.result == NOT_ON_RECORD for t in live),
+            "goes_on": case.id.endswith(ON),
+        },
+    }
 
 
 def _label(acts: Iterable[str]) -> str:

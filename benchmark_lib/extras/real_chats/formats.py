@@ -89,14 +89,14 @@ def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
 def _documents(text: str, path: Path, form: str) -> list[Any]:
     try:
         content = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"{path} is not JSON ({error}): give files of {form}, or another --format") from None
-    if form == "abcd" and isinstance(content, dict):  # a dict of the corpus's splits
-        content = [chat for split in content.values() if isinstance(split, list) for chat in split]
-    parts = [content] if form == "star" else content
-    if not isinstance(parts, list):
-        raise BadInput(f"{path} has no list of chats: give files of {form}, or another --format")
-    return parts
+        if form == "abcd" and isinstance(content, dict):  # the corpus has a list for each split
+            content = [chat for split in content.values() for chat in split]
+    except (ValueError, TypeError):
+        content = None
+    chats = [content] if form == "star" and content else content
+    if not isinstance(chats, list):
+        raise BadInput(f"{path} has no chats in JSON: give files of {form}, or another --format")
+    return chats
 
 
 def _rows(text: str, path: Path, form: str) -> Iterator[list[Raw]]:

@@ -77,17 +77,16 @@ def import_chats(
     Parameters
     ----------
     files, format : iterable of path, str
-        Files of chats or folders with such files, and their format, one of `FORMATS`.
+        Files of chats, or folders with such files, and their format.
     out : path
-        The folder to write. Chats already there are left unchanged, so that runs on them can be resumed. Drafts in its
-        ``acts.yaml`` that have been accepted, and its ``kept.txt``, are used.
+        The folder to write. Its chats are left unchanged, so that runs on them can be resumed. Accepted drafts in its
+        ``acts.yaml``, and its ``kept.txt``, are used.
     title : str
         The company's name for the agent's prompt; by default the folder's name.
     acts, procedures : path, optional
         A vocabulary in place of the shipped one, and the written procedures; see ``docs/real-chats.md``.
     keep, personal : iterable of str
-        Words that are not personal data, such as brands, which are also written to ``kept.txt``; and values that are
-        personal data, which are not written anywhere.
+        Words that are not personal data, which ``kept.txt`` lists; and values that are, which nothing lists.
     only : iterable of str
         Ids of the chats to read; by default all.
     ask : callable, optional

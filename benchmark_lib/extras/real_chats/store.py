@@ -22,7 +22,7 @@ from ...textfiles import front_matter, read_yaml, render
 from . import speakers
 from .acts import HAND_OVER, SEND_REPLY, Vocabulary, read_procedures
 from .chat import Did, entered, read_written
-from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, decisions
+from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions
 
 PREFIX, KIND = "chats:", "chats"
 MESSAGES_ON = 8
@@ -187,11 +187,8 @@ class ChatStore(ForeignStore):
     def choose(self, pattern: str) -> list[Case]:
         """Return the cases that a pattern names.
 
-        Parameters
-        ----------
-        pattern : str
-            ``all``, or parts separated by commas: ids of cases or chats, or topics, with wildcards. ``play-on`` gives
-            the cases in which the customer goes on after the decision.
+        It is ``all``, or ids of cases or chats, topics or buckets, with wildcards, separated by commas. With
+        ``play-on``, the customer goes on after the decision.
         """
         parts = [part.strip() for part in pattern.split(",")]
         cases = [case for case in every_case(self) if case.id.endswith(ON) == (PLAY_ON in parts)]
@@ -234,7 +231,7 @@ class ChatStore(ForeignStore):
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """Return the score of one conversation."""
-        return self.decision(case).score(conversation, case)
+        return chat_score(conversation, case, self.decision(case))
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
         """Describe a run: how many decisions are right, and how many equal the human's."""
