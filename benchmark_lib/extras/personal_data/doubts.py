@@ -61,8 +61,8 @@ def _may_name(text: str, low: str, word: re.Match[str], alone: bool, german: boo
         return not (german and is_term(lower))
     if known and (alone or (called and last and (capital or not usual or lower in ALSO))):
         return True
-    sure = (listed and not is_word(lower)) or (known and not (begins or german)) or shape("addressed").search(near)
-    if capital and sure:
+    sure = (listed and not is_word(lower)) or (known and not (begins or german))
+    if capital and (sure or shape("addressed").search(near)):
         return True
     if usual or town or (german and (begins or not capital)):
         return False

@@ -79,11 +79,12 @@ def is_german(low: str) -> bool:
 
 
 def names_in(kept: Kept, text: str, agent: bool = False) -> Iterator[Place]:
-    """Yield the places of names that are not kept; in an agent's "Ana de Luzverde", the company is left out."""
+    """Yield the places of names; in an agent's "Ana de Luzverde", the company is left out."""
     signed = [run(kept, text, match.start(1)) for match in shape("signs").finditer(text)] if agent else []
     for start, end in [*_places(kept, text), *_pairs(kept, text, agent), *filter(None, signed)]:
         before, shown = text[:start], text[start:end]
-        opening = agent and shape("opening").fullmatch(before) and not shape("after_title").search(folded(before))
+        titled = shape("after_title").search(folded(before))
+        opening = agent and not titled and shape("opening").fullmatch(before)
         own, known = shape("introduced").fullmatch(shown), folded(shown.split(" ")[0]) in first_names()
         company = " " not in shown and re.match(r" (?:here|hier|aqui)\b", folded(text[end : end + 6]))
         if not (opening and company and not known):
@@ -122,7 +123,8 @@ def _after(kept: Kept, kind: str, text: str, low: str, at: int) -> Place | None:
         return None
     if kind == "greeted" and after and after[0] not in ",.!?:;\n-–—…x(":
         return None
-    if kind == "perhaps" and (is_german(low) or not text[found[0]].isupper() or is_word(first[0] if first else "")):
+    usual = first is not None and is_word(first[0])
+    if kind == "perhaps" and (usual or is_german(low) or not text[found[0]].isupper()):
         return None
     if kind in ("signed", "thanked") and after.strip(" .!x,\n-:)") and not re.match(r"\n|[,.] ?[a-z]", after):
         return None

@@ -42,7 +42,8 @@ def patterns(group: str) -> list[tuple[str, re.Pattern[str]]]:
     def filled(text: str) -> str:
         return re.sub(r"<<(\w+)>>", lambda part: filled(parts[part[1]]), text.strip())
 
-    every = ((name, one) for name, many in KNOWN[group].items() for one in ([many] if isinstance(many, str) else many))
+    lists = {name: [many] if isinstance(many, str) else many for name, many in KNOWN[group].items()}
+    every = ((name, one) for name, many in lists.items() for one in many)
     return [(name, re.compile(filled(one), 0 if group == "shapes" else re.M)) for name, one in every]
 
 
@@ -54,7 +55,8 @@ def shape(name: str, group: str = "shapes") -> re.Pattern[str]:
 
 def kind_of(key: str) -> str | None:
     """Return the kind of personal value that a field's name indicates; None if it does not."""
-    return next((kind for kind, one in patterns("keys") if one.search(key)), None) if not is_thing(key) else None
+    kinds = (kind for kind, one in patterns("keys") if one.search(key))
+    return None if is_thing(key) else next(kinds, None)
 
 
 def is_thing(key: str) -> bool:

@@ -199,7 +199,10 @@ def _rest(low: str) -> tuple[int, int] | None:
     """Return the place of an answer's value, without the words around it; None if there is none."""
     words = list(re.finditer(r"[^\s,!?;:()]+", low))
     told = [n for n, word in enumerate(words) if word[0].strip(".") not in STOP]
-    return (words[told[0]].start(), words[told[-1]].start() + len(words[told[-1]][0].rstrip("."))) if told else None
+    if not told:
+        return None
+    first, last = words[told[0]], words[told[-1]]
+    return first.start(), last.start() + len(last[0].rstrip("."))
 
 
 def _over_lines(texts: list[str]) -> Iterator[Said]:

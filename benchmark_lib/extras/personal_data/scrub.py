@@ -130,7 +130,8 @@ class _Values:
         self.counts, self.left = Counter[str](), list[Left]()
         self._texts, self._usual, self._secret = texts, scrubber.usual, secret
         # Values of fields about things, such as products and hotels, are not personal.
-        phrases = (folded(text) for key, text in leaves(record) if is_thing(key) and 3 < len(text) <= LONGEST_CONTEXT)
+        things = [folded(text) for key, text in leaves(record) if is_thing(key)]
+        phrases = (text for text in things if 3 < len(text) <= LONGEST_CONTEXT)
         self._always, self._kept = scrubber.kept, scrubber.kept | {*phrases}
         english = written_in(" ".join(texts)) in ("en", None)  # as the recogniser requires, or too short to tell
         engine = recogniser() if scrubber.net == "presidio" and english else None
@@ -178,7 +179,8 @@ class _Values:
             if folded(words) not in self._always
         ]
         clean, at, made = "", 0, list[tuple[str, int, int]]()
-        for start, end, kind, words in sorted([*self._spans(text, kept), *sure], key=lambda span: (span[0], -span[1])):
+        every = [*self._spans(text, kept), *sure]
+        for start, end, kind, words in sorted(every, key=lambda span: (span[0], -span[1])):
             if start >= at:
                 clean += text[at:start] + words
                 made.append((kind, len(clean) - len(words), len(clean)))
@@ -239,13 +241,18 @@ def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
         return _in_case(_word(secret, kind, canonical), shown)
     if kind == "email":
         return f"{_shape(secret, canonical, canonical)}@example.com"
-    return re.sub(r"\d+", partial(_date_part, secret), shown) if kind == "date" else _shape(secret, canonical, shown)
+    if kind == "date":
+        return re.sub(r"\d+", partial(_date_part, secret), shown)
+    return _shape(secret, canonical, shown)
 
 
 def _date_part(secret: bytes, match: re.Match[str]) -> str:
     """Return another year, or another number that may be both a day and a month."""
     number = _number(secret, f"date {int(match[0]) % 100}")
-    return str(1940 + number % 60) if len(match[0]) == 4 else f"{1 + number % 12:0{len(match[0])}d}"
+    if len(match[0]) != 4:
+        return f"{1 + number % 12:0{len(match[0])}d}"
+    year = 1940 + number % 60
+    return str(year + (year == int(match[0])))
 
 
 def _place_part(secret: bytes, match: re.Match[str]) -> str:

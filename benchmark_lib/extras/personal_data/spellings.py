@@ -33,8 +33,8 @@ def spellings(value: Personal) -> tuple[Spelling, ...]:
     if kind == "city" or (kind == "secret" and not text.isdigit()):
         return (Spelling(kind, text, _whole(text)),) if len(text) > 2 else ()
     letters = [c for c in text if c.isalnum()]
-    usual = len(letters) < 3 if any(c.isdigit() for c in letters) else len(letters) < (3 if kind == "user" else 6)
-    return () if usual else tuple(_numbers(kind, text, letters))
+    least = 3 if kind == "user" or any(c.isdigit() for c in letters) else 6
+    return () if len(letters) < least else tuple(_numbers(kind, text, letters))
 
 
 def _numbers(kind: str, text: str, letters: list[str]) -> Iterator[Spelling]:

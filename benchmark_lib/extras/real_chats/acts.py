@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,8 +101,11 @@ class Vocabulary(BaseModel):
 
     def call(self, did: Did) -> tuple[str, dict[str, Any]]:
         """Return the tool and the arguments that stand for an act of the human agent."""
-        others = {"say": (SEND_REPLY, {"reply": did.name}), "hand_over": (HAND_OVER, {"reason": "as the human did"})}
-        return others.get(self.kind(did.name), (_tool_name(did.name), did.values))
+        if self.kind(did.name) == "say":
+            return SEND_REPLY, {"reply": did.name}
+        if self.kind(did.name) == "hand_over":
+            return HAND_OVER, {"reason": "as the human did"}
+        return _tool_name(did.name), did.values
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI function schemas."""
@@ -123,7 +127,8 @@ class Vocabulary(BaseModel):
 
     def gaps(self, chat: RealChat) -> list[Did]:
         """Return the acts of a chat that no accepted entry covers."""
-        return [did for did in chat.acts if did.name not in self.acts or not self.acts[did.name].accepted]
+        accepted = {name for name, act in self.acts.items() if act.accepted}
+        return [did for did in chat.acts if did.name not in accepted]
 
     def complete(self, chats: list[RealChat]) -> int:
         """Add what chats reveal about acts, and drafts of unknown acts; count the new drafts.
@@ -150,7 +155,8 @@ def _tool_name(act: str) -> str:
 
 def _schema(name: str, words: str, values: dict[str, str], required: Any = ()) -> dict[str, Any]:
     fields = {field: {"type": "string", "description": text} for field, text in values.items()}
-    parameters = {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
+    parameters: dict[str, Any] = {"type": "object", "properties": fields}
+    parameters |= {"required": list(required), "additionalProperties": False}
     return {"type": "function", "function": {"name": name, "description": words, "parameters": parameters}}
 
 
@@ -185,7 +191,8 @@ class Procedure(BaseModel):
 
     def usual(self, at: str, answered: set[str]) -> list[str]:
         """Return the acts that the chart names after a node; skip questions already answered."""
-        found, waiting, seen = list[str](), list(self.next.get(at, []) if at else self.start), set[str]()
+        found, seen = list[str](), set[str]()
+        waiting = [*self.next.get(at, [])] if at else [*self.start]
         while waiting:
             act = waiting.pop(0)
             if act in answered and act not in seen and self.next.get(act):
@@ -208,8 +215,9 @@ class Procedure(BaseModel):
         found = [*self.start]
         for act in found:
             ways = [node for node in (act, f"{act}{FAILED}") if node in passed or node in self.optional]
-            more = (then for node in ways for then in (*self.next.get(node, ()), *self.branches.get(node, ())))
-            found += [then for then in dict.fromkeys(more) if then not in found]
+            for node in ways:
+                more = [*self.next.get(node, ()), *self.branches.get(node, ())]
+                found += [then for then in dict.fromkeys(more) if then not in found]
         return found
 
 
@@ -266,8 +274,9 @@ def _star_chart(task: dict[str, Any], known: Vocabulary) -> Procedure:
 
 
 def _of_abcd(folder: Path) -> dict[str, Procedure]:
-    guidelines, flows = _json(folder / "guidelines.json"), _json(folder / "ontology.json")["intents"]["subflows"]
-    buttons, found = _json(folder / "kb.json"), dict[str, Procedure]()
+    guidelines, buttons = _json(folder / "guidelines.json"), _json(folder / "kb.json")
+    flows = _json(folder / "ontology.json")["intents"]["subflows"]
+    found = dict[str, Procedure]()
     for flow, content in guidelines.items():
         names = flows[flow.lower().replace(" ", "_").replace("-", "_")]
         for name, (title, one) in zip(names, content["subflows"].items(), strict=True):
@@ -275,7 +284,7 @@ def _of_abcd(folder: Path) -> dict[str, Procedure]:
             lines = ["\n   - ".join([f"{i}. {step['text']}", *step["subtext"]]) for i, step in enumerate(steps, 1)]
             pressed = [step for step in steps if step["button"] not in ("N/A", "End Conversation")]
             paired = zip(acts, pressed, strict=True) if len(acts) == len(pressed) else ()
-            ways: dict[str, Any] = dict(start=acts[:1], next={a: [b] for a, b in zip(acts, acts[1:], strict=False)})
+            ways: dict[str, Any] = {"start": acts[:1], "next": {a: [b] for a, b in pairwise(acts)}}
             ways["optional"] = [act for act, step in paired if str(step["text"]).startswith("If ")]
             found[name] = Procedure(title=title, text="\n".join([*one["instructions"][:1], *lines]), **ways)
     return found

@@ -69,7 +69,7 @@ class Decision:
     def answered(self) -> set[str]:
         """Return the questions that the customer has answered with a value accepted by an act."""
         said = folded(" ".join(exchange.customer for exchange in self.before))
-        valid = [did for did in self.chat.acts if did.name in self.known.acts and not self.known.failed(did)]
+        valid = [did for did in self.chat.acts if not self.known.failed(did)]
         values = [(k, folded(v)) for did in valid for k, v in did.values.items()]
         given = {k for k, value in values if value and f" {value} " in f" {said} "}
         return {name for name, fields in self.known.asks.items() if given & {*fields}}
@@ -84,7 +84,8 @@ class Decision:
         chart, known = self.procedure, self.known
         if chart is None or not self.written:
             return None
-        for kind, ways in ((AS_WRITTEN, chart.usual), (ALLOWED, chart.allowed)):
+        readings = ((AS_WRITTEN, chart.usual), (ALLOWED, chart.allowed))
+        for kind, ways in readings:
             at, left = self._passed[-1], [*acts]
             while step := next((did for did in left if did.name in ways(at, self.answered)), None):
                 left.remove(step)
@@ -102,7 +103,8 @@ class Decision:
         """Return the acts for which tool calls stand; failed calls stand for none."""
         known, acts = self.known, list[Did]()
         names = [name for name in known.acts if self.hands([name])]
-        places = [{did.name for did in self.human}, self.procedure.nodes if self.procedure else set(), {*names}]
+        charted = self.procedure.nodes if self.procedure else set[str]()
+        places = [{did.name for did in self.human}, charted, {*names}]
         handing = next((name for place in places for name in names if name in place), HAND_OVER)
         for call in (call for call in calls if not call.error):
             other = handing if call.name == HAND_OVER else str(call.named.get("reply"))

@@ -61,7 +61,8 @@ def _chat(raw: Raw, known: Vocabulary) -> RealChat:
         if "act" in message:
             values = {str(k): str(v) for k, v in (message.get("values") or {}).items()}
             suggested = [str(name) for name in message.get("suggested") or ()]
-            did = Did(str(message["act"]), values, message.get("result"), suggested, text or message.get("log", ""))
+            result, shown_text = message.get("result"), text or message.get("log", "")
+            did = Did(str(message["act"]), values, result, suggested, shown_text)
             lines.append(ChatLine("agent", text, did))
         else:
             side = SIDES[str(message.get("from") or message.get("role")).lower()]
@@ -134,8 +135,8 @@ def _star(raw: Any, known: Vocabulary) -> Raw:
         record["name"] = known_as[1]
     tasks = [str(w["Task"]) for w in about["WizardCapabilities"]]
     topic = {"topic": tasks[0], "domain": ", ".join(map(str, about.get("Domains") or ()))}
-    procedure = tasks[0] if len(tasks) == 1 else ""
-    return {"id": f"star_{raw['DialogueID']}", "messages": messages, "record": record, "procedure": procedure, **topic}
+    topic["procedure"] = tasks[0] if len(tasks) == 1 else ""
+    return {"id": f"star_{raw['DialogueID']}", "messages": messages, "record": record, **topic}
 
 
 def _abcd(raw: Any, known: Vocabulary) -> Raw:
@@ -186,8 +187,9 @@ def _log(raw: Any, known: Vocabulary) -> Raw:
 
     seen, messages = logged_from(raw, ""), list[Raw]()
     for message in seen.record.messages:
-        calls = (c for c in seen.record.tool_calls if c.turn == message.turn and message.side == "agent")
-        messages += [{"act": call.name, "values": call.named, "result": call.result} for call in calls]
+        for call in seen.record.tool_calls if message.side == "agent" else ():
+            if call.turn == message.turn:
+                messages.append({"act": call.name, "values": call.named, "result": call.result})
         messages.append({"from": message.side, "text": message.text})
     customer, outcome = orjson.loads(raw).get("customer"), {"handed_over": seen.handed_over}
     record = customer if isinstance(customer, dict) else {}

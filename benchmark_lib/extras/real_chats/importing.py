@@ -100,11 +100,16 @@ def import_chats(
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
     folder = Path(out)
-    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / ACTS).is_file())):
+    free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not free and not (folder / ACTS).is_file():
         raise BadInput(f"{folder} exists but is not a store of real chats: choose another --out")
-    given = in_project(acts) if acts else folder / ACTS if (folder / ACTS).is_file() else SHIPPED / f"{format}.yaml"
+    shipped = SHIPPED / f"{format}.yaml"
+    given = folder / ACTS if (folder / ACTS).is_file() else shipped
+    given = in_project(acts) if acts else given
     known = Vocabulary.read(given) if acts or given.is_file() else Vocabulary()
-    kept = {*keep, *(read_text(folder / KEPT).splitlines() if (folder / KEPT).is_file() else ())}
+    kept = {*keep}
+    if (folder / KEPT).is_file():
+        kept |= {*read_text(folder / KEPT).splitlines()}
     charts = read_procedures(in_project(procedures) if procedures else None, known, format)
     written = read_written(folder / CHATS) if (folder / CHATS).is_file() else []
     done, wanted, places = ImportedChats(folder), {*only}, dict.fromkeys(chat.name for chat in written)
@@ -117,9 +122,12 @@ def import_chats(
     done.drafted = known.complete([chat for _, chat in new])
     scrubber = Scrubber(kept, personal, corpus=[[line.text for line in chat.lines] for _, chat in new])
     for place, chat in new:
-        why = TWICE if places[chat.name] != place or not chat.name else DRAFTED if known.gaps(chat) else NO_DECISION
-        if why != NO_DECISION or not decisions(chat, known, None):
-            done.left_out[place] = why
+        if places[chat.name] != place or not chat.name:
+            done.left_out[place] = TWICE
+        elif known.gaps(chat):
+            done.left_out[place] = DRAFTED
+        elif not decisions(chat, known, None):
+            done.left_out[place] = NO_DECISION
         elif clean := _reviewed(place, chat, scrubber, ask, kept, done):
             written.append(clean)
     done.net, done.chats = scrubber.net, len(written)
@@ -131,7 +139,12 @@ def import_chats(
 
 
 def _reviewed(
-    place: str, chat: RealChat, scrubber: Scrubber, ask: Asked | None, kept: set[str], done: ImportedChats
+    place: str,
+    chat: RealChat,
+    scrubber: Scrubber,
+    ask: Asked | None,
+    kept: set[str],
+    done: ImportedChats,
 ) -> RealChat | None:
     """Return a chat without personal data, as far as a person decides; None if it is left out."""
     clean = scrubber.chat(chat)

@@ -37,7 +37,8 @@ class Resumed(BuiltIn):
 
     def __init__(self, live: Speaker, decision: Decision):
         self._live, self.taken_over, self.history = live, decision.turn, list[dict[str, Any]]()
-        self._spoken, self._replies = Spoken(record_of(decision.chat, decision.known)), decision.known.replies.values()
+        self._spoken = Spoken(record_of(decision.chat, decision.known))
+        self._replies = decision.known.replies.values()
         if isinstance(live, ModelAgent):
             self._complete, live.complete = live.complete, self._until_sent
 
@@ -52,9 +53,12 @@ class Resumed(BuiltIn):
 
     async def _until_sent(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
         # A canned reply is the agent's message, so the turn needs no further model call.
-        results = (orjson.loads(m["content"]) for m in takewhile(lambda m: m["role"] == "tool", reversed(messages)))
+        made = takewhile(lambda message: message["role"] == "tool", reversed(messages))
+        results = [orjson.loads(message["content"]) for message in made]
         sent = [r["sent"] for r in results if isinstance(r, dict) and r.get("sent") in self._replies]
-        return Completion(sent[-1], [], "stop", Usage()) if sent else await self._complete(messages, tools, **body)
+        if sent:
+            return Completion(sent[-1], [], "stop", Usage())
+        return await self._complete(messages, tools, **body)
 
     async def close(self) -> None:
         """Close the live agent."""
@@ -81,7 +85,8 @@ class ChatAgent(BuiltIn):
 
     def _next(self, turn: int) -> tuple[list[Did], str]:
         one, known, whole = self._decision, self._decision.known.acts, self._decision.chat.exchanges
-        copies = self._name == "human" or (self._name == "oracle" and not one.written and turn == one.turn)
+        unwritten = not one.written and turn == one.turn
+        copies = self._name == "human" or (self._name == "oracle" and unwritten)
         if copies and turn <= len(whole):
             return whole[turn - 1].acts, whole[turn - 1].reply or WAITS
         if turn > one.turn:
@@ -110,7 +115,8 @@ class ChatCustomer:
         """Return the prompt of the model that continues as the customer."""
         said = [e.customer for e in self._decision.chat.exchanges if e.customer != OPENED]
         content, unserved = LEFT
-        return render(front_matter(PROMPT)[1], str(PROMPT), said=said, content=content, unserved=unserved).strip()
+        words = {"said": said, "content": content, "unserved": unserved}
+        return render(front_matter(PROMPT)[1], str(PROMPT), **words).strip()
 
     async def reply(self, talk: ConversationState) -> Reply:
         """Return the recorded message or, after the cut, the next one."""

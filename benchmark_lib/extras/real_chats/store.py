@@ -67,7 +67,8 @@ class ChatDesk(Desk):
     def _answer(self, name: str, given: dict[str, Any], write: bool) -> Any:
         known, left = self._decision.known, self._left.get(self.turn, [])
         calls = ((did, *known.call(did)) for did in left)
-        did = next((did for did, tool, values in calls if tool == name and entered(values) == entered(given)), None)
+        same = (did for did, tool, values in calls if tool == name and entered(values) == entered(given))
+        did = next(same, None)
         if did is not None:
             left.remove(did)
         if name == SEND_REPLY:
@@ -130,7 +131,8 @@ class ChatStore(ForeignStore):
 
     def cases(self) -> tuple[Case, ...]:
         """Return each decision as two cases; in the second, the customer goes on afterwards."""
-        chats, acts = {one.chat.id: one.chat for one in self.decisions.values()}, defaultdict[str | None, set[str]](set)
+        acts = defaultdict[str | None, set[str]](set)
+        chats = {one.chat.id: one.chat for one in self.decisions.values()}
         for chat in chats.values():
             acts[chat.about.get("topic")] |= {did.name for did in chat.acts}
         plain, every = {name: chat.plain for name, chat in chats.items()}, self.decisions.items()
@@ -147,11 +149,12 @@ class ChatStore(ForeignStore):
         # The bucket follows the procedure where it names a next act, and otherwise the human.
         hands = one.hands(one.written) if one.written else one.handed_over
         nodes, briefing = acts | (chart.nodes if chart else set()), list[str]()
-        replies = [f"- {name}: {' '.join(text.split())}" for name, text in self.known.replies.items() if name in nodes]
+        replies = {name: " ".join(text.split()) for name, text in self.known.replies.items() if name in nodes}
         if chart and chart.text:
             briefing.append(f"### Procedure: {chart.title}\n{chart.text}")
         if replies:
-            briefing.append("\n".join(["### Replies", *replies]))
+            lines = (f"- {name}: {text}" for name, text in replies.items())
+            briefing.append("\n".join(["### Replies", *lines]))
         return Case.model_construct(
             id=name,
             intent=slug(topic),
@@ -237,8 +240,8 @@ class ChatStore(ForeignStore):
         """Describe a run: how many decisions are right, and how many equal the human's."""
         right = [bool(s["success"]) for s in scores if s.get("scored")]
         equal = [p["human_acts"] for s in scores if (p := s.get("decision")) and p["human_acts"] is not None]
-        both = f"{sum(right)} of {len(right)} decisions right; {sum(equal)} of {len(equal)} with the human's acts"
-        return f"{self.domain}, {both}"
+        rights = f"{sum(right)} of {len(right)} decisions right"
+        return f"{self.domain}, {rights}; {sum(equal)} of {len(equal)} with the human's acts"
 
 
 def named(name: str) -> ChatStore:

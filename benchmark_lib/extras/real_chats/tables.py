@@ -74,7 +74,8 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
             row = {"store": store, "entry": entry, "chats": once["chat"].nunique(), "decisions": len(once)}
             row["weak"] = int(once["weak"].sum())
             for name in ("procedure",) if own is humans else SHARES:
-                known = own.dropna(subset=[name]).assign(value=lambda found, name=name: found[name].astype(float))
+                known = own.dropna(subset=[name])
+                known = known.assign(value=known[name].astype(float))
                 by_case = known.groupby("case_id").agg({"value": "mean", "chat": "first"})
                 share = clustered_rate(by_case["value"], by_case["chat"])
                 row |= interval(share, name, f"{name}_") | {f"{name}_n": len(by_case)}
@@ -85,7 +86,8 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
                 row["not_on_record"] = own["not_on_record"].mean()
             rows.append(row)
     ends = " ".join(f"{name} {name}_low {name}_high {name}_n" for name in SHARES)
-    return framed(rows, f"store entry chats decisions weak {ends} kappa kappa_low kappa_high not_on_record reason")
+    counts, kappas = "store entry chats decisions weak", "kappa kappa_low kappa_high"
+    return framed(rows, f"{counts} {ends} {kappas} not_on_record reason")
 
 
 def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +100,8 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
         share (of the store's decisions with a procedure), chats, cases (the first few).
     """
     made = _made(results).drop_duplicates(["store", "case_id"]).dropna(subset=["parting"])
-    sizes, apart = made.groupby("store").size(), made[made["parting"] != AS_WRITTEN].rename(columns={"parting": "kind"})
+    sizes = made.groupby("store").size()
+    apart = made[made["parting"] != AS_WRITTEN].rename(columns={"parting": "kind"})
 
     def row(own: pd.DataFrame) -> dict[str, Any]:
         share = len(own) / sizes[own["store"].iloc[0]]
@@ -140,14 +143,15 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     """
     import pandas as pd
 
-    words: dict[str, Any] = dict(estimand="agreement beyond chance in chats like these", method="bootstrap over chats")
-    one, two, chat = np.array([*first]), np.array([*second]), pd.factorize(np.asarray([*clusters], dtype=object))[0]
+    words: dict[str, Any] = dict(method="bootstrap over chats")
+    words["estimand"] = "agreement beyond chance in chats like these"
+    one, two = np.array([*first]), np.array([*second])
+    chat = pd.factorize(np.asarray([*clusters], dtype=object))[0]
     if not one.size:
         return Estimate(estimate=np.nan, reason="no decision has acts", **words)
     kinds, words["n"] = np.union1d(one, two), one.size
-    rows, columns = (
-        pd.crosstab(chat, side).reindex(columns=kinds, fill_value=0).to_numpy(dtype=float) for side in (one, two)
-    )
+    counts = [pd.crosstab(chat, side) for side in (one, two)]
+    rows, columns = (count.reindex(columns=kinds, fill_value=0).to_numpy(dtype=float) for count in counts)
     alike = np.bincount(chat, weights=one == two)
 
     def kappa(weights: np.ndarray) -> np.ndarray:
