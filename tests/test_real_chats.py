@@ -474,8 +474,8 @@ def test_the_corpora_in_the_shared_folder_convert():
     samples = Path(__file__).resolve().parents[2] / "shared" / "samples"
     if not samples.is_dir():
         return
-    from benchmark_lib.extras.real_chats.formats import read_chats
     from benchmark_lib.extras.real_chats.acts import SHIPPED, Vocabulary
+    from benchmark_lib.extras.real_chats.formats import read_chats
 
     for form, place, least in (("star", "star", 52), ("abcd", "abcd/dialogues.json", 10)):
         known = Vocabulary.read(SHIPPED / f"{form}.yaml")
