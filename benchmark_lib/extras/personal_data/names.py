@@ -19,6 +19,8 @@ Kept = Set[str]
 MOST = 5
 ALSO = frozenset(KNOWN["usual"].split())
 """Common words that are also names."""
+NOBODY = frozenset(KNOWN["nobody"])
+"""Words that are not names, although they are capitalised."""
 LOWER = {"name": "told", "titled": "told", "asked": "told", "signed": "any", "relative": "likely"}
 """Which lower-case words may be names after each kind of announcement; elsewhere, only listed names."""
 NAME = shape("name", "parts")
@@ -31,35 +33,31 @@ def first_names() -> frozenset[str]:
 
 
 @cache
-def _usual() -> tuple[frozenset[str], frozenset[str]]:
-    """Return common words in lower case, and common capitalised words, such as German nouns."""
-    small, big = Counter[str](2 * [*ALSO]), Counter[str]()
-    for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
-        for line in path.read_bytes().splitlines():
-            words = re.findall(r"(?<![\w.])[^\W\d_]+", str(orjson.loads(line)))
-            small.update(folded(w) for w in words if w.islower())
-            big.update(folded(w) for w in words if w.istitle())
-    return (
-        frozenset(word for word, count in small.items() if count > 1),
-        frozenset(word for word, count in big.items() if count > 2 and not is_name(word)) | {*KNOWN["nobody"]},
-    )
-
-
-def is_word(word: str) -> bool:
-    """Return whether a word is common in messages in lower case, even if it may be a name."""
-    return folded(word) in _usual()[0]
-
-
-def is_term(word: str) -> bool:
-    """Return whether a word is commonly capitalised without being a name."""
-    return folded(word) in _usual()[1]
-
-
-@cache
 def towns() -> frozenset[str]:
     """Return folded names of towns and countries, except those that are given names."""
     cities = {folded(zone.rpartition("/")[2].replace("_", " ")) for zone in available_timezones()}
     return frozenset({*cities, *KNOWN["places_named"].split()} - first_names())
+
+
+@cache
+def _counted(capital: bool) -> Counter[str]:
+    """Return how often messages have a word in lower case, or with a capital, as German nouns."""
+    counts = Counter[str](() if capital else 2 * [*ALSO])
+    for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
+        for line in path.read_bytes().splitlines():
+            words = re.findall(r"(?<![\w.])[^\W\d_]+", str(orjson.loads(line)))
+            counts.update(folded(word) for word in words if (word.istitle() if capital else word.islower()))
+    return counts
+
+
+def is_word(word: str) -> bool:
+    """Return whether a word is common in messages in lower case, even if it may be a name."""
+    return _counted(capital=False)[folded(word)] > 1
+
+
+def is_term(word: str) -> bool:
+    """Return whether a word is commonly capitalised without being a name."""
+    return folded(word) in NOBODY or (_counted(capital=True)[folded(word)] > 2 and not is_name(word))
 
 
 def is_name(word: str) -> bool:
@@ -295,9 +293,6 @@ def _pairs(kept: Kept, text: str, agent: bool) -> Iterator[Place]:
 def answered(kept: Kept, text: str) -> Iterator[Place]:
     """Yield the places of names in an answer to "Your name?"."""
     words = list(shape("word").finditer(text))
-    if len(words) == 1 and not _beside(low := folded(words[0][0])) and low not in KNOWN["no_names"]:
-        yield words[0].span()
-        return
     if len(words) > 14:
         return
     short, last = len(words) <= 4, 0

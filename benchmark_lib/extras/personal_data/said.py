@@ -199,19 +199,14 @@ def _rest(low: str) -> tuple[int, int] | None:
     """Return the place of an answer's value, without the words around it; None if there is none."""
     words = list(re.finditer(r"[^\s,!?;:()]+", low))
     told = [n for n, word in enumerate(words) if word[0].strip(".") not in STOP]
-    if not told:
-        return None
-    first, last = words[told[0]], words[told[-1]]
-    return first.start(), last.start() + len(last[0].rstrip("."))
+    first, last = (words[told[0]], words[told[-1]]) if told else (None, None)
+    return (first.start(), last.start() + len(last[0].rstrip("."))) if first and last else None
 
 
 def _over_lines(texts: list[str]) -> Iterator[Said]:
     """Yield the parts of a number that is spread over messages of a few digits each."""
-    ends = [re.search(r"(?:^|[^\W\d_.:] ?[.:]? )([\d ./()+-]{1,14})$", text.strip()) for text in texts]
+    ends = [shape("digits_at_the_end").search(text) for text in texts]
     for at, (one, two) in enumerate(pairwise(ends)):
-        if one and two and re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip()):
-            if sum(c.isdigit() for c in one[1] + two[1]) < 6:
-                continue
-            for n, found in ((at, one), (at + 1, two)):
-                shift = len(texts[n]) - len(texts[n].lstrip())
-                yield Said(n, found.start(1) + shift, found.end(1) + shift, "phone")
+        only_digits = re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip())
+        if one and two and only_digits and sum(map(str.isdigit, one[1] + two[1])) >= 6:
+            yield from (Said(at + n, *found.span(1), "phone") for n, found in enumerate((one, two)))

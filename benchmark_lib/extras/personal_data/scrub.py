@@ -30,13 +30,7 @@ LONGEST_CONTEXT = 160
 
 @dataclass
 class Left:
-    """Something that may be personal but was not replaced.
-
-    Attributes
-    ----------
-    kind, text, where, context : str
-        What it may be, its words, its place (``line 4``), and the text around it.
-    """
+    """Something that may be personal: what it may be, its words, its place and the text around it."""
 
     kind: str
     text: str
@@ -91,7 +85,7 @@ class Scrubber:
 
     def texts(self, texts: list[str], record: dict[str, Any] | None = None) -> Scrubbed:
         """Scrub the texts of a log or ticket; `record` holds what is known about the customer."""
-        values = _Values(self, self._secret, texts, of_record(record or {}), record or {})
+        values = _Values(self, texts, of_record(record or {}), record or {})
         return Scrubbed([values.line(number) for number in range(len(texts))], values.counts, values.left)
 
     def chat(self, chat: Any) -> Scrubbed:
@@ -103,7 +97,7 @@ class Scrubber:
         known = [value for one in [chat.record, *entered] for value in of_record(one)]
         record = [chat.record, *({**did.values, "": did.result} for did in acts)]
         texts, sides = [line.text for line in chat.lines], [line.side for line in chat.lines]
-        values = _Values(self, self._secret, texts, known, record, sides)
+        values = _Values(self, texts, known, record, sides)
         for number, line in enumerate(chat.lines):
             line.text = values.line(number)
         for did in acts:
@@ -118,17 +112,9 @@ class Scrubber:
 class _Values:
     """The personal values of one conversation: known ones, and those that its texts reveal."""
 
-    def __init__(
-        self,
-        scrubber: Scrubber,
-        secret: bytes,
-        texts: list[str],
-        known: list[Personal],
-        record: Any,
-        sides: list[str] | None = None,
-    ):
+    def __init__(self, scrubber: Scrubber, texts: list[str], known: list[Personal], record: Any, sides: Any = None):
         self.counts, self.left = Counter[str](), list[Left]()
-        self._texts, self._usual, self._secret = texts, scrubber.usual, secret
+        self._texts, self._usual, self._secret = texts, scrubber.usual, scrubber._secret
         # Values of fields about things, such as products and hotels, are not personal.
         things = [folded(text) for key, text in leaves(record) if is_thing(key)]
         phrases = (text for text in things if 3 < len(text) <= LONGEST_CONTEXT)
@@ -172,15 +158,11 @@ class _Values:
         self, text: str, kept: set[str], places: Iterable[Said] = ()
     ) -> tuple[str, list[tuple[str, int, int]]]:
         """Return a text with stand-ins, and the kind and place of each."""
-        shown = [(one.start, one.end, one.kind, text[one.start : one.end]) for one in places]
-        sure = [
-            (start, end, kind, _of_shown(self._secret, kind, words))
-            for start, end, kind, words in shown
-            if folded(words) not in self._always
-        ]
+        shown = ((start, end, kind, text[start:end]) for _, start, end, kind in places)
+        shown = (span for span in shown if folded(span[3]) not in self._always)
+        sure = [(*span[:3], _of_shown(self._secret, *span[2:])) for span in shown]
         clean, at, made = "", 0, list[tuple[str, int, int]]()
-        every = [*self._spans(text, kept), *sure]
-        for start, end, kind, words in sorted(every, key=lambda span: (span[0], -span[1])):
+        for start, end, kind, words in sorted([*self._spans(text, kept), *sure], key=lambda span: (span[0], -span[1])):
             if start >= at:
                 clean += text[at:start] + words
                 made.append((kind, len(clean) - len(words), len(clean)))

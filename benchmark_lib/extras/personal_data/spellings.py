@@ -160,7 +160,9 @@ def is_meant(kind: str, text: str, low: str, start: int, end: int, kept: set[str
         return any(stem in low[max(start - 40, 0) : end + 40] for stem in kind[6:].split("|"))
     if kind in ("place", "whole"):
         return kind == "place" or shown not in kept or not re.match(r" [^\W\d_]", low[end : end + 2])
-    if any(_covers(one, low, start, end) for one in kept if shown in one):
+    phrases = (one for one in kept if " " in one and shown in one)
+    found = ((low.find(one, max(start - len(one), 0), end + len(one)), len(one)) for one in phrases)
+    if any(0 <= at <= start and end <= at + size for at, size in found):
         return False
     if kind.startswith("misspelt"):
         return (capital and not is_word(shown) and not _in_a_brand(text, start, end)) or None
@@ -192,8 +194,3 @@ def _in_a_brand(text: str, start: int, end: int) -> bool:
     if before is None or start == len(before[0]):
         return False
     return before[1][0].isupper() and not shape("is_title").fullmatch(f"{folded(before[1])}.")
-
-
-def _covers(words: str, low: str, start: int, end: int) -> bool:
-    at = low.find(words, max(start - len(words), 0), end + len(words))
-    return " " in words and 0 <= at <= start and end <= at + len(words)

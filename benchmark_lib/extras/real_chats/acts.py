@@ -101,11 +101,8 @@ class Vocabulary(BaseModel):
 
     def call(self, did: Did) -> tuple[str, dict[str, Any]]:
         """Return the tool and the arguments that stand for an act of the human agent."""
-        if self.kind(did.name) == "say":
-            return SEND_REPLY, {"reply": did.name}
-        if self.kind(did.name) == "hand_over":
-            return HAND_OVER, {"reason": "as the human did"}
-        return _tool_name(did.name), did.values
+        others = {"say": (SEND_REPLY, {"reply": did.name}), "hand_over": (HAND_OVER, {"reason": "as the human did"})}
+        return others.get(self.kind(did.name), (_tool_name(did.name), did.values))
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI function schemas."""
@@ -274,9 +271,8 @@ def _star_chart(task: dict[str, Any], known: Vocabulary) -> Procedure:
 
 
 def _of_abcd(folder: Path) -> dict[str, Procedure]:
-    guidelines, buttons = _json(folder / "guidelines.json"), _json(folder / "kb.json")
-    flows = _json(folder / "ontology.json")["intents"]["subflows"]
-    found = dict[str, Procedure]()
+    guidelines, buttons, ontology = (_json(folder / f"{name}.json") for name in ("guidelines", "kb", "ontology"))
+    flows, found = ontology["intents"]["subflows"], dict[str, Procedure]()
     for flow, content in guidelines.items():
         names = flows[flow.lower().replace(" ", "_").replace("-", "_")]
         for name, (title, one) in zip(names, content["subflows"].items(), strict=True):

@@ -45,20 +45,16 @@ class ChatLine:
 
 
 class Exchange(NamedTuple):
-    """A message of the customer, and the agent's lines before the next one."""
+    """A message of the customer, and the agent's acts and words before the next one."""
 
     customer: str
-    agent: list[ChatLine]
-
-    @property
-    def acts(self) -> list[Did]:
-        """Return the agent's acts."""
-        return [line.did for line in self.agent if line.did is not None]
+    acts: list[Did]
+    words: list[str]
 
     @property
     def reply(self) -> str:
         """Return what the customer read."""
-        return "\n".join(line.text for line in self.agent if line.text.strip())
+        return "\n".join(text for text in self.words if text.strip())
 
 
 @dataclass
@@ -94,12 +90,13 @@ class RealChat:
         found: list[Exchange] = []
         for line in self.lines:
             if line.side != "customer":
-                found = found or [Exchange(OPENED, [])]
-                found[-1].agent.append(line)
-            elif found and not found[-1].agent:
-                found[-1] = Exchange(f"{found[-1].customer}\n{line.text}", [])
+                found = found or [Exchange(OPENED, [], [])]
+                found[-1].words.append(line.text)
+                found[-1].acts.extend([line.did] if line.did else [])
+            elif found and not found[-1].words:
+                found[-1] = Exchange(f"{found[-1].customer}\n{line.text}", [], [])
             else:
-                found.append(Exchange(line.text, []))
+                found.append(Exchange(line.text, [], []))
         return found
 
     @property

@@ -36,8 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     """Import the chats and report what became of them."""
     if options.review and not sys.stdin.isatty() and sys.stdin.closed:
         raise BadInput("--review asks questions: run it in a terminal")
-    names = ("format", "out", "title", "acts", "procedures", "keep", "only")
-    given = {name: getattr(options, name) for name in names}
+    given = {name: getattr(options, name) for name in ["format", "out", "title", "acts", "procedures", "keep", "only"]}
     done = import_chats(options.files, **given, ask=_asked if options.review else None)
     print(f"{done.chats} chats written, {done.decisions} decisions; {len(done.left_out)} chats left out")
     for why, count in Counter(done.left_out.values()).most_common():

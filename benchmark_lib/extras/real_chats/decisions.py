@@ -84,8 +84,7 @@ class Decision:
         chart, known = self.procedure, self.known
         if chart is None or not self.written:
             return None
-        readings = ((AS_WRITTEN, chart.usual), (ALLOWED, chart.allowed))
-        for kind, ways in readings:
+        for kind, ways in ((AS_WRITTEN, chart.usual), (ALLOWED, chart.allowed)):
             at, left = self._passed[-1], [*acts]
             while step := next((did for did in left if did.name in ways(at, self.answered)), None):
                 left.remove(step)
@@ -120,7 +119,7 @@ def decisions(chat: RealChat, known: Vocabulary, procedure: Procedure | None) ->
     found = [Decision(chat, n, known, procedure) for n, one in exchanges if one.acts]
     if found or chat.handed_over is None:
         return found
-    return [Decision(chat, max(n for n, one in exchanges if one.agent), known, None, weak=True)]
+    return [Decision(chat, max(n for n, one in exchanges if one.words), known, None, weak=True)]
 
 
 def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
@@ -132,7 +131,7 @@ def record_of(chat: RealChat, known: Vocabulary) -> Conversation:
             name, values = known.call(did)
             write = known.kind(did.name) != "read"
             calls.append(ToolCall(turn, len(calls), name, dict(values), answer_to(did), None, write))
-        if exchange.agent:
+        if exchange.words:
             messages.append(Message(turn, "agent", exchange.reply))
     return Conversation(chat.id, 1, "human", "human", "human", messages, calls)
 

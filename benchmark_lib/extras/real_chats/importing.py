@@ -27,6 +27,7 @@ AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
 NO_DECISION = "no act and no outcome, so there is nothing to decide"
 DRAFTED, IN_REVIEW = "acts that await approval", "possible personal data, awaits review"
 TWICE, NAMED = "a second chat with this id", "its id contains a personal value: give it another one"
+Charts = dict[str, Procedure]
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
@@ -103,8 +104,7 @@ def import_chats(
     free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
     if not free and not (folder / ACTS).is_file():
         raise BadInput(f"{folder} exists but is not a store of real chats: choose another --out")
-    shipped = SHIPPED / f"{format}.yaml"
-    given = folder / ACTS if (folder / ACTS).is_file() else shipped
+    given = folder / ACTS if (folder / ACTS).is_file() else SHIPPED / f"{format}.yaml"
     given = in_project(acts) if acts else given
     known = Vocabulary.read(given) if acts or given.is_file() else Vocabulary()
     kept = {*keep}
@@ -139,12 +139,7 @@ def import_chats(
 
 
 def _reviewed(
-    place: str,
-    chat: RealChat,
-    scrubber: Scrubber,
-    ask: Asked | None,
-    kept: set[str],
-    done: ImportedChats,
+    place: str, chat: RealChat, scrubber: Scrubber, ask: Asked | None, kept: set[str], done: ImportedChats
 ) -> RealChat | None:
     """Return a chat without personal data, as far as a person decides; None if it is left out."""
     clean = scrubber.chat(chat)
@@ -163,12 +158,7 @@ def _reviewed(
 
 
 def _write(
-    done: ImportedChats,
-    chats: list[RealChat],
-    known: Vocabulary,
-    charts: dict[str, Procedure],
-    kept: set[str],
-    title: str,
+    done: ImportedChats, chats: list[RealChat], known: Vocabulary, charts: Charts, kept: set[str], title: str
 ) -> None:
     import pandas as pd
 

@@ -149,12 +149,11 @@ class ChatStore(ForeignStore):
         # The bucket follows the procedure where it names a next act, and otherwise the human.
         hands = one.hands(one.written) if one.written else one.handed_over
         nodes, briefing = acts | (chart.nodes if chart else set()), list[str]()
-        replies = {name: " ".join(text.split()) for name, text in self.known.replies.items() if name in nodes}
+        replies = [f"- {name}: {' '.join(text.split())}" for name, text in self.known.replies.items() if name in nodes]
         if chart and chart.text:
             briefing.append(f"### Procedure: {chart.title}\n{chart.text}")
         if replies:
-            lines = (f"- {name}: {text}" for name, text in replies.items())
-            briefing.append("\n".join(["### Replies", *lines]))
+            briefing.append("\n".join(["### Replies", *replies]))
         return Case.model_construct(
             id=name,
             intent=slug(topic),
@@ -246,9 +245,8 @@ class ChatStore(ForeignStore):
 
 def named(name: str) -> ChatStore:
     """Return the store of this name, or in this folder."""
-    file = f"chats-{name.removeprefix(PREFIX)}"
-    shipped = [place / file for place in (DATA / "stores", Path("data") / "stores")]
-    places = shipped if name.startswith(PREFIX) else [Path(name)]
+    domain, folders = name.removeprefix(PREFIX), (DATA / "stores", Path("data") / "stores")
+    places = [Path(name)] if domain == name else [folder / f"chats-{domain}" for folder in folders]
     place = next((place for place in places if (place / STORE).is_file()), None)
     return _opened(place.resolve()) if place else ChatStore(places[0], name)
 

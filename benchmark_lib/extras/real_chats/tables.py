@@ -150,8 +150,8 @@ def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterabl
     if not one.size:
         return Estimate(estimate=np.nan, reason="no decision has acts", **words)
     kinds, words["n"] = np.union1d(one, two), one.size
-    counts = [pd.crosstab(chat, side) for side in (one, two)]
-    rows, columns = (count.reindex(columns=kinds, fill_value=0).to_numpy(dtype=float) for count in counts)
+    counts = [pd.crosstab(chat, side).reindex(columns=kinds, fill_value=0) for side in (one, two)]
+    rows, columns = (count.to_numpy(dtype=float) for count in counts)
     alike = np.bincount(chat, weights=one == two)
 
     def kappa(weights: np.ndarray) -> np.ndarray:
