@@ -11,7 +11,7 @@ from zoneinfo import available_timezones
 import orjson
 
 from ...project import DATA
-from .personal import ARTICLES, KNOWN, LEADS, LONGEST, PARTICLES, SHIPPED, STOP, folded, patterns, shape
+from .personal import ARTICLES, KNOWN, LEADS, LONGEST, PARTICLES, SHIPPED, SMALL, STOP, folded, patterns, shape
 
 Place = tuple[int, int]
 Kept = Set[str]
@@ -201,14 +201,11 @@ def covered(kept: Kept, text: str, start: int, end: int) -> bool:
 
 
 def _listed(kept: Kept, text: str) -> Iterator[Place]:
-    done = 0
     for match in NAME.finditer(text):
         low, capital = folded(match[0]), match[0][0].isupper()
-        if match.start() >= done and capital and low in first_names() and not is_word(low):
-            found = run(kept, text, match.start())
-            done = found[1] if found else 0
-            if found and not _product(text, *found):
-                yield found
+        found = run(kept, text, match.start()) if capital and low in first_names() and not is_word(low) else None
+        if found and not _product(text, *found):
+            yield found
 
 
 def _product(text: str, start: int, end: int, follows: bool = False) -> bool:
@@ -247,7 +244,9 @@ def _before(kept: Kept, text: str, low: str) -> Iterator[Place]:
 def _alone(kept: Kept, text: str, low: str) -> Iterator[Place]:
     """Yield names alone in a message or a list, and names as in "brandl here"."""
     spans = [part.span() for part in shape("part").finditer(low)]
-    parts = [[word for word in NAME.finditer(low, *span) if not _beside(word[0])] for span in spans]
+    related = shape("related")
+    words = [[word for word in NAME.finditer(low, *span) if word[0] not in SMALL] for span in spans]
+    parts = [[word for word in part if not related.fullmatch(word[0])] for part in words]
     begun = [part for part in parts if part and part[0][0] in first_names() and not is_word(part[0][0])]
     runs = ((run(kept, text, part[0].start(), "any"), part[-1].end()) for part in begun if len(part) in (2, 3))
     yield from (found for found, end in runs if found and found[1] == end and not _product(text, *found))
@@ -260,10 +259,6 @@ def _alone(kept: Kept, text: str, low: str) -> Iterator[Place]:
     caller = shape("calling").match(low)
     if caller and _may_answer(kept, text[: caller.end(1)], True) and not shape("verbal").search(caller[1]):
         yield caller.span(1)
-
-
-def _beside(low: str) -> bool:
-    return low in STOP or low in PARTICLES or shape("related").fullmatch(low) is not None
 
 
 def person(kept: Kept, text: str, at: int) -> Place | None:

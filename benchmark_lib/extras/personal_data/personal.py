@@ -17,7 +17,8 @@ DEEPEST, LONGEST = 60, 200
 PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "leads", "articles"))
 """Small words within names, small words that may begin a name, and articles, which precede things."""
 STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - PARTICLES
-"""Words that are not names, although they occur where a name may occur."""
+SMALL = STOP | PARTICLES
+"""Words that are not names, although they occur where a name may occur; the same with the small words within names."""
 
 
 class Personal(NamedTuple):
@@ -37,7 +38,7 @@ def folded(text: str) -> str:
 @cache
 def patterns(group: str) -> list[tuple[str, re.Pattern[str]]]:
     """Return the patterns of a group of ``personal.yaml`` with their names."""
-    parts = {**KNOWN["parts"], "stop": "|".join(sorted(map(re.escape, STOP | PARTICLES)))}
+    parts = {**KNOWN["parts"], "stop": "|".join(sorted(map(re.escape, SMALL)))}
 
     def filled(text: str) -> str:
         return re.sub(r"<<(\w+)>>", lambda part: filled(parts[part[1]]), text.strip())

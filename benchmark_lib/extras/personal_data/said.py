@@ -27,16 +27,9 @@ class Said(NamedTuple):
 
 
 def said(texts: list[str], kept: Kept = frozenset(), sides: list[str] | None = None) -> Iterator[Said]:
-    """Yield the personal values that a conversation itself reveals.
+    """Yield the personal values that the messages of a conversation reveal.
 
-    Parameters
-    ----------
-    texts : list of str
-        The messages, in order.
-    kept : set of str
-        Folded words and phrases that are not personal data.
-    sides : list of str, optional
-        Who wrote each message; by default, each message is taken as an answer to the one before.
+    `sides` says who wrote each message; by default, each message is taken as an answer to the one before.
     """
     for at, text in enumerate(texts):
         low = folded(text)

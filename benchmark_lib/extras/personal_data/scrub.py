@@ -26,6 +26,7 @@ from .spellings import Spelling, is_meant, name_kind, spellings, words_of
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
 LONGEST_CONTEXT = 160
+Words = Iterable[str]
 
 
 @dataclass
@@ -60,13 +61,7 @@ class Scrubber:
         The texts of every chat or ticket; words that several of them use raise no doubt.
     """
 
-    def __init__(
-        self,
-        kept: Iterable[str] = (),
-        personal: Iterable[str] = (),
-        net: str | None = None,
-        corpus: Iterable[Iterable[str]] = (),
-    ):
+    def __init__(self, kept: Words = (), personal: Words = (), net: str | None = None, corpus: Iterable[Words] = ()):
         self.kept, self.personal = {*KNOWN["kept"], *map(folded, kept)}, [*map(_given, personal)]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self.usual = common_words(corpus)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from .names import NAME, first_names, is_german, is_word
@@ -103,7 +103,7 @@ def _mail(text: str) -> Iterator[Spelling]:
 
 
 def _dates(text: str) -> Iterator[Spelling]:
-    numbers, months = re.findall(r"\d+", text), _months()
+    numbers, months = re.findall(r"\d+", text), KNOWN["months"]
     month = next((months[w[:3]] for w in re.findall(r"[a-z]{3,}", text) if w[:3] in months), None)
     year = next((n for n in numbers if len(n) == 4), numbers[-1] if len(numbers) == 3 else "")
     rest = [int(n) for n in numbers if n != year]
@@ -117,15 +117,6 @@ def _dates(text: str) -> Iterator[Spelling]:
             d, m = rf"0?{day}", rf"(?:0?{mon}|(?:{names})[a-z]*\.?)"
             for parts in ((d + th, m, short), (m, d + th, short), (year, m, d)):
                 yield Spelling("date", text, re.compile(rf"(?<!\w){sep.join(parts)}(?!\w)"))
-
-
-@cache
-def _months() -> dict[str, int]:
-    from babel.dates import get_month_names
-
-    named = [get_month_names("wide", locale=code).items() for code in ("en", "de", "fr", "es")]
-    months = {folded(name)[:3]: number for names in named for number, name in names}
-    return months | {"jui": 7, "jun": 6}  # "juillet" and "juin" begin alike
 
 
 def _address(text: str) -> Iterator[Spelling]:
