@@ -70,8 +70,7 @@ def leaves(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str
     if isinstance(value, dict | list | tuple) and depth < DEEPEST:
         inner = [*value.items()] if isinstance(value, dict) else [(key, one) for one in value]
         yield from (leaf for name, one in inner for leaf in leaves(one, str(name), depth + 1))
-        names = ((str(name), one) for name, one in inner if isinstance(value, dict) and isinstance(one, str))
-        whole = [one.strip() for name, one in names if kind_of(name) == "name"]
+        whole = [one.strip() for name, one in inner if isinstance(one, str) and kind_of(str(name)) == "name"]
         if len(whole) == 2:
             yield "name", " ".join(whole)[:LONGEST]
     elif isinstance(value, str | int) and not isinstance(value, bool):

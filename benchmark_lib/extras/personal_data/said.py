@@ -13,8 +13,6 @@ from .personal import ARTICLES, KNOWN, STOP, folded, patterns, shape
 Span = tuple[int, int, str]
 YOUNGEST = 2015
 """A date up to this year is taken to be a birthday, not the date of an order."""
-AS_NUMBERS = frozenset({"tail", "ends", "extension", "postcode"})
-"""Announced values that get the stand-in of a number."""
 
 
 class Said(NamedTuple):
@@ -34,9 +32,10 @@ def said(texts: list[str], kept: Kept = frozenset(), sides: list[str] | None = N
     for at, text in enumerate(texts):
         low = folded(text)
         yield from (Said(at, *span) for span in _by_form(text, low))
+        numbers = ("tail", "ends", "extension", "postcode")
         for kind, pattern in patterns("said"):
             found = (_value(kind, text, low, match.end()) for match in pattern.finditer(low))
-            yield from (Said(at, *place, "number" if kind in AS_NUMBERS else kind) for place in found if place)
+            yield from (Said(at, *place, "number" if kind in numbers else kind) for place in found if place)
         yield from (
             Said(at, *span, "name") for span in names_in(kept, text, sides is not None and sides[at] == "agent")
         )
@@ -51,14 +50,17 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
                 start, end = match.span("value" if "value" in pattern.groupindex else 0)
                 if kind == "address":
                     end = _whole_address(text, low, start, end)
-                recent = kind == "past" and not _long_ago(match[0])
-                if start < end and not recent and (group == "dates" or not _usual(kind, text, low, start, end)):
-                    yield start, end, "birth" if kind == "past" else kind
+                if start < end and not _usual(kind, text, low, start, end):
+                    yield start, end, {"past": "birth", "spoken": "phone"}.get(kind, kind)
 
 
 def _usual(kind: str, text: str, low: str, start: int, end: int) -> bool:
     """Return whether a number is that of a product or the company, an amount or a date."""
     shown = text[start:end]
+    if kind == "past":
+        numbers = re.findall(r"\d+", shown)
+        year = int(numbers[0 if re.match(r"\d{4}", shown) else -1])
+        return not (1920 <= year <= YOUNGEST or 40 <= year <= 99)
     if kind not in ("number", "phone", "card"):
         return False
     if _of_a_product(text, start, shown) or shape("money").match(low, end):
@@ -81,12 +83,6 @@ def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> boo
     return before[1][0].isupper() and not is_word(word) and not begins_sentence(text, start - len(before[0]))
 
 
-def _long_ago(date: str) -> bool:
-    numbers = re.findall(r"\d+", date)
-    year = int(numbers[0 if re.match(r"\d{4}", date) else -1])
-    return 1920 <= year <= YOUNGEST or 40 <= year <= 99
-
-
 def _whole_address(text: str, low: str, start: int, end: int) -> int:
     """Return where an address ends, with its further parts; its start if it is none."""
     # "plaza" and "via" are common words: lower-case words after them are not part of an address.
@@ -103,7 +99,6 @@ def _value(kind: str, text: str, low: str, at: int) -> tuple[int, int] | None:
     if kind == "number":
         return _code(text, low, at)
     every = dict(patterns("values"))
-    kind = "tail" if kind == "ends" else kind
     found = every[kind].match(low, at) if kind in every else None
     if found is None:
         return None
@@ -130,18 +125,11 @@ def _answers(texts: list[str], sides: list[str], kept: Kept) -> Iterator[Said]:
         before = at - 1
         while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
             before -= 1
-        if before < 0 or (sides and sides[before] == sides[at]) or len(texts[before]) > 400:
-            continue
-        question = folded(texts[before])
-        if not re.search(KNOWN["asks"], question):
+        question = folded(texts[before]) if before >= 0 else ""
+        own = sides and sides[before] == sides[at]
+        if own or len(question) > 400 or not re.search(KNOWN["asks"], question):
             continue
         kinds = {kind for kind, pattern in patterns("asked") if pattern.search(question)}
-        if "name" not in kinds and len(text.split()) <= 9:
-            named = {folded(texts[before][a:b]) for a, b in names_in(kept, texts[before])}
-            parts = {word for one in named for word in one.split()}
-            for start, end in answered(kept, re.split(r"[.!?\n]", text)[0]) if parts else ():
-                if parts & {*folded(text[start:end]).split()}:
-                    yield Said(at, start, end, "name")
         low = folded(text)
         if len(low.split()) <= 14 and "?" not in low:
             yield from (Said(at, *span) for span in _answer(text, low, kinds, kept))
@@ -150,8 +138,6 @@ def _answers(texts: list[str], sides: list[str], kept: Kept) -> Iterator[Said]:
 def _answer(text: str, low: str, kinds: set[str], kept: Kept) -> Iterator[Span]:
     if "unit" in kinds:
         yield from ((*m.span(), "address") for m in shape("unit").finditer(low))
-    if "name" in kinds:
-        yield from ((*m.span(), "birth") for m in shape("date").finditer(low) if re.search(r"\d{4}$", m[0]))
     if "birth" in kinds:
         yield from ((*m.span(), "birth") for m in shape("spoken_date").finditer(low))
     if kinds & {"number", "postcode", "phone", "tail", "secret"}:

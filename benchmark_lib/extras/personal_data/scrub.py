@@ -67,10 +67,6 @@ class Scrubber:
         self.usual = common_words(corpus)
         self._secret = secrets.token_bytes(16)
 
-    def __repr__(self) -> str:
-        """Return a text that does not reveal the secret or the values."""
-        return f"Scrubber(net={self.net!r})"
-
     def learn(self, text: str, personal: bool) -> None:
         """Replace a text from now on, or keep it, as a person has decided."""
         if personal:
@@ -86,7 +82,7 @@ class Scrubber:
     def chat(self, chat: Any) -> Scrubbed:
         """Return a scrubbed copy of a `RealChat`, without the customer's record."""
         chat = copy.deepcopy(chat)
-        acts = [line.did for line in chat.lines if line.did is not None]
+        acts = chat.acts
         # A field called just "Name" names a place or a thing: STAR uses it for hotels.
         entered = [{k: v for k, v in did.values.items() if k != "Name"} for did in acts]
         known = [value for one in [chat.record, *entered] for value in of_record(one)]
@@ -98,8 +94,8 @@ class Scrubber:
         for did in acts:
             did.text, did.values, did.result = map(values.within, (did.text, did.values, did.result))
         chat.id, chat.about, chat.record = values.within(chat.id), values.within(chat.about), {}
-        fields = [(key, folded(text)) for one in record[1:] for key, text in leaves(one)]
-        things = [text for key, text in fields if key == "Name" or not kind_of(key)]
+        fields = (field for one in record[1:] for field in leaves(one))
+        things = [folded(text) for key, text in fields if key == "Name" or not kind_of(key)]
         left = [one for one in values.left if not any(folded(one.text) in thing for thing in things)]
         return Scrubbed(chat, values.counts, left)
 
