@@ -147,12 +147,9 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     Reads that the human did not make are left out of the comparison with the human. Agreement with the procedure
     also requires equal values in acts that the human made as well, because the procedure names no values.
 
-    Returns
-    -------
-    dict
-        ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts
-        and values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so
-        that boards and comparisons can read it. ``decision`` holds the parts.
+    ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts and
+    values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so that boards
+    and comparisons can read it. ``decision`` holds the parts.
     """
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
     first = [t for t in live if t.turn == one.turn]

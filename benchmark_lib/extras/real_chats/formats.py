@@ -17,9 +17,8 @@ from .chat import LARGEST, ChatLine, Did, RealChat
 
 MOST_LINES, LONGEST = 2_000, 20_000
 """Maximum lines of a chat, and maximum characters of a line; longer chats are left out."""
-SIDES = dict.fromkeys(("customer", "user", "client"), "customer") | dict.fromkeys(
-    ("agent", "assistant", "wizard"), "agent"
-)
+SIDES = dict.fromkeys(("customer", "user", "client"), "customer")
+SIDES |= dict.fromkeys(("agent", "assistant", "wizard"), "agent")
 Raw = dict[str, Any]
 
 
@@ -36,9 +35,8 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
     within = {at: sorted(p for p in at.iterdir() if p.suffix in kinds) for at in places if at.is_dir()}
     paths = [path for place in places for path in within.get(place, [place])]
     if not paths:
-        raise BadInput(
-            f"{', '.join(map(str, places)) or 'no file'}: there are no chats: name files or folders with chats"
-        )
+        where = ", ".join(map(str, places)) or "no file"
+        raise BadInput(f"{where}: there are no chats: name files or folders with chats")
     split, in_our_form = FORMATS[form]
     for path in paths:
         for number, raw in enumerate(split(read_text(path, LARGEST), path, form), 1):

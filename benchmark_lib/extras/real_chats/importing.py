@@ -55,18 +55,10 @@ Asked = Callable[[str, Left], bool | None]
 class ImportedChats:
     """The outcome of an import into the folder `out`.
 
-    Attributes
-    ----------
-    chats, decisions, drafted : int
-        Numbers of chats written, of their decisions, and of acts added to the vocabulary as drafts.
-    left_out : dict of str to str
-        The reason for each chat that was not written, by its place in the files.
-    counts : Counter
-        Number of replacements of personal data, by kind.
-    review : dict of str to list of Left
-        What the recogniser still found, by the chat's place. It contains personal data, and is never written.
-    net : str
-        The recogniser behind the scrubbing: ``presidio`` or ``plain``.
+    `chats`, `decisions` and `drafted` count chats written, their decisions, and acts added to the vocabulary as drafts.
+    `left_out` has the reason for each chat that was not written, by its place in the files. `counts` has the number of
+    replacements by kind. `review` has what the recogniser still found, by the chat's place; it contains personal data,
+    and is never written. `net` is the recogniser: ``presidio`` or ``plain``.
     """
 
     out: Path
@@ -199,8 +191,8 @@ def _write(
         done.counts.update(dict(pd.read_csv(done.out / AUDIT).itertuples(index=False, name=None)))
     with writing(done.out):
         for file, text in files.items():
-            with built_beside(done.out / file) as new:
-                new.write_text(text, encoding="utf-8")
+            with built_beside(done.out / file) as building:
+                building.write_text(text, encoding="utf-8")
         write_csv(framed(sorted(done.counts.items()), "kind replaced"), done.out / AUDIT)
         write_csv(framed(done.left_out.items(), "chat why"), done.out / LEFT_OUT)
 

@@ -93,13 +93,12 @@ class ChatStore(ForeignStore):
     floor = None
 
     def __init__(self, path: Path, name: str = ""):
-        try:
-            info = read_yaml(path / STORE)
-        except BadInput:
-            info = None
-        self._usable = isinstance(info, dict) and {"name", "title", "version"} <= info.keys()
-        given = info if self._usable else {"name": name or str(path)}
-        super().__init__(str(given["name"]), str(given.get("title")), str(given.get("version")), path, KIND)
+        given: Any = None
+        with suppress(BadInput):
+            given = read_yaml(path / STORE)
+        self._usable = isinstance(given, dict) and {"name", "title", "version"} <= given.keys()
+        info = given if self._usable else {"name": name or str(path)}
+        super().__init__(str(info["name"]), str(info.get("title")), str(info.get("version")), path, KIND)
         self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
         self.foreign = self  # it also plays and scores its cases
 

@@ -131,15 +131,8 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
     """Estimate Cohen's kappa between two series of acts, resampling whole chats.
 
-    Parameters
-    ----------
-    first, second, clusters : iterable
-        The acts of each decision, as labels, and its chat.
-
-    Returns
-    -------
-    Estimate
-        Kappa with a percentile interval over chats (2,000 resamples); NaN if both made the same act every time.
+    `clusters` has the chat of each decision. The interval consists of percentiles of 2,000 resamples; kappa is NaN if
+    both made the same act every time.
     """
     import pandas as pd
 
