@@ -31,7 +31,7 @@ Words = Iterable[str]
 
 @dataclass
 class Left:
-    """Something that may be personal: what it may be, its words, its place and the text around it."""
+    """Something that may be personal: what it may be, its words, place and context."""
 
     kind: str
     text: str
