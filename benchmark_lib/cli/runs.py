@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 ACTIONS = {
     "list": (0, 0, "every run with model, setting, progress, cost and age (the default)"),
     "show": (1, 1, "RUN: its inputs and its results"),
-    "hide": (
-        1,
-        None,
-        "RUN: keep it off the boards and pages that read data/runs; the file stays and is listed last",
-    ),
+    "hide": (1, None, "RUN: keep it off the boards and pages that read data/runs; the file stays and is listed last"),
     "unhide": (1, None, "RUN: show it again"),
     "merge": (2, 2, "RUN RUN --out FILE: combine the trials of two runs with the same setting in a new file"),
     "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command starts over"),

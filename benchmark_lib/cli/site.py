@@ -11,7 +11,7 @@ ARGUMENTS: Options = {
     "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
     "--store FOLDER": ("a store used by the runs but kept elsewhere; may be repeated", []),
     "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong ending, a handover and "
-    "an approval cost you (US dollars): the answers and the advice on scope use them (default: data/stakes.yaml)",
+    "an approval cost you, in US dollars (default: stakes.yaml in the store's folder, or else data/stakes.yaml)",
     "--published": {
         "help": "also show another benchmark's published figures on the board, in a block of their own",
         "action": argparse.BooleanOptionalAction,
@@ -33,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)
     stores = tuple(load_store(store).path for store in options.store)
-    given = {"published": options.published, "stakes": read_stakes(options.stakes)}
+    given = {"published": options.published, "stakes": options.stakes and read_stakes(options.stakes)}
     results = load_results(*options.runs)
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
     named = {load_store(store).name for store in options.store} - parts.keys()

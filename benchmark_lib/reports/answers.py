@@ -1,7 +1,7 @@
 """Advise in sentences: a model for each reader, and what one model may answer alone."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -15,16 +15,19 @@ from ..analysis.frames import Results
 from ..analysis.panels import RESOLVES_ENOUGH, conversations_of, short_name
 from ..analysis.tables import answers as asked
 from ..analysis.tables import scope
-from ..analysis.tables.answers import Answer, Question, Stakes
+from ..analysis.tables.answers import Answer, Question, Stakes, stakes_at
 from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
 from ..analysis.tables.verdicts import signed_with_interval
+from ..cases.played import store_played
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..errors import BadInput
+from ..extension import offers
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words, percent, visible, words
+from ..store import Store
 from ..textfiles import read_yaml
 from .html import plain_text, render
 from .methods import days_played
@@ -54,7 +57,8 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    `dated` has the dates of the last conversation and of the prices; `alone` is what the safest model may answer alone.
+    `dated` has the dates of the last conversation and of the prices; `alone` is what the safest model may answer alone;
+    `desks` has a sentence for each model on a declared desk.
     """
 
     dated: str
@@ -64,6 +68,7 @@ class Answers:
     board: pd.DataFrame
     considered: tuple[Considered, ...]
     alone: str = ""
+    desks: tuple[str, ...] = ()
 
     def said(self, item: Answer) -> str:
         """Return one answer in sentences; the first also says what may be answered alone."""
@@ -79,23 +84,35 @@ class Answers:
         return render("answers.html.j2", found=view(self), root="", pages={})
 
 
+def stores_of(results: Results, near: Sequence[Path] = ()) -> dict[str, Store]:
+    """Return the stores of runs by run_id; also search the folders of the run files."""
+    stores = {run.run_id: store_played(run.manifest, [*near, run.path.resolve().parent]) for run in results.runs}
+    return {run_id: store for run_id, store in stores.items() if store is not None}
+
+
 def answers(
-    results: Results | pd.DataFrame, stakes: Stakes | None = None, *, board: pd.DataFrame | None = None
+    results: Results | pd.DataFrame,
+    stakes: Stakes | None = None,
+    *,
+    board: pd.DataFrame | None = None,
+    stores: dict[str, Store] | None = None,
 ) -> Answers:
     """Return which model suits which reader, with the numbers and their certainty.
 
     Parameters
     ----------
     stakes : Stakes, optional
-        The value of a resolved conversation, and the costs of a wrong end and of a handover.
-    board : DataFrame, optional
-        The result of `tables.leaderboard`; computed by default.
+        By default the ``stakes.yaml`` in the folder of the store, or else the shipped ones.
+    board, stores : DataFrame, dict, optional
+        The results of `tables.leaderboard` and `stores_of`; computed by default.
 
     Examples
     --------
     >>> reports.answers(results, reports.Stakes(wrong=200.0))["person behind"].models  # doctest: +SKIP
     """
-    stakes = stakes or Stakes()
+    if stores is None:
+        stores = stores_of(results) if isinstance(results, Results) else {}
+    stakes = stakes or stakes_at(*(store.path for store in stores.values()))
     board = leaderboard(results) if board is None else board
     rows, left_out = asked.candidates(results, board)
     given, others = [], {}
@@ -107,7 +124,8 @@ def answers(
     alone = alone_in_brief(rows[rows["entry"].isin(given[0].models)], stakes)
     dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
     dated = f"runs up to {days[-1]}, {dated}" if days else dated
-    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone)
+    desks = tuple(said for say in offers("answers") for said in say(results, stakes, stores)) if stores else ()
+    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
@@ -194,10 +212,13 @@ def sentence_of(found: Answer) -> str:
 
 def answers_in_lines(found: Answers) -> list[str]:
     """Return the answers above a board: a line per question, or why there are no answers."""
+    if not found.considered:
+        return [SAID["none here"].format(step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
+    said = [f"{item.question.reader} {found.said(item)}" for item in found]
     if not any(one.compared for one in found.considered):
-        why = "No language model here can be compared yet" if found.considered else "No language model has been run"
-        return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
-    return ["Which model?", *(f"{item.question.reader} {found.said(item)}" for item in found)]
+        steps = [(one, ". ".join(filter(None, step))) for one in found.considered for step in one.steps[:1]]
+        said = [SAID["none yet"], *(f"{one.name}: {one.why}. {step}" for one, step in steps)]
+    return ["Which model?", *said, *found.desks]
 
 
 def _who(found: Answer) -> str:
@@ -229,6 +250,7 @@ def view(found: Answers) -> dict[str, Any]:
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
+        "desks": found.desks,
         "never": asked.never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
         "first_steps": FIRST_STEPS,
         "items": [
@@ -311,11 +333,8 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
 
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
     """Warn if too few cases were played to clear any intent; name commands that add cases."""
-    needed, most = (
-        scope.fewest_cases(scope.needed_shares(stakes)[0]),
-        0 if intents.empty else int(intents["played"].max()),
-    )
-    if needed is None or not 0 < most < needed:
+    needed, most = scope.fewest_cases(scope.needed_shares(stakes)[0]), intents["played"].max()
+    if needed is None or intents.empty or not 0 < most < needed:
         return []
     sets = ceil(needed / most)
     steps = {

@@ -208,11 +208,7 @@ def act_words(act: Act) -> str:
 
 
 def _calls(
-    c: Conversation,
-    score: dict[str, Any],
-    case: Case | None,
-    store: Store | None,
-    marks: list[Mark],
+    c: Conversation, score: dict[str, Any], case: Case | None, store: Store | None, marks: list[Mark]
 ) -> dict[int, list[dict[str, Any]]]:
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()

@@ -227,11 +227,7 @@ def transcript_css() -> str:
 
 
 def transcript_html(
-    conversation: Conversation,
-    score: dict[str, Any] | None = None,
-    *,
-    css: bool = True,
-    **about: Any,
+    conversation: Conversation, score: dict[str, Any] | None = None, *, css: bool = True, **about: Any
 ) -> str:
     """Return the conversation as HTML: messages, calls with their changes, acts, end.
 

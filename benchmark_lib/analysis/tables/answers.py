@@ -85,6 +85,11 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
         raise BadInput(f"{path}: {error}") from None
 
 
+def stakes_at(*folders: Path) -> Stakes:
+    """Return the stakes of the first folder with a ``stakes.yaml``, or else the defaults."""
+    return read_stakes(next(filter(Path.is_file, (folder / "stakes.yaml" for folder in folders)), None))
+
+
 @dataclass(frozen=True)
 class Question:
     """A reader's question, and the criterion that answers it.

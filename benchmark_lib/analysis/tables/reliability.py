@@ -73,9 +73,7 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
 
 
 def by_bucket(
-    results: Results | pd.DataFrame,
-    rows_of: Callable[[pd.DataFrame, SuccessCounts], Iterable[Row]],
-    columns: str,
+    results: Results | pd.DataFrame, rows_of: Callable[[pd.DataFrame, SuccessCounts], Iterable[Row]], columns: str
 ) -> pd.DataFrame:
     """Return rows for every entry and each bucket of its panel; `columns` follow the bucket."""
     frame = conversations_of(results)

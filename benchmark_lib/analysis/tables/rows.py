@@ -17,10 +17,7 @@ Rows = Row | Iterable[Row]
 
 
 def summarise(
-    results: Results | pd.DataFrame,
-    rows_of: Callable[[pd.DataFrame], Rows],
-    columns: str,
-    by: str = "panel entry",
+    results: Results | pd.DataFrame, rows_of: Callable[[pd.DataFrame], Rows], columns: str, by: str = "panel entry"
 ) -> pd.DataFrame:
     """Return the rows of each group of conversations, by default of each entry, as `grouped`.
 

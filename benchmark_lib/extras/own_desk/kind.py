@@ -132,7 +132,9 @@ class _Kind:
 
     def _rules(self) -> dict[str, Any]:
         own = {rule_name(*place): self._predicate(*place, rule) for place, rule in self.desk.rules.items()}
-        return {"identity": self._identity(), "confirmation": confirmation, **own}
+        agreed = partial(confirmation)
+        agreed.__doc__ = "The customer must have agreed before the act, with a yes as the last word on it."
+        return {"identity": self._identity(), "confirmation": agreed, **own}
 
     def _predicate(self, name: str, rule: str, declared: DeclaredRule) -> Any:
         desk, table = self.desk, self.desk.on(name)
@@ -145,7 +147,7 @@ class _Kind:
             names = names_of(store, row, call.named, knows, sender=before.sender, sender_name=before.sender_name)
             return bool(evaluated(declared.holds, f"acts.{name}.rules.{rule}.holds", names))
 
-        keeps.__doc__ = f"{words_of(name)}, {words_of(rule)}: {declared.say}"
+        keeps.__doc__ = f"{words_of(name)}, {words_of(rule)}"
         return keeps
 
     def _identity(self) -> Any:
@@ -156,7 +158,8 @@ class _Kind:
             proved = (all(self._proved(column, row, before) for column in way) for way in ways for row in rows)
             return any(proved) if rows else None
 
-        identity.__doc__ = f"The customer had named {' or '.join(' and '.join(map(words_of, way)) for way in ways)}."
+        named = " or ".join(" and ".join(map(words_of, way)) for way in ways)
+        identity.__doc__ = f"The customer must have named {named} before the act."
         return identity
 
     def _proved(self, column: str, row: Row, before: Before) -> bool:

@@ -14,16 +14,17 @@ from markupsafe import Markup
 from ...analysis.cell import Cell, Heading, Table, metric_cell
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
-from ...analysis.facets import BROKEN
 from ...analysis.panels import SCRIPTED, conversations_of
-from ...analysis.query import Query
-from ...analysis.tables.answers import Stakes, read_stakes, with_stakes
+from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
 from ...analysis.tables.rows import framed, grouped, interval
-from ...cases.played import known_cases, store_played
-from ...reports.html import environment
+from ...cases.played import known_cases
+from ...reports.answers import stores_of
+from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
 from ...scoring.scales import SHARE
-from .desk_file import DECLARED, read_desk, texts
+from ...textfiles import read_yaml
+from .compiled import Situation
+from .desk_file import DECLARED, REFUSE, DeclaredRule, read_desk, rule_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,18 +33,11 @@ if TYPE_CHECKING:
     from ...store import Store
 
 COMMON = ("identity", "confirmation")
-STAKES = "stakes.yaml"
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
-FRONT, CAPTIONS = Path(__file__).with_name("front.html.j2"), "base/captions.yaml"
-NOTE, TESTED = "{broken} of {conversations}", "; {tested_broken} of {tested} where it refuses"
+FRONT = Path(__file__).with_name("front.html.j2")
+CAPTION = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
-
-
-def stores_of(results: Results) -> Stores:
-    """Return the store of each run by run_id; also search the folder of the run file."""
-    stores = {run.run_id: store_played(run.manifest, [run.path.resolve().parent]) for run in results.runs}
-    return {run_id: store for run_id, store in stores.items() if store is not None}
 
 
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
@@ -54,9 +48,11 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        One row per store, rule and entry, the most broken of a store's own rules first: words (what the rule demands),
-        panel, conversations (with a call to which it applies), broken (of these), tested (on tickets that it refuses),
-        tested_broken, and broken_share with low and high (mean over cases, intents as clusters); reason.
+        One row per store, rule and entry, the most broken of a store's own rules first: words (the rule), says (the
+        sentence of a refusal), refuses (False for a rule that hands over), panel, conversations (with a carried-out call
+        to which it applies), broken (of these), tested (on tickets for which it fails), tested_broken (of these, with a
+        forbidden call, even one that failed), and broken_share with low and high (mean over cases, intents as
+        clusters); reason.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
@@ -64,35 +60,53 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
         numbers = {"conversations": len(met), "broken": met["broken"].sum(), "tested": tested.sum()}
         rate = share_of(met, "broken")
         ends = interval(rate, "broken_share", "broken_")
-        return {**numbers, "tested_broken": (tested & part["broken"]).sum(), **ends, "reason": rate.reason}
+        return {**numbers, "tested_broken": (tested & part["called"]).sum(), **ends, "reason": rate.reason}
 
-    seen = framed(
-        _rule_states(results, stores or stores_of(results)), "store rule words entry panel case_id intent state tested"
-    )
+    columns = "store rule words says refuses entry panel case_id intent state tested called"
+    seen = framed(_rule_states(results, stores or stores_of(results)), columns)
     seen = seen.assign(broken=seen["state"] == "broken", applies=seen["state"].isin(("kept", "broken")))
-    seen["tested"] = seen["tested"].astype(bool)
-    seen["worst"] = -seen.groupby(["store", "rule"])["broken"].transform("sum")
+    seen = seen.astype({"tested": bool, "called": bool})
+    seen["worst"] = -(seen["broken"] | seen["called"]).groupby([seen["store"], seen["rule"]]).transform("sum")
     seen["common"] = seen["rule"].isin(COMMON)
     names = "conversations broken tested tested_broken broken_share broken_low broken_high reason"
-    by = "store common worst rule entry words panel"
+    by = "store common worst rule entry words says refuses panel"
     table = grouped(seen, counts, names, by, sort=True)
-    return table[["store", "rule", "words", "entry", "panel", *names.split()]]
+    return table[["store", "rule", "words", "says", "refuses", "entry", "panel", *names.split()]]
 
 
 def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
     """Yield each conversation with each rule that applies to it or that its ticket tests."""
     scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
-    cases = {store.name: known_cases(store) for store in stores.values()}
+    desks = {store.name: declared_rules(store) for store in stores.values()}
+    tests = {store.name: tested_by(store) for store in stores.values()}
     for c in conversations_of(results).itertuples(index=False):
         score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
         if store is None or not score.get("scored"):
             continue
-        case = cases[store.name].get(c.case_id)
         for rule in store.rules:
-            state, tested = score.get(f"rule_{rule}"), case is not None and rule in case.reasons
+            state, tested = score.get(f"rule_{rule}"), c.case_id in tests[store.name].get(rule, ())
             if tested or state in ("kept", "broken"):
-                words = rule_in_words(rule, store)
-                yield store.name, rule, words, c.entry, c.panel, c.case_id, c.intent, state, tested
+                own = desks[store.name].get(rule)
+                about = rule_in_words(rule, store), own.say if own else "", own is None or own.otherwise == REFUSE
+                called = tested and bool(score.get("forbidden_calls"))
+                yield store.name, rule, *about, c.entry, c.panel, c.case_id, c.intent, state, tested, called
+
+
+def declared_rules(store: Store) -> dict[str, DeclaredRule]:
+    """Return the rules of a declared desk by their unique names; none for another kind."""
+    rules = read_desk(store.path).rules if store.kind.name == DECLARED else {}
+    return {rule_name(*place): rule for place, rule in rules.items()}
+
+
+def tested_by(store: Store) -> dict[str, set[str]]:
+    """Return the cases for which each rule fails, or which name it as a reason to refuse."""
+    found = {case.id: {*case.reasons} for case in known_cases(store).values()}
+    if store.kind.name == DECLARED:
+        desk = read_desk(store.path)
+        files = (read_yaml(path)["cases"] for path in (store.path / "cases").glob("*.yaml"))
+        for case in (Situation(raw, store, desk) for raws in files for raw in raws if "outcomes" not in raw):
+            found[case.raw["id"]] = {rule_name(case.intent.act, name) for name in case.unmet}
+    return {rule: {case for case, rules in found.items() if rule in rules} for rule in store.rules}
 
 
 def by_tickets(
@@ -105,7 +119,7 @@ def by_tickets(
     tickets : int, optional
         Tickets per week; by default the sum of those in ``desk.yaml``, or 100 if no intent states a number.
     stakes : Stakes, optional
-        By default the ``stakes.yaml`` in the desk's folder, or else the shipped defaults.
+        By default those of `stakes_at` the desk's folder.
 
     Returns
     -------
@@ -123,8 +137,7 @@ def by_tickets(
     def row_of(part: pd.DataFrame) -> dict[str, Any]:
         desk = desks[part["store"].iloc[0]]
         counts = {name: intent.tickets for name, intent in read_desk(desk.path).intents.items()}
-        total, file = sum(counts.values()), desk.path / STAKES
-        given = stakes or read_stakes(file if file.is_file() else None)
+        total, given = sum(counts.values()), stakes or stakes_at(desk.path)
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
         weighted = weighted_mean(cases, "success", counts)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
@@ -148,6 +161,18 @@ def by_tickets(
     names += " tickets loss loss_low loss_high price nobody stakes"
     f = f[f["store"].isin(desks) & f["scored"].fillna(False).astype(bool)]
     return grouped(f, row_of, names, "store panel entry", sort=True)
+
+
+def in_sentences(results: Results, stakes: Stakes, stores: Stores) -> list[str]:
+    """Return for each model which rules of its declared desk it broke, and what a week costs."""
+    rules, entries = broken_rules(results, stores), by_tickets(results, stakes=stakes, stores=stores)
+    broken = rules[(rules["broken"] > 0) | (rules["tested_broken"] > 0)].to_dict("records")
+    own = [(row, [r for r in broken if r["entry"] == row["entry"]]) for row in entries.to_dict("records")]
+    return [
+        " ".join(plain_text("desk.txt.j2", r=row, rules=rules).split())
+        for row, rules in own
+        if row["panel"] == "models"
+    ]
 
 
 def share_of(cases: pd.DataFrame, column: str) -> Estimate:
@@ -183,10 +208,9 @@ def front(content: Any) -> Markup:
     desks = {store.name: store.title for store in content.stores.values() if store.kind.name == DECLARED}
     if not desks:
         return Markup()
-    given = content.stakes if content.stakes and content.stakes.file else None
-    entries = by_tickets(content.results, stakes=given, stores=content.stores)
+    entries = by_tickets(content.results, stakes=content.stakes, stores=content.stores)
     rules = broken_rules(content.results, content.stores)
-    rules = rules[rules["store"].isin(desks)]
+    every = [part for _, part in rules[rules["store"].isin(desks)].groupby(["store", "rule"], sort=False)]
     titles = {"entry": "Entry", "cases": "Cases", "success": "Success, plain", "weighted": "Success, by tickets"}
     rows = [
         {"entry": r["entry"], "cases": Cell(number=str(r["cases"]))} | {n: _cell(r, n) for n in ("success", "weighted")}
@@ -194,11 +218,13 @@ def front(content: Any) -> Markup:
     ]
     names = {
         "desks": [*desks.values()],
-        "headlines": [_of_models(part) for _, part in rules.groupby(["store", "rule"], sort=False)],
+        "rules": [part.to_dict("records") for part in every],
+        "headlines": [*map(_of_models, every)],
         "scripted": SCRIPTED,
-        "rules": _rules_table(rules),
-        "success": table(titles, rows, caption=texts(CAPTIONS)["success"]),
+        "tested": {rule: cases for store in content.stores.values() for rule, cases in tested_by(store).items()},
+        "success": table(titles, rows, caption=CAPTION),
         "losses": _of_models(entries),
+        "entries": entries.to_dict("records"),
     }
     return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
 
@@ -214,20 +240,6 @@ def _of_models(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return (models if len(models) else rows).to_dict("records")
 
 
-def _cell(row: dict[str, Any], name: str, ends: str = "", **about: Any) -> Cell:
-    low, high = (row[f"{ends or name}_{end}"] for end in ("low", "high"))
-    return metric_cell(Estimate(estimate=row[name], low=low, high=high), SHARE, "mean", **about)
-
-
-def _rules_table(rules: pd.DataFrame) -> Table:
-    rows: dict[str, dict[str, Any]] = {}
-    for r in rules.to_dict("records"):
-        note = NOTE.format(**r) + (TESTED.format(**r) if r["tested"] else "")
-        behind = Query.of(finding=f"{BROKEN}{r['rule']}", entry=r["entry"])
-        cell = _cell(r, "broken_share", "broken", note=note, yes=behind, k=r["broken"], n=r["conversations"])
-        rows.setdefault(r["rule"], {"rule": r["words"]})[r["entry"]] = cell
-    return table(
-        {"rule": "Rule"} | {entry: entry for entry in rules["entry"]},
-        [*rows.values()],
-        caption=texts(CAPTIONS)["rules"],
-    )
+def _cell(row: dict[str, Any], name: str) -> Cell:
+    ends = {end: row[f"{name}_{end}"] for end in ("low", "high")}
+    return metric_cell(Estimate(estimate=row[name], **ends), SHARE, "mean")

@@ -74,10 +74,7 @@ def build_site(
     with site_folder(out) as folder:
         pages = _pages(results, folder, published, stakes, stores)
         bar = progress_bar(progress)
-        with (
-            written_beside(pages) as scripts,
-            bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown,
-        ):
+        with written_beside(pages) as scripts, bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown:
             for part in pages:
                 for asset in sorted(set(ASSETS.iterdir()) - {ASSETS / "lab.js"}):  # the host of the list in JupyterLab
                     part.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")

@@ -14,14 +14,14 @@ import pandas as pd
 
 from ...analysis.frames import Results
 from ...analysis.panels import conversations_of, short_name
-from ...analysis.tables.answers import Stakes
+from ...analysis.tables.answers import Stakes, stakes_at
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.published import published_board
 from ...analysis.tables.scope import scope_table
 from ...analysis.use_cases import UNGROUPED
 from ...cases import Case
-from ...cases.played import cases_played, known_cases, store_played
+from ...cases.played import cases_played, known_cases
 from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...extension import offer, offered
@@ -29,6 +29,7 @@ from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
 from ...store import Store
+from ..answers import stores_of
 from ..one_model.conduct import RULES
 
 
@@ -99,17 +100,19 @@ class CaseView:
 class Content:
     """All input of the pages, read once.
 
-    Stores are looked up among the shipped ones, in `stores`, in the current folder and next to a run file.
+    Stores are looked up among the shipped ones, in `stores`, in the current folder and next to a run file. Without
+    `stakes`, those in the folder of a store count.
     """
 
     def __init__(
         self, results: Results, published: bool = False, stakes: Stakes | None = None, stores: Sequence[Path] = ()
     ):
-        self.results, self.stakes, self._near = results, stakes, stores
+        self.results, self._near = results, stores
         self.runs = {run.run_id: run for run in results.runs}
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         if results.conversations.empty:
             raise BadInput("the runs contain no conversations yet: play some with `deskbench run MODEL`")
+        self.stakes = stakes or stakes_at(*(store.path for store in self.stores.values()))
         frame = conversations_of(results)
         self.conversations: pd.DataFrame = frame.assign(
             bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown")
@@ -162,9 +165,7 @@ class Content:
     @cached_property
     def stores(self) -> dict[str, Store]:
         """Stores of the runs by run_id, as far as they are available on this machine."""
-        near = {run_id: (*self._near, run.path.resolve().parent) for run_id, run in self.runs.items()}
-        found = {run_id: store_played(manifest, near[run_id]) for run_id, manifest in self.manifests.items()}
-        return {run_id: store for run_id, store in found.items() if store is not None}
+        return stores_of(self.results, self._near)
 
     @cached_property
     def cases(self) -> dict[str, CaseView]:

@@ -65,9 +65,8 @@ class Pages:
         """Write every page but the transcripts; call `written` after each that `len` counts."""
         self.written, content = written, self.content
         # The answers rest on metrics of the core set.
-        found = (
-            None if self.site["hard"] else answers_view(answers(content.results, content.stakes, board=content.board))
-        )
+        about = {"board": content.board, "stores": content.stores}
+        found = None if self.site["hard"] else answers_view(answers(content.results, content.stakes, **about))
         self._front(found)
         if found:
             pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
