@@ -26,23 +26,23 @@ MOST_ROWS = 16
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
 SITE_PAGE = ("reports/site/index.html", "site")
 """Pages over all runs, each with the command that makes it."""
-PAGES = f"  every conversation and comparison of data/runs as pages to share: {command('site')}"
+PAGES = "  every conversation and comparison of data/runs as pages to share: "
 
 
-def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
+def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True, store: str | Path = "") -> None:
     """Print the board of the runs on the same store, and the next steps; see `next_steps`.
 
     The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
     others = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
     try:
-        lines = _what_next(run, others, page_follows, made)
+        lines = _what_next(run, others, page_follows, made, store)
     except (BadInput, OSError):
-        lines = _what_next(run, [], page_follows, made)
+        lines = _what_next(run, [], page_follows, made, store)
     print(*lines, sep="\n")
 
 
-def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
+def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: bool, store: str | Path) -> list[str]:
     newest = sorted((path for path in others if path.is_file()), key=lambda path: -path.stat().st_mtime)
     runs = without_copies(_readable([run.path, *newest]), keep=run.run_id)
     words = store_words(one.manifest for one in runs)
@@ -55,26 +55,29 @@ def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: b
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    lines += next_steps(run, alike[1:], page_follows)
+    lines += next_steps(run, alike[1:], page_follows, store)
     if is_hidden(run.path):
         unhide = command("runs", "unhide", _named(run))
         lines.append(f"this run is hidden: no other board or page shows it until {unhide}")
     return lines
 
 
-def next_steps(run: RunFile, others: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
+def next_steps(
+    run: RunFile, others: Sequence[RunFile] = (), page_follows: bool = False, store: str | Path = ""
+) -> Sequence[str]:
     """Return at most three commands to continue with after a run; each names its file.
 
     The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model.
     The comparison is with the newest of the `others` on its board that is a model and finished the same cases. A page
     in ``reports`` that is older than the run comes with the command to update it, except the leaderboard if its
-    `page_follows`.
+    `page_follows`. If the `store` is a folder, the commands name it.
     """
     runs = _runs_parameter(run)
+    on = ["--store", store] if (Path(store) / "store.yaml").is_file() else []
     if rules_played(run.manifest):
         first = f"  how well it keeps its rules: {_notebook('22_operator_rules', runs)}"
     elif source_of(run.manifest) == "scripted":
-        first = f"  what a run of a model would take: {command('run', 'gpt-5.5', '--dry-run')}"
+        first = f"  what a run of a model would take: {command('run', 'gpt-5.5', *on, '--dry-run')}"
     else:  # a panel excludes runs of the hard set
         given = [f"entry={_as_yaml(run.path.stem)}", *runs, *["panel=null"] * is_hard(run.manifest)]
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
@@ -86,7 +89,11 @@ def next_steps(run: RunFile, others: Sequence[RunFile] = (), page_follows: bool 
     if not _in_data_runs(run):
         return "next:", first, *against, f"  its conversations: {command('watch', _short(run.path), '--page')}"
     board = [] if page_follows or is_hard(run.manifest) else _older(run, BOARD_PAGE)
-    return "next:", *[first, *board, *against][:2], *(_older(run, SITE_PAGE) or [PAGES])
+    return (
+        "next:",
+        *[first, *board, *against][:2],
+        *(_older(run, (*SITE_PAGE, *map(str, on))) or [PAGES + command("site", *on)]),
+    )
 
 
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
@@ -94,7 +101,7 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
     site = command("site", *dict.fromkeys(_short(run.path.parent) for run in (a, b)))
     pages = f"  every conversation and comparison of the runs there as pages to share: {site}"
-    pages = PAGES if all(map(_in_data_runs, (a, b))) else pages
+    pages = PAGES + command("site") if all(map(_in_data_runs, (a, b))) else pages
     return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", pages
 
 

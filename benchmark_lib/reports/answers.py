@@ -110,8 +110,7 @@ def answers(
     --------
     >>> reports.answers(results, reports.Stakes(wrong=200.0))["person behind"].models  # doctest: +SKIP
     """
-    if stores is None:
-        stores = stores_of(results) if isinstance(results, Results) else {}
+    stores = stores_of(results) if stores is None and isinstance(results, Results) else stores or {}
     stakes = stakes or stakes_at(*(store.path for store in stores.values()))
     board = leaderboard(results) if board is None else board
     rows, left_out = asked.candidates(results, board)
@@ -216,8 +215,8 @@ def answers_in_lines(found: Answers) -> list[str]:
         return [SAID["none here"].format(step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
     said = [f"{item.question.reader} {found.said(item)}" for item in found]
     if not any(one.compared for one in found.considered):
-        steps = [(one, ". ".join(filter(None, step))) for one in found.considered for step in one.steps[:1]]
-        said = [SAID["none yet"], *(f"{one.name}: {one.why}. {step}" for one, step in steps)]
+        left = (f"{one.name}: {one.why}. {': '.join(filter(None, one.steps[0]))}." for one in found.considered)
+        said = [SAID["none yet"], *left]
     return ["Which model?", *said, *found.desks]
 
 
@@ -235,8 +234,7 @@ def _name(row: dict[str, Any]) -> str:
 def _gap(question: Question, row: dict[str, Any]) -> str:
     sign = -1 if question.metric.higher_is_better is False else 1
     low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    gap = sign * row["difference"]
-    return signed_with_interval(question.metric, gap, low, high, row["level"]).replace("+", "")
+    return signed_with_interval(question.metric, sign * row["difference"], low, high, row["level"]).replace("+", "")
 
 
 # --- for a template

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from jinja2 import TemplateSyntaxError
 from pydantic import ValidationError
 
 from ...cases import Case
@@ -82,8 +83,7 @@ class Complaints:
 
     def listed(self, part: str) -> list[str]:
         """Return the lines of the problems or of the notes, the most important first."""
-        first = len(self.words["problems"])
-        own = (one for one in sorted(self.all) if (one[0] < first) == (part == "problems"))
+        own = (one for one in sorted(self.all) if (one[0] < len(self.words["problems"])) == (part == "problems"))
         return [f"{file}:{line}: {why}" for _, file, line, why in own]
 
     def check(self) -> None:
@@ -157,7 +157,10 @@ class Complaints:
             with self._reading(file):
                 lines = csv.DictReader(io.StringIO(read_text(self.folder / file), newline=""))
                 columns = [column.strip() for column in lines.fieldnames or ()]
-                if key not in columns:
+                mark = next((mark for mark in ";\t|" if key in "".join(columns[:1]).split(mark)), "")
+                if mark and key not in columns:
+                    self.add("separated", file, 1, mark=mark.replace("\t", "tab"))
+                elif key not in columns:
                     self._unknown(("tables", name, "key"), key, file, columns)
                 for row in lines if key in columns else ():
                     own, wide = (row.get(key) or "").strip(), None in row or None in row.values()
@@ -248,6 +251,8 @@ class Complaints:
             self._unknown(path, part[0], part[1], [*case.names[part[1]]])
         elif error.unknown:
             self._unknown(path, error.unknown, f"the table {table}", [*case.names])
+        elif isinstance(error.why, TemplateSyntaxError):
+            self.add("formula", FILE, path, where=error.place, formula=error.formula, why=error.why)
         else:
             row = self.failing.setdefault((error.place, str(error.why)), case.changed[self.desk.tables[table].key])
             at = self.rows.get((table, row), table)
@@ -273,6 +278,11 @@ class Complaints:
                     elif own and file != FILE:
                         others = ", ".join(f"{name} {n}" for name, n in own.items())
                         self.add("differs", file, number, typed=typed, known=others)
-        for name, meaning in {**self.store.policy["queues"], **(policy.get("queues") or {})}.items():
-            if not meaning:
+        known = {REFUSE: REFUSE, **(policy.get("queues") or {})}
+        used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in self.desk.rules.items()}
+        used |= {intent.queue: ["intents", name, "queue"] for name, intent in self.desk.intents.items()}
+        for name, meaning in {**self.store.policy["queues"], **known}.items():
+            if name in used and name not in known and get_close_matches(name, known, 1, 0.6):
+                self._unknown(used[name], name, POLICY, [*known])
+            elif not meaning:
                 self.add("no_meaning", POLICY, ["queues", name], name=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -17,6 +17,7 @@ from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import values_in
+from ...scoring.written import words as words_of
 from ...store.calendar import add_business_days
 from ...textfiles import render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
@@ -41,7 +42,7 @@ class Situation:
     """
 
     def __init__(self, raw: Raw, store: Any, desk: DeskFile):
-        self.raw, self.desk, self.intent = raw, desk, desk.intents[raw["intent"]]
+        self.raw, self.desk, self.store, self.intent = raw, desk, store, desk.intents[raw["intent"]]
         self.queue, self.act = raw.get("queue") or self.intent.queue, desk.acts.get(self.intent.act)
         row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
         self.changed = _acted_on(raw, row, store, desk) or row
@@ -231,12 +232,33 @@ def _facts(case: Situation) -> Raw:
         if value is None:
             raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill in its column, or use another row")
         facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
+        if tell.kind == "choice":
+            chosen = words_of(str(value))
+            facts[name] |= {"value": chosen, "options": _options(case, tell.value, chosen)}
         if tell.say:
             shown = long_date(value) if tell.kind == "date" else Fact(**{**facts[name], "say": None}).in_words
             facts[name]["say"] = tell.say.replace("{value}", shown)
     for number, text in enumerate(case.must_say, 1):
         facts[f"must_say_{number}"] = _as_fact(text, int(case.names["today"][:4]))
     return facts
+
+
+def _options(case: Situation, column: str, value: str) -> dict[str, list[str]]:
+    """Return the values of a column with their patterns; none is read within a longer one."""
+    every = (row.get(column) for rows in case.store.tables.values() for row in rows.values())
+    said = {name: fold(name) for name in (value, *(words_of(str(one)) for one in every if one not in (None, "")))}
+    return {name: [_only(text, said.values())] for name, text in said.items()}
+
+
+def _only(text: str, others: Iterable[str]) -> str:
+    longer = (other.partition(text) for other in others if text in other and text != other)
+    apart = "".join(f"(?!(?<={re.escape(before)}){re.escape(text + after)})" for before, _, after in longer)
+    pattern = _pattern(text).replace(r"\W", r"[\W_]")  # also as the column has it: in_progress
+    return rf"(?<!\w){apart}{pattern}(?!\w)"
+
+
+def _pattern(text: str) -> str:
+    return r"\W+(?:\w+\W+){0,2}".join(map(re.escape, re.findall(r"\w+", text.casefold())))
 
 
 def _as_fact(text: str, year: int) -> Raw:
@@ -247,8 +269,7 @@ def _as_fact(text: str, year: int) -> Raw:
         if kind in ("money", "date", "link", "id"):
             return {"kind": kind, "value": value}
         return {"kind": "measure", "value": value, "unit": kind}
-    words = [re.escape(word) for word in re.findall(r"\w+", text.casefold())]
-    return {"kind": "choice", "value": text, "options": {text: [r"\W+(?:\w+\W+){0,2}".join(words)]}, "say": text}
+    return {"kind": "choice", "value": text, "options": {text: [_pattern(text)]}, "say": text}
 
 
 # ------------------------------------------------------------------------------------------------------- formulas
@@ -328,6 +349,7 @@ def _plus(unit: str, day: str, count: int) -> str:
 
 
 def _day(value: Any) -> date:
-    if not isinstance(value, str | date):
-        raise BadInput(f"{value!r} is not a date: write dates as 2026-06-29")
-    return value if isinstance(value, date) else date.fromisoformat(value[:10])
+    try:
+        return value if isinstance(value, date) else date.fromisoformat(value[:10])
+    except (TypeError, ValueError):
+        raise BadInput(f"{value!s:.40} is not a date: write dates as 2026-06-29") from None

@@ -23,6 +23,7 @@ FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
 """The file with the hashes of the files that a command has made; and its file of cases."""
 DECLARED = "declared"
+ONLY = "which may name numbers of the policy and no column"
 REFUSE = "refuse"
 """The default consequence of a broken rule; the name of a queue in its place means a handover."""
 ANY_QUEUE = "any"
@@ -255,7 +256,9 @@ def read_desk(folder: Path) -> DeskFile:
 def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
     """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``."""
     desk = DeskFile.model_validate(content if isinstance(content, dict) else {})
-    filled = with_texts(desk.model_dump(), lambda text, where: render(text, f"{folder / FILE}{where}", policy=policy))
+    filled = with_texts(
+        desk.model_dump(), lambda text, where: render(text, f"{folder / FILE}: {where[1:]}, {ONLY}", policy=policy)
+    )
     return DeskFile.model_validate(filled)
 
 

@@ -42,8 +42,6 @@ ARGUMENTS: dict[str, Any] = {
 RULES, INTENTS, LEFT_OUT, CALLS, BESIDE = "rules.csv", "intents.csv", "left_out.csv", ".draft_calls.jsonl", "proposed"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL = "proposal"
-
-
 Form = TypeVar("Form", bound=BaseModel)
 
 

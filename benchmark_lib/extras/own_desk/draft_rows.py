@@ -32,8 +32,6 @@ WORD = r"(?u)\b[^\W\d_]{2,}\b"
 EXAMPLES = ("example_1", "example_2", "example_3")
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 Row = dict[str, Any]
-
-
 Name = Annotated[str, BeforeValidator(slug)]
 Number = Annotated[int | None, Field(ge=0), BeforeValidator(lambda cell: None if cell == "" else cell)]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from ...analysis.cell import Cell, Heading, Table, metric_cell
+from ...analysis.cell import Heading, Table
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
 from ...analysis.panels import SCRIPTED, conversations_of
@@ -21,10 +21,9 @@ from ...cases.played import known_cases
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
-from ...scoring.scales import SHARE
 from ...textfiles import read_yaml
 from .compiled import Situation
-from .desk_file import DECLARED, REFUSE, DeclaredRule, read_desk, rule_name
+from .desk_file import DECLARED, REFUSE, read_desk, rule_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,6 @@ COMMON = ("identity", "confirmation")
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
 FRONT = Path(__file__).with_name("front.html.j2")
-CAPTION = "Success over all cases, and with each intent weighted by its share of the desk's tickets; 95% intervals."
 Stores = dict[str, "Store"]
 
 
@@ -49,18 +47,18 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     -------
     DataFrame
         One row per store, rule and entry, the most broken of a store's own rules first: words (the rule), says (the
-        sentence of a refusal), refuses (False for a rule that hands over), panel, conversations (with a carried-out call
-        to which it applies), broken (of these), tested (on tickets for which it fails), tested_broken (of these, with a
-        forbidden call, even one that failed), and broken_share with low and high (mean over cases, intents as
-        clusters); reason.
+        sentence of a refusal), refuses (False for a rule that hands over), panel, conversations (with a call that was
+        carried out and to which it applies), broken (of these), tested (on tickets for which it fails), tested_broken
+        (of these, with a forbidden call, even a failed one), and broken_share with low and high (mean over cases,
+        intents as clusters); reason.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
         met, tested = part[part["applies"]], part["tested"]
         numbers = {"conversations": len(met), "broken": met["broken"].sum(), "tested": tested.sum()}
         rate = share_of(met, "broken")
-        ends = interval(rate, "broken_share", "broken_")
-        return {**numbers, "tested_broken": (tested & part["called"]).sum(), **ends, "reason": rate.reason}
+        numbers |= {"tested_broken": (tested & part["called"]).sum(), "reason": rate.reason}
+        return numbers | interval(rate, "broken_share", "broken_")
 
     columns = "store rule words says refuses entry panel case_id intent state tested called"
     seen = framed(_rule_states(results, stores or stores_of(results)), columns)
@@ -70,14 +68,14 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     seen["common"] = seen["rule"].isin(COMMON)
     names = "conversations broken tested tested_broken broken_share broken_low broken_high reason"
     by = "store common worst rule entry words says refuses panel"
-    table = grouped(seen, counts, names, by, sort=True)
-    return table[["store", "rule", "words", "says", "refuses", "entry", "panel", *names.split()]]
+    return grouped(seen, counts, names, by, sort=True)[f"store rule words says refuses entry panel {names}".split()]
 
 
 def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
     """Yield each conversation with each rule that applies to it or that its ticket tests."""
     scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
-    desks = {store.name: declared_rules(store) for store in stores.values()}
+    desks = {store.name: read_desk(store.path) for store in stores.values() if store.kind.name == DECLARED}
+    declared = {(name, rule_name(*place)): rule for name, desk in desks.items() for place, rule in desk.rules.items()}
     tests = {store.name: tested_by(store) for store in stores.values()}
     for c in conversations_of(results).itertuples(index=False):
         score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
@@ -86,16 +84,10 @@ def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
         for rule in store.rules:
             state, tested = score.get(f"rule_{rule}"), c.case_id in tests[store.name].get(rule, ())
             if tested or state in ("kept", "broken"):
-                own = desks[store.name].get(rule)
+                own = declared.get((store.name, rule))
                 about = rule_in_words(rule, store), own.say if own else "", own is None or own.otherwise == REFUSE
                 called = tested and bool(score.get("forbidden_calls"))
                 yield store.name, rule, *about, c.entry, c.panel, c.case_id, c.intent, state, tested, called
-
-
-def declared_rules(store: Store) -> dict[str, DeclaredRule]:
-    """Return the rules of a declared desk by their unique names; none for another kind."""
-    rules = read_desk(store.path).rules if store.kind.name == DECLARED else {}
-    return {rule_name(*place): rule for place, rule in rules.items()}
 
 
 def tested_by(store: Store) -> dict[str, set[str]]:
@@ -166,13 +158,8 @@ def by_tickets(
 def in_sentences(results: Results, stakes: Stakes, stores: Stores) -> list[str]:
     """Return for each model which rules of its declared desk it broke, and what a week costs."""
     rules, entries = broken_rules(results, stores), by_tickets(results, stakes=stakes, stores=stores)
-    broken = rules[(rules["broken"] > 0) | (rules["tested_broken"] > 0)].to_dict("records")
-    own = [(row, [r for r in broken if r["entry"] == row["entry"]]) for row in entries.to_dict("records")]
-    return [
-        " ".join(plain_text("desk.txt.j2", r=row, rules=rules).split())
-        for row, rules in own
-        if row["panel"] == "models"
-    ]
+    names = {"rules": rules.to_dict("records"), "entries": entries.to_dict("records")}
+    return [" ".join(text.split()) for text in plain_text("desk.txt.j2", **names).split("\n\n") if text.strip()]
 
 
 def share_of(cases: pd.DataFrame, column: str) -> Estimate:
@@ -208,23 +195,14 @@ def front(content: Any) -> Markup:
     desks = {store.name: store.title for store in content.stores.values() if store.kind.name == DECLARED}
     if not desks:
         return Markup()
-    entries = by_tickets(content.results, stakes=content.stakes, stores=content.stores)
     rules = broken_rules(content.results, content.stores)
     every = [part for _, part in rules[rules["store"].isin(desks)].groupby(["store", "rule"], sort=False)]
-    titles = {"entry": "Entry", "cases": "Cases", "success": "Success, plain", "weighted": "Success, by tickets"}
-    rows = [
-        {"entry": r["entry"], "cases": Cell(number=str(r["cases"]))} | {n: _cell(r, n) for n in ("success", "weighted")}
-        for r in entries.to_dict("records")
-    ]
     names = {
         "desks": [*desks.values()],
         "rules": [part.to_dict("records") for part in every],
-        "headlines": [*map(_of_models, every)],
         "scripted": SCRIPTED,
         "tested": {rule: cases for store in content.stores.values() for rule, cases in tested_by(store).items()},
-        "success": table(titles, rows, caption=CAPTION),
-        "losses": _of_models(entries),
-        "entries": entries.to_dict("records"),
+        "entries": by_tickets(content.results, None, content.stakes, content.stores).to_dict("records"),
     }
     return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
 
@@ -232,14 +210,3 @@ def front(content: Any) -> Markup:
 def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
     """Return a table with the given column titles."""
     return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
-
-
-def _of_models(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of models; if there are none, the rows of scripted agents."""
-    models = rows[~rows["panel"].isin(SCRIPTED)]
-    return (models if len(models) else rows).to_dict("records")
-
-
-def _cell(row: dict[str, Any], name: str) -> Cell:
-    ends = {end: row[f"{name}_{end}"] for end in ("low", "high")}
-    return metric_cell(Estimate(estimate=row[name], **ends), SHARE, "mean")

@@ -181,10 +181,7 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
     return clean, replaced, left
 
 
-# ----------------------------------------------------------------------------------------------- a desk of tickets
-
-
-def desk_of_tickets(tickets: list[Ticket], policy: Path, title: str) -> dict[str, str]:
+def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
     rows, cases, tools = list[dict[str, Any]](), list[dict[str, Any]](), defaultdict[str, list[Ticket]](list)
     for number, t in enumerate(tickets, 101):
@@ -200,14 +197,14 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, title: str) -> dict[str
         "tables": {TABLE: {"key": KEY}},
         "proofs": [["email"]],
         "acts": {tool: _act(tool, own) for tool, own in tools.items() if tool},
-        "questions": {slot: {"ask": f"What about this: {words}?", "words": [words]} for slot, words in slots.items()},
+        "questions": {slot: {"ask": texts("try.yaml")["ask"].format(w), "words": [w]} for slot, w in slots.items()},
         "refusals": {"refused": texts("try.yaml")["refusal"]},
         "intents": {ticket.id: _intent(ticket) for ticket in tickets},
     }
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
     rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
-    info = {"name": slug(title), "title": title, "clock": f"{date.today()}T10:00"}
+    info = {"name": slug(name), "title": title, "clock": f"{date.today()}T10:00"}
     articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
     files = files_of(as_yaml(desk), info, {TABLE: rows}, cases, articles)
     return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}

@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, Any] = {
     **TRIALS,
     **SETTINGS,
     "--check MODULE:FUNCTION": ("your own check: a function of the record that returns True, False or None", []),
-    "--title NAME": "the company's name (default: the file's name)",
+    "--title NAME": ("the company's name for the agent and the pages (default: Our company)", "Our company"),
     "--out FOLDER": "the folder of the desk (default: desks/NAME next to the tickets)",
     "--keep WORD": ("a word that is not personal data; repeat it for several", []),
     "--keep-personal-data": "replace nothing in the tickets, because you made them up",
@@ -93,9 +93,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
     tickets = tickets_of(rows, path)
     if unused:
         note(f"unused columns: {', '.join(unused)}")
-    policy = Path(options.policy)
-    title = options.title or out.name.replace("-", " ").replace("_", " ").title()
-    given = [tickets, read_text(policy), title, options.keep, options.keep_personal_data]
+    given = [tickets, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
     made, inputs = mark_of(out), content_hash(orjson.dumps(given))
     if there := made.get("inputs") == inputs:
         tickets = [Ticket(**one) for one in made["tickets"]]
@@ -106,7 +104,8 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
             print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
             if left:
                 note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
-        write_made(out, desk_of_tickets(tickets, policy, title), inputs=inputs, tickets=tickets)
+        files = desk_of_tickets(tickets, Path(options.policy), out.name, options.title)
+        write_made(out, files, inputs=inputs, tickets=tickets)
     print(f"desk: {out}, {counted(len(tickets), 'ticket')}{' (already written)' if there else ''}", flush=True)
     return tickets
 

@@ -57,7 +57,7 @@ def build_site(
     published : bool
         Also show the figures of the published benchmark, in their own block.
     stakes : Stakes, optional
-        Stakes for the answers and the advice on scope, see `benchmark_lib.reports.read_stakes`.
+        Stakes for the answers and the advice on scope; by default the ``stakes.yaml`` in the folder of a store.
     stores : sequence of Path
         Folders of stores that are kept elsewhere, see `Content`.
     progress : bool

@@ -46,8 +46,7 @@ def page_name(name: str) -> str:
 
 def first_paragraph(documented: Any) -> str:
     """Return the first paragraph of a docstring on one line, or an empty text."""
-    found = inspect.getdoc(documented) if documented is not None else ""
-    return " ".join((found or "").split("\n\n")[0].split())
+    return " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split()) if documented is not None else ""
 
 
 @dataclass
@@ -100,8 +99,7 @@ class CaseView:
 class Content:
     """All input of the pages, read once.
 
-    Stores are looked up among the shipped ones, in `stores`, in the current folder and next to a run file. Without
-    `stakes`, those in the folder of a store count.
+    Stores are looked up among the shipped ones, in `stores`, in the current folder and next to a run file.
     """
 
     def __init__(

@@ -82,8 +82,7 @@ class Pages:
         self._write("methodology", "methodology", m=method_view(content), published=published)
         columns = TEXTS["columns of downloads"]
         self._write("dictionary", "downloads", frames=DICTIONARY, downloads=columns)
-        files = write_downloads(content, self.folder)
-        self._write("downloads", "downloads", files=files, runs=run_rows(content))
+        self._write("downloads", "downloads", files=write_downloads(content, self.folder), runs=run_rows(content))
 
     def _write(self, name: str, here: str = "", *, kind: str = "page", template: str = "", **values: Any) -> None:
         template = template or (name if kind == "page" else kind)
