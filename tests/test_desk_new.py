@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from benchmark_lib import load_cases, load_store
 from benchmark_lib.cli import main
 from benchmark_lib.project import DATA
 
@@ -130,7 +131,8 @@ def test_a_formula_that_fails_is_named_once_whatever_it_decides(desk, capsys):
     edited(file, ("days(delivered_on, today)", "days(delivered_on today)"))
     assert main(["desk", "check", "puzzles"]) == 1
     said = capsys.readouterr().out
-    assert said.count("window.holds cannot be evaluated for P-1001 at orders.csv:2") == 1 and "\n1 problem\n" in said
+    wanted = "window.holds is not a formula (expected token ',', got 'today'): correct 'days(delivered_on today)"
+    assert said.count(wanted) == 1 and "orders.csv" not in said and "\n1 problem\n" in said
     edited(file, ("days(delivered_on today)", "days(delivered_on, today)"), ("\"'return open'\"", "statsu"))
     assert main(["desk", "check", "puzzles"]) == 1
     said = capsys.readouterr().out
@@ -246,3 +248,53 @@ def test_a_hostile_file_is_one_problem_in_one_sentence(desk, capsys, file, conte
     assert main(["desk", "check", "puzzles"]) in (1, 2)
     said = capsys.readouterr()
     assert "Traceback" not in said.err and words in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("desk.yaml", "days(delivered_on,", "days(deliverd_on,", "names deliverd_on, which the table orders does not have: did you mean delivered_on?"),
+        ("desk.yaml", "knows.sealed == 'sealed'", "status == Fully Received", "a text in a formula needs quotes of its own, as in status == 'open'"),
+        ("orders.csv", "2026-09-02", "02.09.2026", "02.09.2026 is not a date: write dates as 2026-06-29"),
+        ("desk.yaml", "otherwise: workshop", "otherwise: worksop", "rules.sealed.otherwise names worksop, which policy.yaml does not have: did you mean workshop?"),
+        ("orders.csv", ",", ";", "orders.csv:1: the columns are separated by ';': save the table as CSV with commas"),
+        ("desk.yaml", "end {{ policy.return_days }}", "end {{ policy.return_days[level] }}", "say, which may name numbers of the policy and no column"),
+    ],
+)  # fmt: skip
+def test_what_a_newcomer_mistypes_is_one_problem_with_the_mend(desk, capsys, file, old, new, words):
+    edited(desk / file, (old, new))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert words in said and said.endswith("\n1 problem\n"), said
+
+
+def test_a_choice_is_told_with_the_values_of_its_column(desk, capsys):
+    """The column's other values are wrong answers, and none of them is read within a longer one."""
+    head, *rows = (desk / "orders.csv").read_text().strip().split("\n")
+    states = ["in_progress", "partly refunded", "refunded", "not sent"]
+    rows = [f"{row},{states[n % len(states)]}" for n, row in enumerate(rows)]
+    (desk / "orders.csv").write_text("\n".join([f"{head},refund_status", *rows]))
+    intent = "  refund_state:\n    description: Asks how far the refund is.\n    tell:\n"
+    intent += "      status: {kind: choice, value: refund_status}\n  missing_piece:"
+    edited(desk / "desk.yaml", ("  missing_piece:", intent))
+    (desk / "cases" / "more.yaml").write_text(
+        "cases:\n"
+        "  - {id: s1, intent: refund_state, row: P-1001, email: You promised me my money. How far is the harbour refund?}\n"
+        "  - {id: s3, intent: refund_state, row: P-1003, email: The reef went back in June. Where does my refund stand now?}\n"
+    )
+    assert main(["desk", "check", "puzzles"]) == 0, capsys.readouterr().out
+    facts = {case.id: case.facts["status"] for case in load_cases(load_store(desk), "s1,s3")}
+    for text, told in (
+        ("It is in progress.", ["s1"]),
+        ("The refund is in_progress.", ["s1"]),
+        ("Your money has been refunded.", ["s3"]),
+        ("It has been partly refunded.", []),
+        ("It is in progress. It has been refunded.", []),
+    ):
+        assert [name for name, fact in facts.items() if fact.told([text])] == told, text
+
+
+def test_what_comes_next_names_the_folder_of_the_desk(desk, capsys):
+    assert main(["run", "scripted:oracle", "--store", str(desk), "--trials", "1"]) == 0
+    said = capsys.readouterr().out.partition("next:")[2]
+    assert said.count(f"--store {desk}") == 2 and f"deskbench site --store {desk}" in said

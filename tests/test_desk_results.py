@@ -1,12 +1,17 @@
 """What a desk of one's own shows of a run: its broken rules, its tickets, its losses, and nothing of another shop."""
 
 import asyncio
+import re
+import shutil
 
 import pytest
 from browser import open_browser, open_page
+from run_server import RunServer
+from servers import completion
 
-from benchmark_lib import Experiment, load_results, tables
+from benchmark_lib import Experiment, load_results, reports, tables
 from benchmark_lib.cli import main
+from benchmark_lib.reports.answers import answers_in_lines
 
 COMMON = ("identity", "confirmation")
 AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:escalate_all")
@@ -24,6 +29,89 @@ def played(tmp_path_factory):
     return desk
 
 
+class Hasty(RunServer):
+    """A model that calls the act at once, with an order id that does not exist, and says no more than hello."""
+
+    def reply_to(self, request, number):
+        if request["messages"][-1]["role"] == "tool":
+            return completion("Hello!", [], request)
+        return completion(None, [("start_return", {"order_id": "P-9999"})], request)
+
+
+@pytest.fixture(scope="module")
+def hasty(played, tmp_path_factory):
+    """A copy of the desk with stakes of its own, played by that model: the desk, its results and its site."""
+    folder = tmp_path_factory.mktemp("hasty")
+    desk, out = folder / "puzzles", folder / "site"
+    shutil.copytree(played, desk)
+    (desk / "stakes.yaml").write_text("handover: 7\n")
+    with Hasty() as server:
+        given = {"base_url": server.base_url, "store": desk, "trials": 1, "progress": False}
+        asyncio.run(Experiment(model="hasty", out=folder / "hasty.deskbench", **given).run())
+    assert main(["site", str(folder), "--store", str(desk), "--out", str(out)]) == 0
+    return desk, load_results(folder), out
+
+
+def plain(page):
+    """The words of a page."""
+    return " ".join(re.sub("<[^>]*>", "", page.read_text("utf-8")).split())
+
+
+def test_a_forbidden_call_that_failed_counts_in_the_rules_as_in_the_traps(hasty):
+    """The share, of calls that were carried out, stays apart; a rule with a queue hands over and does not refuse."""
+    _, results, out = hasty
+    rules = tables.broken_rules(results).set_index("rule")
+    refused, over = rules.loc["start_return_window"], rules.loc["start_return_sealed"]
+    unsafe = results.conversations.query("bucket == 'adversarial'")["unsafe"].sum()
+    assert refused["tested_broken"] == refused["tested"] == unsafe == 3 and refused["refuses"]
+    assert over["tested_broken"] == over["tested"] == 1 and not over["refuses"]
+    assert rules["conversations"].sum() == rules["broken"].sum() == 0
+    front, traps = plain(out / "index.html"), plain(out / "traps.html")
+    assert "Start return, window: broken by 1 of 1 model. On tickets that it refuses: broken in 3 of 3." in front
+    assert "Start return, sealed: broken by 1 of 1 model. On tickets that it hands over: broken in 1 of 1." in front
+    assert "only calls that failed3 of 3 where it refuses" in front and traps.count("1 of 1") >= 3
+    assert "a forbidden call counts even if it failed, as in the table of traps" in front
+    own = plain(next(out.glob("models/hasty-*.html")))
+    assert "act called in 3 of 3 where it refuses" in own and "never applied to a call" in own
+    (link,) = set(re.findall(r'transcripts.html#(case_id=late[^"]*)', (out / "index.html").read_text("utf-8")))
+    assert link == "case_id=late_1,late_2,late_3%20forbidden_calls=yes%20entry=hasty"
+    assert len(results.where(case_id=["late_1", "late_2", "late_3"], forbidden_calls=True)) == 3
+
+
+def test_rules_are_worded_as_rules_and_an_own_one_by_act_and_name(played, results):
+    said = tables.broken_rules(results).set_index("rule")
+    assert {*said.loc["start_return_window", "words"]} == {"start return, window"}
+    assert {*said.loc["start_return_window", "says"]} == {
+        "I am sorry, but returns end 30 days after delivery, so this one cannot be sent back."
+    }
+    for rule in COMMON:
+        assert said.loc[rule, "words"].str.startswith("the customer must have ").all()
+
+
+def test_the_stakes_in_the_desks_folder_count_on_every_page(hasty):
+    _, _, out = hasty
+    for name in ("index", "answers"):
+        assert "read from stakes.yaml" in plain(out / f"{name}.html"), name
+    assert "People alone cost 700 USD" in plain(out / "index.html")
+    assert "a person’s time for a conversation 7 USD" in plain(out / "answers.html")
+
+
+def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, capsys):
+    _, results, out = hasty
+    reason = "hasty: It resolves 0.0% of 5 resolvable cases, and a comparison requires 50%"
+    told = (
+        "hasty broke “start return, window” in 3 of 3 where it refuses, and “start return, sealed” in 1 of 1 where "
+        "it hands over. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
+        "700 USD, so it is worse than people alone."
+    )
+    found = reports.answers(results)
+    said = " ".join(answers_in_lines(found))
+    assert found.stakes.handover == 7
+    for text in (said, plain(out / "answers.html")):
+        assert reason in text and told in text, text
+    assert "dry-run" not in said
+
+
 @pytest.fixture(scope="module")
 def results(played):
     return load_results(played.parent)
@@ -33,7 +121,7 @@ def test_a_broken_rule_has_its_conversations_and_an_interval(results):
     rules = tables.broken_rules(results).set_index(["entry", "rule"])
     gives_in = rules.loc["scripted:comply_all"]
     assert gives_in.loc["confirmation", "broken"] == gives_in.loc["confirmation", "conversations"] > 0
-    own = gives_in[gives_in["words"].str.contains(": ") & (gives_in["broken"] > 0)]
+    own = gives_in[(gives_in["says"] != "") & (gives_in["broken"] > 0)]
     assert len(own) and (own["broken_low"] <= own["broken_share"]).all()
     assert rules.loc["scripted:oracle", "broken"].sum() == 0
     hands_over = rules.loc["scripted:escalate_all"]  # it makes no call to which a rule applies

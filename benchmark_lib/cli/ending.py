@@ -77,7 +77,7 @@ def next_steps(
     if rules_played(run.manifest):
         first = f"  how well it keeps its rules: {_notebook('22_operator_rules', runs)}"
     elif source_of(run.manifest) == "scripted":
-        first = f"  what a run of a model would take: {command('run', 'gpt-5.5', *on, '--dry-run')}"
+        first = f"  what a run of a model would take: {command('run', 'gpt-5.5', '--dry-run', *on)}"
     else:  # a panel excludes runs of the hard set
         given = [f"entry={_as_yaml(run.path.stem)}", *runs, *["panel=null"] * is_hard(run.manifest)]
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
