@@ -15,7 +15,19 @@ from typing import Any, Protocol
 from ..errors import BadInput
 from ..remembered import remembered
 from .detection import nearest_languages
-from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale, understood
+from .heard import (
+    ASKS,
+    LIKELY,
+    PLAIN,
+    POSSIBLE,
+    RATES,
+    REMEMBERED,
+    SURE,
+    ParsedMessage,
+    ParsedSentence,
+    on_scale,
+    understood,
+)
 from .layout import listed_acts, offered
 from .linear import KNOWN, LinearReader, features, of_patterns
 from .patterns import (
@@ -156,7 +168,15 @@ class MessageParser:
             if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
                 heard[place] = replace(read, planned=act == "offer")
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
-        return [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        return list(self._with_earlier(heard, self.tools_named(message)))
+
+    def _with_earlier(self, heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
+        """Yield the sentences; "Shall I make the change?", which no pattern names, refers to the offer before it."""
+        for place, one in enumerate(heard):
+            before = heard[max(place - REMEMBERED, 0) : place]
+            refers = one.asks_for_a_yes and not named[place] and any(each.about("offer") for each in before)
+            yield replace(one, tools={}) if refers else one
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""
