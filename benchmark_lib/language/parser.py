@@ -17,6 +17,7 @@ from ..remembered import remembered
 from .detection import nearest_languages
 from .heard import (
     ASKS,
+    EVIDENT,
     LIKELY,
     PLAIN,
     POSSIBLE,
@@ -163,20 +164,24 @@ class MessageParser:
             for s, mark, needed in zip(message, marks_before(message), under_needs(message, languages), strict=True)
         ]
         heard = [self._heard(*each) for each in around]
+        named = self.tools_named(message)
         for place, act in listed_acts(message, heard, languages).items():
-            read = self._heard(*around[place], act)
-            if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
+            read, needed = self._heard(*around[place], act), around[place][-1]
+            least = SURE if named[place] else EVIDENT
+            if max(read.tools.values(), default=0.0) >= least and not needed:
                 heard[place] = replace(read, planned=act == "offer")
+            elif not named[place]:  # a detail, such as "Order: NL-12345"
+                heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
         heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
-        return list(self._with_earlier(heard, self.tools_named(message)))
+        return list(self._with_earlier(heard, named))
 
     def _with_earlier(self, heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
         """Yield the sentences; "Shall I make the change?", which no pattern names, refers to the offer before it."""
         for place, one in enumerate(heard):
             before = heard[max(place - REMEMBERED, 0) : place]
-            refers = one.asks_for_a_yes and not named[place] and any(each.about("offer") for each in before)
-            yield replace(one, tools={}) if refers else one
+            vague = max(one.tools.values(), default=0.0) < SURE or any(each.about("offer") for each in before)
+            yield replace(one, tools={}) if one.asks_for_a_yes and not named[place] and vague else one
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""
