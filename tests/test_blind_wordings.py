@@ -1,7 +1,7 @@
-"""What readers make of words by four writers who had seen neither patterns nor training sentences, one for each language.
+"""What readers make of words by writers who had seen neither patterns nor training sentences, one for each language and set.
 
-The bounds are what was measured when the sets were first opened, for store 1.3.0 and scoring-14. Never train on these files: to teach
-a reader, ask new writers.
+The bounds are what store 1.5.0 and scoring-15 reach. `messages_2` was opened once, for them: 15 of its 128 messages were misread, where
+store 1.4.0 misread 25. Never train on these files: to teach a reader, ask new writers.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from benchmark_lib.cases.facts import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
 
 FOLDER = Path(__file__).parent / "data" / "blind"
-HEARD = {"ask": 48, "offer": 41, "done": 45, "no": 36}
+HEARD = {"ask": 51, "offer": 48, "done": 48, "no": 42}
 """Wordings of each act that are understood with their slot or tool, of 60."""
 
 
@@ -37,15 +37,16 @@ def test_asks_offers_reports_and_refusals(store):
     assert [act for act, least in HEARD.items() if found[act] < least] == [], dict(found)
 
 
-def test_few_whole_messages_are_misread(store):
+@pytest.mark.parametrize("name, most, refusals", [("messages", 15, 4), ("messages_2", 15, 2)])
+def test_few_whole_messages_are_misread(store, name, most, refusals):
     """No question or offer is missed or made up, no act is believed that was not done, and few refusals are made up."""
     misread = refused = 0
-    for row in rows("messages"):
+    for row in rows(name):
         parsed = parser_of(store).parse(row["text"])
         right = {*parsed.asked} == {*row["asks"]} and {*parsed.proposed} == {*row["proposes"]}
         misread += not (right and parsed.surely_claimed <= {*row["done"]})
         refused += not {*parsed.declined} <= {*row["declines"]}
-    assert misread <= 25 and refused <= 6, f"{misread} misread, {refused} with a refusal that nobody made, of 96"
+    assert misread <= most and refused <= refusals, f"{misread} misread, {refused} with a refusal that nobody made"
 
 
 def fact(given, kind):

@@ -107,13 +107,17 @@ def test_the_recogniser_needs_no_network(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("file", "planted", "replaced", "shown"),
-    [("scrub_blind", 931, 0.97, 0.98), ("scrub_blind_2", 859, 0.92, 0.97)],
+    ("file", "planted", "replaced", "shown", "harm"),
+    [
+        ("scrub_blind", 931, 0.97, 0.98, 0.08),
+        ("scrub_blind_2", 859, 0.92, 0.97, 0.08),
+        ("scrub_blind_3", 568, 0.96, 0.97, 0.11),
+    ],
 )
-def test_what_strangers_planted_is_replaced_or_shown_to_a_person(file, planted, replaced, shown):
+def test_what_strangers_planted_is_replaced_or_shown_to_a_person(file, planted, replaced, shown, harm):
     """Chats of writers who never saw the scrubber.
 
-    When the files were opened, 754 of 931 and 797 of 859 identifiers were replaced; of the latter, 828 were replaced or shown.
+    When the files were opened, 754 of 931, 797 of 859 and 547 of 568 identifiers were replaced. Of the last two, 828 and 556 were replaced or shown.
     """
     scrubber, found, gone, seen, harmed, decoys = Scrubber(net="plain"), 0, 0, 0, 0, 0
     for line in (Path(__file__).parent / "data" / f"{file}.jsonl").read_text("utf-8").splitlines():
@@ -131,7 +135,7 @@ def test_what_strangers_planted_is_replaced_or_shown_to_a_person(file, planted, 
     assert found == planted
     assert gone / planted > replaced
     assert (gone + seen) / planted > shown
-    assert harmed / decoys < 0.08
+    assert harmed / decoys < harm
 
 
 @pytest.mark.parametrize("part", ["a-", "a/b.c-"])
