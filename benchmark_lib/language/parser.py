@@ -167,9 +167,10 @@ class MessageParser:
         named = self.tools_named(message)
         for place, act in listed_acts(message, heard, languages).items():
             read, needed = self._heard(*around[place], act), around[place][-1]
-            least = SURE if named[place] else EVIDENT
-            if max(read.tools.values(), default=0.0) >= least and not needed:
-                heard[place] = replace(read, planned=act == "offer")
+            above = next((heard[i].tools for i in range(place - 1, -1, -1) if not message[i].item), {})
+            fit = {t: c for t, c in read.tools.items() if named[place] or above.get(t, 0.0) >= LIKELY or c >= EVIDENT}
+            if max(fit.values(), default=0.0) >= LIKELY and not needed:
+                heard[place] = replace(read, tools=fit, planned=act == "offer")
             elif not named[place]:  # a detail, such as "Order: NL-12345"
                 heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
