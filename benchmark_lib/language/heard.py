@@ -15,7 +15,7 @@ EVIDENT = 0.9
 """Minimum probability of a slot beside which another slot of the same sentence needs `PLAIN`."""
 
 REMEMBERED = 6
-"""Maximum number of sentences, lines of an address included, between an offer and a bare "Shall I?" that refers to it."""
+"""Maximum number of sentences or lines between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 RATES: dict[str, dict[float, float]] = {
     "ask": {LIKELY: 0.05, ASKS: 0.02, PLAIN: 0.01},
