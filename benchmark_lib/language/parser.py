@@ -178,7 +178,7 @@ class MessageParser:
         return list(self._with_earlier(heard, named))
 
     def _with_earlier(self, heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
-        """Yield the sentences; a question that names no act, such as "OK?", refers to the offer before."""
+        """Yield the sentences; a question without an act, such as "OK?", refers to the last offer."""
         for place, one in enumerate(heard):
             before = heard[max(place - REMEMBERED, 0) : place]
             vague = max(one.tools.values(), default=0.0) < SURE or any(each.about("offer") for each in before)
