@@ -165,9 +165,12 @@ class MessageParser:
         ]
         heard = [self._heard(*each) for each in around]
         named = self.tools_named(message)
+        heads, head = list[dict[str, float]](), dict[str, float]()
+        for sentence, one in zip(message, heard, strict=True):
+            head = head if sentence.item else one.tools
+            heads.append(head)
         for place, act in listed_acts(message, heard, languages).items():
-            read, needed = self._heard(*around[place], act), around[place][-1]
-            above = next((heard[i].tools for i in range(place - 1, -1, -1) if not message[i].item), {})
+            read, needed, above = self._heard(*around[place], act), around[place][-1], heads[place]
             fit = {t: c for t, c in read.tools.items() if named[place] or above.get(t, 0.0) >= LIKELY or c >= EVIDENT}
             if max(fit.values(), default=0.0) >= LIKELY and not needed:
                 heard[place] = replace(read, tools=fit, planned=act == "offer")
