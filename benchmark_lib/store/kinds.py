@@ -114,6 +114,8 @@ class DeskKind:
     """Defaults for ``info``, ``policy`` and ``phrases`` (one book per language), which a store may override."""
     usual_files: Mapping[str, Path] = field(default_factory=dict)
     """Files that a store may omit."""
+    files: Slots = ("**/*",)
+    """Patterns of the files that make a store, besides its tables and those of every kind; by default all files."""
     sample: str = ""
     """Shipped store whose files show the form of a store of this kind; empty to skip the check."""
     optional: Slots = ()

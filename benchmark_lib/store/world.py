@@ -36,6 +36,9 @@ PHRASES = ("slots", "actions", "customer", "agent")
 """Parts that the phrases of every language must have."""
 UNPLAYED = ("groups.yaml", "stakes.yaml", "README.md")
 """Files of a store that affect only how results are read, not what is played."""
+FOLDERS = ("articles/*.md", "library/*.md", "phrases/*.yaml", "reader/**/*", "reasons/*")
+FILES = ("store.yaml", "policy.yaml", "factorial.yaml", "generate.yaml", *FOLDERS)
+"""Patterns of the files that make a store of any kind."""
 
 
 class Store:
@@ -261,10 +264,10 @@ class Store:
 
     @cached_property
     def hash(self) -> str:
-        """Return the folder's content hash, without `UNPLAYED` files, cases, wordings and prompts."""
-        excluded = ("cases", "prompts", "wordings")
-        played = (p for p in self.path.rglob("*") if p.is_file() and p.name not in UNPLAYED)
-        files = sorted(p for p in played if p.parent.name not in excluded)
+        """Return the hash of the files that make the store, without cases, wordings and prompts."""
+        patterns = (*FILES, *self.kind.files, *(files for files, _ in self.kind.tables.values()))
+        found = {p for pattern in patterns for p in self.path.glob(pattern) if p.is_file() and p.name not in UNPLAYED}
+        files = sorted(p for p in found if p.parent.name not in ("cases", "prompts", "wordings"))
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))

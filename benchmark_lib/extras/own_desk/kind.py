@@ -45,6 +45,7 @@ def kind_of(folder: Path) -> DeskKind:
     return DeskKind(
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
+        files=("desk.yaml", ".made.json"),
         subject=desk.subject,
         tools=own._tools(),
         look_up=(shows, desk.key),

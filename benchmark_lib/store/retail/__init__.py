@@ -21,6 +21,7 @@ ALIKE = {
 KIND = DeskKind(
     name="retail",
     tables=rows.TABLES,
+    files=(),
     subject="orders",
     tools=tools_of(tools),
     more_tools=tools_of(more_tools),
