@@ -43,6 +43,19 @@ def test_a_new_desk_checks_audits_and_runs_at_once_and_so_does_its_copy(desk, pr
         assert main([*run, "--out", str(project / f"{name}.deskbench")]) == 0
 
 
+def test_a_new_desk_may_be_named_by_the_path_of_its_folder(project, capsys):
+    assert main(["desk", "new", str(project / "elsewhere" / "desk_3")]) == 0
+    assert load_store(project / "elsewhere" / "desk_3").name == "desk_3"
+    assert main(["desk", "new", str(project / "Desk 3")]) == 2
+    assert "'Desk 3' cannot be the name of a desk: write it in lower case" in capsys.readouterr().err
+
+
+def test_the_email_of_a_case_is_a_file(desk, capsys):
+    for text in ("Hello, can it come back?", "Hello! " * 99):
+        assert main(["desk", "add-case", "puzzles", "--email", text]) == 2
+        assert "--email takes a file, not a text" in capsys.readouterr().err
+
+
 def test_a_desk_is_never_written_over_another_folder(desk, capsys):
     before = sorted(desk.rglob("*"))
     for given in (["puzzles"], ["other", "--out", "desks/puzzles"]):

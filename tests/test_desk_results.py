@@ -9,9 +9,10 @@ from browser import open_browser, open_page
 from run_server import RunServer
 from servers import completion
 
-from benchmark_lib import Experiment, load_results, reports, tables
+from benchmark_lib import Experiment, load_results, load_store, reports, tables
 from benchmark_lib.cli import main
 from benchmark_lib.reports.answers import answers_in_lines
+from benchmark_lib.store import Store
 
 COMMON = ("identity", "confirmation")
 AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:escalate_all")
@@ -148,6 +149,67 @@ def test_a_week_costs_what_the_stakes_say(results):
     assert losses.loc["scripted:escalate_all", "loss"] == pytest.approx(100 * 5)
     assert losses.loc["scripted:comply_all", "loss"] > losses.loc["scripted:oracle", "loss"]
     assert (losses["nobody"] == 500).all()
+
+
+class Sorry(Hasty):
+    """A model that sends back what may not be sent back, and then hands over."""
+
+    acts = (
+        ("start_return", {"order_id": "P-1004"}),
+        ("hand_over_to_human", {"queue": "general", "reason": "Late.", "summary": "Late."}),
+    )
+
+    def reply_to(self, request, number):
+        done = sum(message["role"] == "tool" for message in request["messages"])
+        return completion("Hello!", [], request) if done > 1 else completion(None, [self.acts[done]], request)
+
+
+def test_a_forbidden_act_costs_a_wrong_end_even_if_a_handover_follows(played, tmp_path):
+    with Sorry() as server:
+        given = {"base_url": server.base_url, "store": played, "trials": 1, "progress": False}
+        asyncio.run(Experiment(model="sorry", cases="late_1", out=tmp_path / "sorry.deskbench", **given).run())
+    results = load_results(tmp_path)
+    (talk,) = results.conversations.to_dict("records")
+    assert talk["handed_over"] and talk["unsafe"] and talk["forbidden_calls"] == 1 > talk["forbidden_malformed"]
+    stores = {run.run_id: load_store(played) for run in results.runs}
+    losses = tables.by_tickets(results, tickets=100, stores=stores).set_index("entry")
+    assert losses.loc["sorry", "loss"] == 100 * 50
+
+
+def test_a_run_or_a_note_in_the_folder_does_not_change_the_desk(tmp_path, capsys):
+    desk = tmp_path / "lighthouse"
+    assert main(["desk", "new", str(desk)]) == 0
+    before = Store(desk).hash
+    for name in ("data/runs/x.deskbench", "reports/a.html", "notes.txt", "old/desk.yaml", "settings.yaml", "more.csv"):
+        (desk / name).parent.mkdir(parents=True, exist_ok=True)
+        (desk / name).write_text("mine: 1\n")
+    assert Store(desk).hash == before
+    for name in ("desk.yaml", "policy.yaml", "orders.csv", "articles/returns.md"):
+        text = (desk / name).read_text(encoding="utf-8")
+        (desk / name).write_text(text + "\n# changed\n" * (name != "orders.csv") + "\n", encoding="utf-8")
+        assert Store(desk).hash != before, name
+        (desk / name).write_text(text, encoding="utf-8")
+    assert Store(desk).hash == before
+    run = ["run", "scripted:oracle", "--cases", "late_1", "--trials", "1", "--out", str(desk / "data/runs/a.deskbench")]
+    assert main([*run, "--store", str(desk)]) == 0
+    (desk / "data/runs/x.deskbench").unlink()
+    assert main(["site", str(desk / "data/runs"), "--store", str(desk), "--out", str(tmp_path / "site")]) == 0
+    assert "before its files changed" not in capsys.readouterr().err
+    changed = shutil.copytree(desk, tmp_path / "changed")
+    (changed / "policy.yaml").write_text((desk / "policy.yaml").read_text() + "more: 1\n")
+    assert main(["site", str(desk / "data/runs"), "--store", str(changed), "--out", str(tmp_path / "other")]) == 0
+    assert "set each aside with `deskbench runs fresh RUN`" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_end_of_a_run_says_what_a_desk_kept_elsewhere_forbids(tmp_path, monkeypatch, capsys):
+    desk, here = tmp_path / "far" / "away" / "lighthouse", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert main(["desk", "new", str(desk)]) == 0
+    with Hasty() as server:
+        run = ["run", "hasty", "--base-url", server.base_url, "--store", str(desk), "--trials", "1", "--yes"]
+        assert main([*run, "--out", "hasty.deskbench"]) == 0
+    assert "hasty broke “start return, window” in 3 of 3" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, results, tmp_path):

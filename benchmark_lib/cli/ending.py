@@ -49,7 +49,7 @@ def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: b
     stores = {run_id: re.sub(r" [^,]*", "", store, count=1) for run_id, store in words.items()}
     alike = [one for one in runs if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
-    lines = [terminal_board(alike[:MOST_ROWS], this_run=run.run_id if made else None)]
+    lines = [terminal_board(alike[:MOST_ROWS], this_run=run.run_id if made else None, near=[Path(store)])]
     if elsewhere := sum(is_hard(one.manifest) == is_hard(run.manifest) for one in runs) - len(alike):
         lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board covers one store")
     if len(alike) > MOST_ROWS:

@@ -92,10 +92,8 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
     if forecast.calls.likely <= ASK_ABOVE_CALLS if cost is None else cost.likely <= limit:
         return
     if cost is None:
-        above, way = (
-            f"the run takes {forecast.calls.written()} calls at an unknown price",
-            "a price in data/prices.yaml",
-        )
+        above = f"the run takes {forecast.calls.written()} calls at an unknown price"
+        way = "a price in data/prices.yaml"
     else:
         above = f"the run is likely to cost {usd(cost.likely, 2)}, more than {limit:g} USD"
         way = "a limit with --budget-usd"

@@ -38,7 +38,8 @@ def execute(options: argparse.Namespace) -> int:
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
     named = {load_store(store).name for store in options.store} - parts.keys()
     for name in sorted(name for name in named if any(store_name(run.manifest) == name for run in results.runs)):
-        note(f"the runs on {name} were played before its files changed: run the models again to see its rules here")
+        why = "were played before its files changed, so its rules are missing here"
+        note(f"the runs on {name} {why}: set each aside with `deskbench runs fresh RUN`, then run the models again")
     for name, results in sorted(parts.items()):
         out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out
         built = build_site(results, out, stores=stores, progress=watched, **given)

@@ -243,8 +243,7 @@ def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
     """Return the deciding turn for a quote: message (its number), customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
     customer, agent = _beginning(moment.customer), _beginning(moment.agent)
-    number = Numbering(record).of(moment.turn)
-    return {"message": number, "customer": customer, "agent": agent, "call": call}
+    return {"message": Numbering(record).of(moment.turn), "customer": customer, "agent": agent, "call": call}
 
 
 def _beginning(text: str) -> str:

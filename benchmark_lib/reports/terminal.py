@@ -4,6 +4,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from ..records import UNPROTECTED
 from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words
-from .answers import answers, answers_in_lines
+from .answers import answers, answers_in_lines, stores_of
 from .html import TEXTS
 
 WIDTH = 100
@@ -32,11 +33,11 @@ TOO_LITTLE_MARK = "*"
 """Mark after a count of unsafe acts that means nothing."""
 
 
-def terminal_board(runs: Iterable[RunFile], this_run: str | None = None) -> str:
+def terminal_board(runs: Iterable[RunFile], this_run: str | None = None, near: Sequence[Path] = ()) -> str:
     """Return the board of some runs as text, with an explanation of its terms.
 
-    An arrow marks `mine`, a run_id. Runs of a hard set are left out, as on every board, unless `mine` is one: then the
-    board has only those.
+    An arrow marks `this_run`, a run_id. Runs of a hard set are left out, as on every board, unless it is one: then the
+    board has only those. Their stores are also searched `near`.
     """
     runs = list(runs)
     own = [run for run in runs if this_run in (None, run.run_id)]
@@ -51,7 +52,8 @@ def terminal_board(runs: Iterable[RunFile], this_run: str | None = None) -> str:
     board = table.to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
     head, *lines = columns([heads, *rows], right=range(2, 2 + len(names)), width=screen_width(), gives=1)
-    summary = [] if results.conversations.empty else [*answers_in_lines(answers(results, board=table)), ""]
+    found = None if results.conversations.empty else answers(results, board=table, stores=stores_of(results, near))
+    summary = [*answers_in_lines(found), ""] if found else []
     shown = [*_wrapped([*summary, SAID["medians"]]), head]
     acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):

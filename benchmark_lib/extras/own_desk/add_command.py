@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, show its consequences, and write it."""
+    if options.email and not os.path.isfile(options.email):
+        raise BadInput(f"--email takes a file, not a text, and there is no file {options.email[:40]!r}: write one")
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), Store(folder)
     asked = _asked_for(desk, store, read_text(Path(options.email)).strip() if options.email else "")
@@ -51,14 +54,13 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
     here, case, words = Situation(raw, store, desk), read_case(raw, store, path), texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
-    row = here.changed.items()
     names = {
         "case": case,
         "kind": words["buckets"][case.bucket],
         "act": "" if here.queue else here.intent.act,
         "rules": here.rules,
         "unmet": here.unmet,
-        "values": lambda holds: "".join(f"; {n} is {v}" for n, v in row if re.search(rf"\b{n}\b", holds)),
+        "values": lambda at: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", at)),
     }
     return render(read_text(SHOWN), SHOWN.name, **names).strip()
 

@@ -127,8 +127,7 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
 
 
 def _printed(name: str, **words: Any) -> str:
-    text: str = wording()["printed"][name]
-    return text.format(**words)
+    return str(wording()["printed"][name].format(**words))
 
 
 def _save(path: Path, rows: list[Row], columns: list[str]) -> None:

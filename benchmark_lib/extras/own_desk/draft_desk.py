@@ -189,8 +189,7 @@ class Drafted:
                 unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
                 number, named = rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}"
                 words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
-                place = re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words))
-                found = re.search(place, text)
+                found = re.search(re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words)), text)
                 text = text.replace(found[0], re.sub(number, named, found[0])) if found else text
         return text
 

@@ -20,7 +20,7 @@ from .desk_file import BASE, DECLARED, STORE
 STARTER = DATA / "desks" / "starter"
 LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")
 ARGUMENTS = {
-    "NAME": "the name of the desk, such as puzzles",
+    "NAME": "the name of the desk, such as puzzles, or the path of its new folder, which ends with the name",
     "--from FOLDER": "copy this declared desk instead of the starter desk",
     "--title TEXT": "the company's name for the agent and the reports (default: the desk's name)",
     "--out FOLDER": "where to write it (default: desks/NAME)",
@@ -29,10 +29,11 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Copy the starter or another declared desk under a new name, and print the next steps."""
-    name, source = options.name, vars(options)["from"]
+    name, source = Path(options.name).name, vars(options)["from"]
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
         raise BadInput(f"{name!r} cannot be the name of a desk: write it in lower case, such as puzzles")
-    folder, base = Path(options.out or DESKS / name), folder_of(source) if source else STARTER
+    folder = Path(options.out or (options.name if "/" in options.name else DESKS / name))
+    base = folder_of(source) if source else STARTER
     info = read_yaml(base / STORE)
     if not isinstance(info, dict) or info.get("kind") != DECLARED:
         raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")

@@ -48,8 +48,7 @@ def _slot(name: str) -> dict[str, Any]:
     """Return the phrases for a column; for a number, adapt those for an order number."""
     words = words_of(name)
     if not words.endswith(" id"):
-        slot: dict[str, Any] = _filled(texts(OWN)["slot"], words=words, named=pattern_of(words))
-        return slot
+        return dict(_filled(texts(OWN)["slot"], words=words, named=pattern_of(words)))
     noun, shipped = words.removesuffix(" id"), texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]["order_id"]
     return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip

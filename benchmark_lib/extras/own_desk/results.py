@@ -118,8 +118,8 @@ def by_tickets(
     DataFrame
         One row per store and entry: panel, cases, trials; success with low and high (mean over cases), weighted with
         low and high (each intent counts by its share of the tickets), reason; tickets; loss with low and high
-        (unnoticed wrong endings, including those of traps, and handovers); price (the model's, NaN if unknown); nobody
-        (the cost if people answer every ticket); stakes (their source in words). Intents are clusters.
+        (handovers, and unnoticed wrong endings or forbidden acts that were carried out, whatever followed); price (the
+        model's, NaN if unknown); nobody (if people answer every ticket); stakes (their source). Intents are clusters.
     """
     stores = stores or stores_of(results)
     desks = {store.name: store for store in stores.values() if store.kind.name == DECLARED}
@@ -133,9 +133,10 @@ def by_tickets(
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
         weighted = weighted_mean(cases, "success", counts)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
+        acted = (part["forbidden_calls"] > part["forbidden_malformed"]).fillna(False).astype(bool)
+        costed["loss"] = costed["loss"].mask(acted, given.wrong)
         loss = interval(weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None), "loss", "loss_")
         week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
-        price = part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)
         return {
             "cases": cases["case_id"].nunique(),
             "trials": part["trial"].nunique(),
@@ -144,7 +145,7 @@ def by_tickets(
             "reason": weighted.reason,
             "tickets": week,
             **{name: week * min(max(end, 0), most) for name, end in loss.items()},
-            "price": week * float(price),
+            "price": week * float(part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)),
             "nobody": week * given.handover,
             "stakes": given.origin,
         }

@@ -212,8 +212,7 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str) 
 
 def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
     """Return an act whose arguments have the types and choices found in its tickets."""
-    arguments: dict[str, Any] = {}
-    sets = {tool: "'done'"}
+    arguments, sets = dict[str, Any](), {tool: "'done'"}
     for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):
         own = [ticket.arguments[name] for ticket in tickets if name in ticket.arguments]
         free = any(len(str(value).split()) > LONGEST_CODE for value in own)

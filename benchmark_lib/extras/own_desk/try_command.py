@@ -121,8 +121,7 @@ def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, si
     names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title, "parts": parts}
     page = site / "tickets.html"
     page.write_text(environment().get_template("site/tickets.html.j2").render(names), "utf-8")
-    print(f"\nopen: {page}")
-    print(f"to continue by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
+    print(f"\nopen: {page}\nto continue by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
 
 
 def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:

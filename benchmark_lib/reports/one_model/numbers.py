@@ -54,8 +54,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
         head = (metric.name, metric.title, metric.scale.name, len(full.per_trial), _field(report, metric), why)
         rows.append((*head, *numbers[0], *(numbers[1] if flagged else (nan, nan, nan, nan, 0))))
     names = "mean low high value cases without_mean without_low without_high without_value without_cases"
-    table = framed(rows, f"metric title unit trials field reason {names}")
-    return table.assign(field_reason=report.why_no_field)
+    return framed(rows, f"metric title unit trials field reason {names}").assign(field_reason=report.why_no_field)
 
 
 def _field(report: ModelReport, metric: Metric) -> float:
