@@ -16,7 +16,7 @@ from benchmark_lib.analysis.estimators.estimate import DEFAULT_SEED, FEW_CLUSTER
 from benchmark_lib.analysis.estimators.intervals import bootstrap_interval
 from benchmark_lib.analysis.estimators.trials import median_and_mean
 from benchmark_lib.analysis.estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
-from benchmark_lib.analysis.tables.measured import CALIBRATION
+from benchmark_lib.analysis.tables.measurements import CALIBRATION
 from benchmark_lib.cases import load_cases
 from benchmark_lib.records import BUCKETS
 from benchmark_lib.reports.site.method import limits, limits_page

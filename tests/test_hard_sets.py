@@ -7,7 +7,7 @@ import orjson
 import pytest
 import yaml
 
-from benchmark_lib.analysis.tables.measured import languages_of_sets
+from benchmark_lib.analysis.tables.measurements import languages_of_sets
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Trouble
 from benchmark_lib.cases.load import case_set

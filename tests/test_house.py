@@ -47,7 +47,7 @@ BUDGETS = {
     "extras/sitting": 1_470,
     "extras/own_desk": 2_900,
     "extras/personal_data": 1_200,
-    "extras/real_chats": 1_680,
+    "extras/real_chats": 1_690,
     "extras/tau2": 1_050,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.

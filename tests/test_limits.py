@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.analysis.tables import measured
+from benchmark_lib.analysis.tables import measurements
 from benchmark_lib.reports.site import method
 from benchmark_lib.reports.site.content import Content
 from benchmarks import calibration as simulated
@@ -22,7 +22,9 @@ def test_the_page_is_what_its_sources_give_and_readme_links_it():
 
 
 def test_the_shipped_half_widths_are_what_simulation_gives_again():
-    shipped = [r for r in measured.calibration()["half_widths"] if r["bucket"] == "must_escalate" and r["rate"] == 0.8]
+    shipped = [
+        r for r in measurements.calibration()["half_widths"] if r["bucket"] == "must_escalate" and r["rate"] == 0.8
+    ]
     intents = simulated.sizes()["must_escalate"]
     assert shipped == [simulated.half_width("must_escalate", intents, 0.8, simulated.SIMULATED)]
 
@@ -38,11 +40,11 @@ def test_the_shipped_coverage_of_the_trap_intervals_is_what_simulation_gives_aga
 
 def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
     """No number stands in the code: with other measurements the page has other numbers."""
-    other = measured.calibration()
+    other = measurements.calibration()
     for row in other["half_widths"]:
         row["half_width"] = 0.31
     (tmp_path / "calibration.yaml").write_text(yaml.safe_dump(other))
-    monkeypatch.setattr(measured, "CALIBRATION", tmp_path / "calibration.yaml")
+    monkeypatch.setattr(measurements, "CALIBRATION", tmp_path / "calibration.yaml")
     quality = method.detector_quality()
     rows = [row | {"planted": 77, "found": 7} for row in quality["detectors"]]
     monkeypatch.setattr(method, "detector_quality", lambda: quality | {"detectors": rows})
@@ -53,8 +55,8 @@ def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
 
 
 def test_the_faults_of_blind_play_are_those_on_file():
-    played = measured.blind_play().set_index("set")
-    for name, path in measured.SOURCES.items():
+    played = measurements.blind_play().set_index("set")
+    for name, path in measurements.SOURCES.items():
         rows = load_results(path).conversations
         assert played.loc[name, "flagged"] == rows["customer_flagged"].sum()
         assert played.loc[name, "conversations"] == len(rows) and played.loc[name, "success"] == rows["success"].sum()
@@ -62,7 +64,7 @@ def test_the_faults_of_blind_play_are_those_on_file():
 
 
 def test_every_language_of_the_cases_is_counted(cases):
-    sets = measured.languages_of_sets()
+    sets = measurements.languages_of_sets()
     assert sum(sets["core set"].values()) == len(cases) and set(sets["core set"]) <= set(method.language_names())
 
 

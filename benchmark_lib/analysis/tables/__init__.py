@@ -18,7 +18,7 @@ from .escalation import (
 )
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .leaderboard import leaderboard, unsafe_table
-from .measured import trap_coverage
+from .measurements import trap_coverage
 from .nuisance import (
     customer_flag_table,
     rules_cost,

@@ -23,7 +23,7 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
-from ...analysis.tables import measured
+from ...analysis.tables import measurements
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, margins_in_words
 from ...analysis.tables.safety import STATES
@@ -187,21 +187,21 @@ def limits() -> tuple[Limit, ...]:
     BadInput
         If the file of measurements is missing.
     """
-    played = measured.blind_play().to_dict("records")
+    played = measurements.blind_play().to_dict("records")
     filled = plain_text(
         "limits.yaml.j2",
         played=played,
         kinds=[meaning for name, meaning in FINDINGS.items() if any(r.get(name, 0) > 0 for r in played)],
-        read=measured.customers_read(),
+        read=measurements.customers_read(),
         store=load_store(),
-        sets=measured.languages_of_sets(),
+        sets=measurements.languages_of_sets(),
         languages=language_names(),
-        widths=measured.calibration()["half_widths"],
+        widths=measurements.calibration()["half_widths"],
         traps=BAND_TRAPS,
         **detector_quality(),
-        verdicts=measured.verdicts_in_play(),
+        verdicts=measurements.verdicts_in_play(),
         interval=proportion_interval,
-        least_rate=measured.least_rate,
+        least_rate=measurements.least_rate,
         span=span,
         listed=lambda names: format_list(names, locale="en"),
     )
