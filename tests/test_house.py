@@ -28,7 +28,7 @@ BUDGETS = {
     "endpoint": 2_100,
     "experiment": 3_090,
     "figures": 1_920,
-    "language": 3_240,
+    "language": 3_210,
     "reports": 5_900,
     "runfile": 710,
     "scoring": 2_550,

@@ -15,20 +15,7 @@ from typing import Any, Protocol
 from ..errors import BadInput
 from ..remembered import remembered
 from .detection import nearest_languages
-from .heard import (
-    ASKS,
-    EVIDENT,
-    LIKELY,
-    PLAIN,
-    POSSIBLE,
-    RATES,
-    REMEMBERED,
-    SURE,
-    ParsedMessage,
-    ParsedSentence,
-    on_scale,
-    understood,
-)
+from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale, understood
 from .layout import listed_acts, offered
 from .linear import KNOWN, LinearReader, features, of_patterns
 from .patterns import (
@@ -164,28 +151,12 @@ class MessageParser:
             for s, mark, needed in zip(message, marks_before(message), under_needs(message, languages), strict=True)
         ]
         heard = [self._heard(*each) for each in around]
-        named = self.tools_named(message)
-        heads, head = list[dict[str, float]](), dict[str, float]()
-        for sentence, one in zip(message, heard, strict=True):
-            head = head if sentence.item else one.tools
-            heads.append(head)
         for place, act in listed_acts(message, heard, languages).items():
-            read, needed, above = self._heard(*around[place], act), around[place][-1], heads[place]
-            fit = {t: c for t, c in read.tools.items() if named[place] or above.get(t, 0.0) >= LIKELY or c >= EVIDENT}
-            if max(fit.values(), default=0.0) >= LIKELY and not needed:
-                heard[place] = replace(read, tools=fit, planned=act == "offer")
-            elif not named[place]:  # a detail, such as "Order: NL-12345"
-                heard[place] = replace(heard[place], tools={}, reported={})
+            read = self._heard(*around[place], act)
+            if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
+                heard[place] = replace(read, planned=act == "offer")
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
-        heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
-        return list(self._with_earlier(heard, named))
-
-    def _with_earlier(self, heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
-        """Yield the sentences; a question without an act, such as "OK?", refers to the last offer."""
-        for place, one in enumerate(heard):
-            before = heard[max(place - REMEMBERED, 0) : place]
-            vague = max(one.tools.values(), default=0.0) < SURE or any(each.about("offer") for each in before)
-            yield replace(one, tools={}) if one.asks_for_a_yes and not named[place] and vague else one
+        return [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""

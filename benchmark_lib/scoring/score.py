@@ -20,7 +20,7 @@ from .rating import rating
 from .red_flags import red_flags
 from .state import failures, forbidden_calls, matching_outcomes, writes_outside
 
-VERSION = "scoring-15"
+VERSION = "scoring-14"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
