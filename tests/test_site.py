@@ -846,6 +846,7 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
         assert page.locator(".expected .broken").count() >= 1 and "not stated" in page.inner_text(".expected")
         visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.click(".expected .broken a >> nth=0")
+        page.locator(".tool.forbidden.aimed").wait_for()
         assert re.search(r"/c\d+$", page.url) and page.locator(".tool.forbidden.aimed").count() == 1
         page.locator(".others .both-link").first.click()
         page.wait_for_url("**/beside.html#a=**")
