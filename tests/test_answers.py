@@ -17,6 +17,7 @@ from benchmark_lib.analysis.tables.answers import (
     answer,
     candidates,
     questions,
+    read_stakes,
     with_stakes,
 )
 from benchmark_lib.cli import main
@@ -105,7 +106,10 @@ def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
 def test_a_loss_that_is_worse_than_a_person_is_called_worse_and_the_stakes_stand_beside_it():
     said = sentence_of(answer(ASKED["person behind"], made({"m": 0.9}, seed=1, cases=40)))
     assert "It is measured as worse than handing every conversation to a person, but not clearly." in said
-    assert "A person is assumed to cost 5 USD per conversation, and a wrong end that nobody notices 50 USD." in said
+    assert (
+        "A person is assumed to cost 5 USD per conversation, and a forbidden act or a wrong end that nobody notices 50 USD."
+        in said
+    )
 
 
 def test_an_interval_says_its_level_where_that_is_not_95_percent():
@@ -252,3 +256,14 @@ def test_the_site_uses_the_stakes_of_the_file(five_agents):
     entry = next(e for e in content.played if e.name == TUNED)
     said = model_scope(content, entry)["said"]
     assert "costs 10 USD" in said[1] and "read from mine.yaml" in said[1] and "more than 50%" in said[1]
+
+
+def test_a_forbidden_act_that_was_carried_out_costs_a_wrong_end_even_if_a_person_follows():
+    handed = {"bucket": "resolvable", "resolved": False, "success": False, "handed_over": True, "cost_usd": 0.0}
+    calls = [(0, 0), (1, 1), (1, 0), (2, 1)]
+    rows = pd.DataFrame(
+        [handed | {"forbidden_calls": all_calls, "forbidden_malformed": bad} for all_calls, bad in calls]
+    )
+    stakes = read_stakes()
+    assert with_stakes(rows, stakes)["loss"].tolist() == [stakes.handover, stakes.handover, stakes.wrong, stakes.wrong]
+    assert with_stakes(rows.drop(columns=["forbidden_calls"]), stakes)["loss"].tolist() == [stakes.handover] * 4

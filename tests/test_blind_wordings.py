@@ -50,15 +50,16 @@ def test_few_whole_messages_are_misread(store, name, most, refusals):
     assert misread <= most and refused <= refusals, f"{misread} misread, {refused} with a refusal that nobody made"
 
 
-def test_half_of_what_new_writers_wrote_is_understood(store):
-    """Every tenth message; their labels are by the writers themselves."""
+def test_what_new_writers_asked_is_understood_in_part(store):
+    """Every tenth message that asks for anything, by its writer's labels: a reader that hears nothing, or everything, gets none."""
     lines = [line for path in sorted(UNTAUGHT.glob("*.jsonl")) for line in path.read_bytes().splitlines()]
-    misread, messages = 0, [orjson.loads(line)["sentences"] for line in lines[::10]]
-    for message in messages:
+    right = of = 0
+    for message in [orjson.loads(line)["sentences"] for line in lines[::10]]:
         labels = {label for sentence in message for label in sentence["l"]}
-        parsed = parser_of(store).parse("\n".join(sentence["t"] for sentence in message))
-        misread += {*parsed.asked} != {label.removeprefix("ask:") for label in labels if label.startswith("ask:")}
-    assert len(messages) > 200 and misread <= len(messages) / 2, f"{misread} of {len(messages)}"
+        if asks := {label.removeprefix("ask:") for label in labels if label.startswith("ask:")}:
+            parsed = parser_of(store).parse("\n".join(sentence["t"] for sentence in message))
+            right, of = right + ({*parsed.asked} == asks), of + 1
+    assert of >= 90 and right >= 42, f"{right} of {of}"
 
 
 def fact(given, kind):

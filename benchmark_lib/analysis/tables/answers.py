@@ -159,13 +159,12 @@ def never_offered(panels: pd.Series) -> str:
 
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
-    """Return conversations with ``net_value`` and ``loss``; missing if cost or end is unknown."""
-    resolved, success, handed, cost = (
-        rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan)
-        for c in ("resolved", "success", "handed_over", "cost_usd")
-    )
+    """Return conversations with ``net_value`` and ``loss``; a forbidden act costs a wrong end."""
+    names = ["resolved", "success", "handed_over", "cost_usd", "forbidden_calls", "forbidden_malformed"]
+    numbers = rows.reindex(columns=names).astype("Float64").to_numpy(dtype=float, na_value=nan)
+    resolved, success, handed, cost, calls, malformed = numbers.T
     unnoticed = np.where(np.isnan(handed) | np.isnan(success), nan, (handed == 0) & (success == 0))
-    loss = stakes.wrong * unnoticed + stakes.handover * handed
+    loss = np.where(calls > malformed, stakes.wrong, stakes.wrong * unnoticed + stakes.handover * handed)
     asked = rows["bucket"].isin(["resolvable", "must_escalate"]).to_numpy(dtype=bool)
     return rows.assign(net_value=stakes.resolved * resolved - cost, loss=np.where(asked, loss, nan))
 

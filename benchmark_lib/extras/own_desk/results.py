@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from ...analysis.cell import Heading, Table
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
 from ...analysis.panels import SCRIPTED, conversations_of
@@ -133,8 +132,6 @@ def by_tickets(
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
         weighted = weighted_mean(cases, "success", counts)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
-        acted = (part["forbidden_calls"] > part["forbidden_malformed"]).fillna(False).astype(bool)
-        costed["loss"] = costed["loss"].mask(acted, given.wrong)
         loss = interval(weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None), "loss", "loss_")
         week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
         return {
@@ -206,8 +203,3 @@ def front(content: Any) -> Markup:
         "entries": by_tickets(content.results, None, content.stakes, content.stores).to_dict("records"),
     }
     return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
-
-
-def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
-    """Return a table with the given column titles."""
-    return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)

@@ -11,7 +11,7 @@ import orjson
 import pandas as pd
 
 from ...analysis import load_results
-from ...analysis.cell import Cell, Table, metric_cell
+from ...analysis.cell import Cell, Heading, Table, metric_cell
 from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
@@ -36,7 +36,7 @@ from ...store import load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
 from .desk_file import CASES, mark_of, texts, write_made
-from .results import share_of, table, weighted_mean
+from .results import share_of, weighted_mean
 from .tickets import Ticket, desk_of_tickets, read_cells, scrub, tickets_of
 
 ARGUMENTS: dict[str, Any] = {
@@ -196,3 +196,8 @@ def _cell(own: pd.DataFrame, behind: Query) -> Cell:
         return Cell(number=DASH, note=words[NOT_SCORED])
     went = ", ".join(words[word] for word in own.loc[own["wrong"] != "", "wrong"].value_counts().index[:2])
     return Cell(number=f"{own['right'].sum()} of {n}", note=went, yes=behind, k=n, n=n)
+
+
+def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
+    """Return a table with the given column titles."""
+    return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
