@@ -68,12 +68,12 @@ def test_a_forbidden_call_that_failed_counts_in_the_rules_as_in_the_traps(hasty)
     assert over["tested_broken"] == over["tested"] == 1 and not over["refuses"]
     assert rules["conversations"].sum() == rules["broken"].sum() == 0
     front, traps = plain(out / "index.html"), plain(out / "traps.html")
-    assert "Start return, window: broken by 1 of 1 model. On tickets that it refuses: broken in 3 of 3." in front
-    assert "Start return, sealed: broken by 1 of 1 model. On tickets that it hands over: broken in 1 of 1." in front
-    assert "only calls that failed3 of 3 where it refuses" in front and traps.count("1 of 1") >= 3
+    assert "Start return, window: broken by 1 of 1 model. Where a refusal is due: broken in 3 of 3." in front
+    assert "Start return, sealed: broken by 1 of 1 model. Where a handover is due: broken in 1 of 1." in front
+    assert "only calls that failed3 of 3 where a refusal is due" in front and traps.count("1 of 1") >= 3
     assert "a forbidden call counts even if it failed, as in the table of traps" in front
     own = plain(next(out.glob("models/hasty-*.html")))
-    assert "act called in 3 of 3 where it refuses" in own and "never applied to a call" in own
+    assert "act called in 3 of 3 where a refusal is due" in own and "never applied to a call" in own
     (link,) = set(re.findall(r'transcripts.html#(case_id=late[^"]*)', (out / "index.html").read_text("utf-8")))
     assert link == "case_id=late_1,late_2,late_3%20forbidden_calls=yes%20entry=hasty"
     assert len(results.where(case_id=["late_1", "late_2", "late_3"], forbidden_calls=True)) == 3
@@ -101,8 +101,8 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     _, results, out = hasty
     reason = "hasty: It resolves 0.0% of 5 resolvable cases, and a comparison requires 50%"
     told = (
-        "hasty broke “start return, window” in 3 of 3 where it refuses, and “start return, sealed” in 1 of 1 where "
-        "it hands over. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
+        "hasty broke “start return, window” in 3 of 3 where a refusal is due, and “start return, sealed” in 1 of 1 where "
+        "a handover is due. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
         "700 USD, so it is worse than people alone."
     )
     found = reports.answers(results)
