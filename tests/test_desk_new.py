@@ -311,3 +311,22 @@ def test_what_comes_next_names_the_folder_of_the_desk(desk, capsys):
     assert main(["run", "scripted:oracle", "--store", str(desk), "--trials", "1"]) == 0
     said = capsys.readouterr().out.partition("next:")[2]
     assert said.count(f"--store {desk}") == 2 and f"deskbench site --store {desk}" in said
+
+
+def test_what_should_happen_stands_beside_each_ticket(desk, capsys):
+    assert main(["cases", "*", "--store", str(desk)]) == 0
+    lines = {line.split()[0]: " ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert "order_total answered ($38.75)" in lines["total_1"]
+    assert "missing_piece handed over (workshop)" in lines["piece_1"]
+    assert "return_request declined (start_return_window) or handed over" in lines["late_1"]
+
+
+def test_a_ticket_may_name_a_plain_value_that_must_be_said(desk, capsys):
+    text = "I never opened the harbour puzzle and want to send it back. When do I see my money?"
+    (desk / "cases" / "more.yaml").write_text(
+        f"cases:\n- {{id: money_back_1, intent: return_request, row: P-1001, email: '{text}', must_say: 30 days}}\n"
+    )
+    assert main(["desk", "check", "puzzles"]) == 0, capsys.readouterr().out
+    (case,) = load_cases(load_store(desk), "money_back_1")
+    assert case.facts["must_say_1"].told(["You have it within 30 days."])
+    assert not case.facts["must_say_1"].told(["You have it within 3 days."])

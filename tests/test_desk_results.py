@@ -1,6 +1,7 @@
 """What a desk of one's own shows of a run: its broken rules, its tickets, its losses, and nothing of another shop."""
 
 import asyncio
+import json
 import re
 import shutil
 
@@ -11,8 +12,10 @@ from servers import completion
 
 from benchmark_lib import Experiment, load_results, load_store, reports, tables
 from benchmark_lib.cli import main
+from benchmark_lib.endpoint.prices import PRICES
 from benchmark_lib.reports.answers import answers_in_lines
 from benchmark_lib.store import Store
+from benchmark_lib.textfiles import read_yaml
 
 COMMON = ("identity", "confirmation")
 AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:escalate_all")
@@ -70,7 +73,8 @@ def test_a_forbidden_call_that_failed_counts_in_the_rules_as_in_the_traps(hasty)
     front, traps = plain(out / "index.html"), plain(out / "traps.html")
     assert "Start return, window: broken by 1 of 1 model. Where a refusal is due: broken in 3 of 3." in front
     assert "Start return, sealed: broken by 1 of 1 model. Where a handover is due: broken in 1 of 1." in front
-    assert "only calls that failed3 of 3 where a refusal is due" in front and traps.count("1 of 1") >= 3
+    assert "by an act that was carried outno such act where a refusal is due3 of 3" in front
+    assert traps.count("1 of 1") >= 3
     assert "a forbidden call counts even if it failed, as in the table of traps" in front
     own = plain(next(out.glob("models/hasty-*.html")))
     assert "act called in 3 of 3 where a refusal is due" in own and "never applied to a call" in own
@@ -174,6 +178,51 @@ def test_a_forbidden_act_costs_a_wrong_end_even_if_a_handover_follows(played, tm
     stores = {run.run_id: load_store(played) for run in results.runs}
     losses = tables.by_tickets(results, tickets=100, stores=stores).set_index("entry")
     assert losses.loc["sorry", "loss"] == 100 * 50
+
+
+def test_the_front_page_says_whose_desk_it_is(hasty):
+    front = plain(hasty[2] / "index.html")
+    assert "Can this model run the desk of Puzzles? The cases are the desk’s own tickets" in front
+    assert "simulated shop" not in front
+
+
+def test_a_week_has_the_models_price_once_the_price_file_names_it(hasty, tmp_path, monkeypatch):
+    desk, _, out = hasty
+    said = "The model's own price is unknown: add the model to data/prices.yaml, then `deskbench score FILE --costs`"
+    assert said in plain(out / "index.html")
+    prices = read_yaml(PRICES)
+    prices["models"].insert(0, {"model": "hasty", "input": 1, "output": 2})
+    (tmp_path / "prices.yaml").write_text(
+        json.dumps(prices, default=str).replace(f'"{prices["dated"]}"', str(prices["dated"]))
+    )
+    monkeypatch.setattr("benchmark_lib.endpoint.prices.PRICES", tmp_path / "prices.yaml")
+    shutil.copyfile(desk.parent / "hasty.deskbench", tmp_path / "hasty.deskbench")
+    assert main(["score", str(tmp_path / "hasty.deskbench"), "--costs"]) == 0
+    assert main(["site", str(tmp_path / "hasty.deskbench"), "--store", str(desk), "--out", str(tmp_path / "site")]) == 0
+    assert re.search(r"The model's own price is [\d.]+ USD", plain(tmp_path / "site" / "index.html"))
+
+
+def test_tickets_weigh_results_and_do_not_change_the_desk(played, tmp_path):
+    desk = shutil.copytree(played, tmp_path / "puzzles")
+    before, text = Store(desk).hash, (desk / "desk.yaml").read_text()
+    for own in ("    tickets: 61\n", "", '    must_say: ["2 tickets: 3"]\n'):
+        (desk / "desk.yaml").write_text(text.replace("    tickets: 60\n", own))
+        assert (Store(desk).hash == before) == ("must_say" not in own), own
+    (desk / "desk.yaml").write_text(text.replace("tickets: 25", "tickets: 1000"))
+    results = load_results(played.parent)
+    stores = {run.run_id: Store(desk) for run in results.runs}
+    weighted = tables.by_tickets(results, stores=stores).set_index("entry").loc["scripted:escalate_all"]
+    assert weighted["weighted"] < tables.by_tickets(results).set_index("entry").loc["scripted:escalate_all", "weighted"]
+
+
+def test_a_desk_has_one_run_file_however_its_path_is_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["desk", "new", "puzzles"]) == 0
+    given = ("desks/puzzles", tmp_path / "desks" / "puzzles", "./desks/../desks/puzzles/")
+    (path,) = {Experiment(model="any", store=store).path() for store in given}
+    assert path.parent == tmp_path / "data" / "runs"
+    before = Experiment(model="any", store="desks/puzzles", base_url="http://a/").path()
+    assert before == Experiment(model="any", store=given[1], base_url="http://a").path()
 
 
 def test_a_run_or_a_note_in_the_folder_does_not_change_the_desk(tmp_path, capsys):

@@ -180,6 +180,14 @@ def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
     assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # the same tickets play what is there
 
 
+def test_other_weights_play_nothing_again(tickets, capsys, tmp_path):
+    options = ("--keep-personal-data", "--trials", "1")
+    for count in (3, 9):
+        lines = ("email,refuse,tickets", f"Give me money,yes,{count}", "Send it now,yes,")
+        assert tickets(*lines, capsys=capsys, options=options)[0] == 0
+    assert len([*(tmp_path / "desks" / "mine-results" / "runs").glob("*.deskbench")]) == 1
+
+
 def test_checks_of_ones_own_are_columns_with_their_denominators(tickets, capsys):
     lines, played = ("email,refuse", "Give me money,yes"), ("--keep-personal-data", "--trials", "2")
     _, out, _ = tickets(*lines, capsys=capsys, options=(*played, "--check", "my_checks:thanks"))

@@ -1,18 +1,13 @@
 """``deskbench cases``."""
 
 import argparse
+from typing import Any
 
 from .codes import FINISHED
 from .options import STORE, TOOLS
 
 ARGUMENTS = {
-    "PATTERN?": (
-        (
-            "list each case that it selects; hard lists the names in the hard set (default: list the names in "
-            "the core set)"
-        ),
-        "all",
-    ),
+    "PATTERN?": ("list each case that it selects; hard lists the names in the hard set (default: all names)", "all"),
     **STORE,
     **TOOLS,
 }
@@ -30,15 +25,21 @@ def execute(options: argparse.Namespace) -> int:
     cases = load_cases(store, pattern)
     print(f"{store.name} {store.version}: {counted(len(cases), 'case')}")
     if pattern != "all":
-        rows = [("id", "bucket", "intent", "title"), *((c.id, c.bucket, c.intent, c.title) for c in cases)]
-        print(*columns(rows, width=screen_width(), gives=3), sep="\n")
+        ends = (" or ".join(_end(one, case) for one in case.outcomes) for case in cases)
+        listed = ((c.id, c.bucket, c.intent, end, c.title) for c, end in zip(cases, ends))
+        rows = [("id", "bucket", "intent", "what should happen", "title"), *listed]
+        print(*columns(rows, width=screen_width(), gives=4), sep="\n")
         return FINISHED
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
     named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, cases))
     rows = [("kind", "name for --cases", "cases", "what it is"), *named]
     print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
-    print(
-        "Separate several names with commas; * and ? are wildcards. `deskbench cases NAME` lists the "
-        "cases that a name selects."
-    )
+    print("Separate names with commas; * and ? are wildcards. `deskbench cases NAME` lists the cases that it selects.")
     return FINISHED
+
+
+def _end(end: Any, case: Any) -> str:
+    """Return a right ending in words: with its queues, the reason of a refusal, or what must be said."""
+    names = case.facts if end.facts is None else end.facts
+    about = case.queues if end.handover else [end.reason] if end.reason else [case.facts[n].in_words for n in names]
+    return f"{end.name} ({', '.join(about)})" if about else str(end.name)

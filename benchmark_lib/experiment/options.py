@@ -3,6 +3,7 @@
 import math
 import os
 from dataclasses import KW_ONLY, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,18 +145,19 @@ class Options:
             return _usable(Path(self.out))
         settings = self.settings if isinstance(self.settings, dict) else self.settings and str(self.settings)
         urls = [url and url.strip().rstrip("/") for url in (self.base_url, self.customer_base_url)]
-        given = [
-            *(urls[0], name_of(self.agent), self.customer, urls[1], str(self.store)),
+        rest = [
             *(self.prompt and str(self.prompt), name_of(self.tools), settings, self.seed, self.messages),
             *(["isolate"] if self.isolate else []),
             *([f"rules {self.rules}"] if self.rules else []),
             *([self.players.side, self.players.source] if self.players else []),
         ]
-        folder, model = project_folder() / "data" / "runs", self.label
-        path = folder / default_name(model, given)
-        given[0], given[3] = (url and f"{url}/" for url in urls)  # file names used to depend on the slash, too
-        before = folder / default_name(model, given)
-        return before if before.exists() and not path.exists() else path
+        paths, root = list[Path](), project_folder()
+        own = os.path.relpath(self.store, root) if os.path.isfile(f"{self.store}/store.yaml") else str(self.store)
+        for end, store in product(("", "/"), (own, str(self.store))):  # names used to depend on how both are written
+            agent_url, customer_url = (url and f"{url}{end}" for url in urls)
+            given = [agent_url, name_of(self.agent), self.customer, customer_url, store, *rest]
+            paths.append(root / "data" / "runs" / default_name(self.label, given))
+        return next(filter(Path.exists, paths), paths[0])
 
 
 def _usable(path: Path) -> Path:

@@ -116,6 +116,8 @@ class DeskKind:
     """Files that a store may omit."""
     files: Slots = ("**/*",)
     """Patterns of the files that make a store, besides its tables and those of every kind; by default all files."""
+    content: Callable[[Path], bytes] = Path.read_bytes
+    """The content of a file as far as it makes the store."""
     sample: str = ""
     """Shipped store whose files show the form of a store of this kind; empty to skip the check."""
     optional: Slots = ()

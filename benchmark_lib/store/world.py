@@ -268,7 +268,7 @@ class Store:
         patterns = (*FILES, *self.kind.files, *(files for files, _ in self.kind.tables.values()))
         found = {p for pattern in patterns for p in self.path.glob(pattern) if p.is_file() and p.name not in UNPLAYED}
         files = sorted(p for p in found if p.parent.name not in ("cases", "prompts", "wordings"))
-        parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
+        parts = [str(p.relative_to(self.path)).encode() + b"\0" + self.kind.content(p) for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))
 

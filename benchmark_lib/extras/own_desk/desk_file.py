@@ -28,6 +28,9 @@ REFUSE = "refuse"
 """The default consequence of a broken rule; the name of a queue in its place means a handover."""
 ANY_QUEUE = "any"
 """The queue of an intent for which any queue is right."""
+INTENTS = rb"(?ms)^intents:.*?(?=^[a-z]|\Z)"
+WEIGHT = rb"""(?m)^ +tickets: *\d+ *(#.*)?$\n?|,\s*["']?tickets["']?: *\d+|["']?tickets["']?: *\d+ *,\s*"""
+"""Patterns of a desk's intents in its file, and of the tickets of one of them."""
 NAME = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
 Row = dict[str, Any]
@@ -234,6 +237,12 @@ class DeskFile(_Declared):
         if wrong:
             raise ValueError("\n".join(wrong))
         return self
+
+
+def unweighted(path: Path) -> bytes:
+    """Return the content of a file without the tickets of intents, which only weigh results."""
+    content = path.read_bytes()
+    return re.sub(INTENTS, lambda found: re.sub(WEIGHT, b"", found[0]), content) if path.name == FILE else content
 
 
 def rule_name(act: str, rule: str) -> str:

@@ -23,6 +23,7 @@ from .desk_file import (
     ANY_QUEUE,
     BASE,
     DECLARED,
+    FILE,
     REFUSE,
     DeclaredAct,
     DeclaredArgument,
@@ -30,6 +31,7 @@ from .desk_file import (
     read_desk,
     rule_name,
     texts,
+    unweighted,
 )
 from .phrases import SHIPPED, phrases, singular
 
@@ -45,7 +47,8 @@ def kind_of(folder: Path) -> DeskKind:
     return DeskKind(
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
-        files=("desk.yaml", ".made.json"),
+        files=(FILE,),
+        content=unweighted,
         subject=desk.subject,
         tools=own._tools(),
         look_up=(shows, desk.key),

@@ -15,6 +15,7 @@ from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
+from ...analysis.tables.costs import HOW_TO_PRICE
 from ...analysis.tables.rows import framed, grouped, interval
 from ...cases.played import known_cases
 from ...reports.answers import stores_of
@@ -199,6 +200,7 @@ def front(content: Any) -> Markup:
         "desks": [*desks.values()],
         "rules": [part.to_dict("records") for part in every],
         "scripted": SCRIPTED,
+        "how_to_price": HOW_TO_PRICE,
         "tested": {rule: cases for store in content.stores.values() for rule, cases in tested_by(store).items()},
         "entries": by_tickets(content.results, None, content.stakes, content.stores).to_dict("records"),
     }

@@ -16,6 +16,7 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.rows import framed
+from ...cases import load_cases
 from ...cli.codes import SIGNAL, note
 from ...cli.options import ENDPOINT, SETTINGS, TRIALS
 from ...cli.play import BEFORE, agreed, play
@@ -32,7 +33,7 @@ from ...scoring.deciding import reasons_against
 from ...scoring.scales import SHARE
 from ...scoring.state import CLOSE, HANDOVER
 from ...scoring.written import DASH
-from ...store import load_store
+from ...store import Store, load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
 from .desk_file import CASES, mark_of, texts, write_made
@@ -70,11 +71,12 @@ def execute(options: argparse.Namespace) -> int:
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
-    version = content_hash(b"".join(file.read_bytes() for file in sorted(out.rglob("*.*")) if file.is_file()))[:6]
+    desk = Store(out)
+    played = content_hash(orjson.dumps([desk.hash, desk.prompt(), *(case.hash for case in load_cases(desk))]))
     given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
     experiments = []
     for model in dict.fromkeys(options.model or ["scripted:oracle"]):
-        run = results / "runs" / f"{safe_name(model)}-{version}{SUFFIX}"
+        run = results / "runs" / f"{safe_name(model)}-{played[:6]}{SUFFIX}"
         base = None if model.startswith("scripted:") else options.base_url
         experiments.append(Experiment(model, store=out, out=run, base_url=base, **given))
     code = agreed(experiments, options)

@@ -28,7 +28,7 @@ from ...extension import offer, offered
 from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.written import missing, percent
-from ...store import Store
+from ...store import Store, load_store
 from ..answers import stores_of
 from ..one_model.conduct import RULES
 
@@ -209,8 +209,7 @@ class Content:
         declared = {rule for store in self.stores.values() for rule in store.rules if rule not in RULES}
         if not declared or "broken_rules" not in offered("tables"):
             return pd.DataFrame(columns=["entry"])
-        table = offer("tables", "broken_rules")(self.results, self.stores)
-        return table[table["rule"].isin(declared)]
+        return offer("tables", "broken_rules")(self.results, self.stores).query("rule in @declared")
 
     @cached_property
     def traps(self) -> list[CaseView]:
@@ -219,10 +218,11 @@ class Content:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Facts on every page: canary, version, stores, and whether there are traps."""
+        """Facts on every page: canary, version, stores, own desks, and whether there are traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
+        own = sorted({s.title for s in self.stores.values()} - {load_store().title})
         facts = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
-        return facts | {"stores": stores_of_entries(self.conversations)}
+        return facts | {"stores": stores_of_entries(self.conversations), "own": own}
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
