@@ -329,29 +329,24 @@ def mark_of(folder: Path) -> dict[str, Any]:
     return {"files": {}, **(orjson.loads(path.read_bytes()) if path.is_file() else {})}
 
 
-def edited(folder: Path, files: dict[str, str]) -> bool:
-    """Return whether new `files` would replace what somebody else wrote, changed or removed."""
-    made, new = mark_of(folder)["files"], _hashes(files)
+def write_made(folder: Path, files: dict[str, str], beside: Path | None = None, **about: Any) -> Path:
+    """Write files in place of those made before, with a mark, and return their folder.
+
+    If somebody else wrote, changed or removed one of them, write to `beside`; without it, refuse.
+    """
+    made, new = mark_of(folder)["files"], {name: content_hash(text.encode()) for name, text in files.items()}
     paths = {name: folder / name for name in {*made, *new}}
     now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
-    return made != new and any(now[name] != made.get(name) for name in now)
-
-
-def write_made(folder: Path, files: dict[str, str], **about: Any) -> None:
-    """Write files in place of those made before, with a mark; refuse a folder that was edited."""
-    if edited(folder, files):
-        raise BadInput(
-            f"{folder} exists, and was not written by this command or was edited later: choose another --out"
-        )
-    made, new = mark_of(folder)["files"], _hashes(files)
+    if made != new and any(now[name] != made.get(name) for name in now):
+        if beside is not None:
+            return write_made(beside, files, **about)
+        why = "was not written by this command or was edited later"
+        raise BadInput(f"{folder} exists, and {why}: choose another --out")
     with writing(folder):
         for name in made.keys() - new.keys():
-            (folder / name).unlink()
+            paths[name].unlink()
         for name, text in files.items() if made != new else ():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            paths[name].parent.mkdir(parents=True, exist_ok=True)
+            paths[name].write_text(text, encoding="utf-8")
         (folder / MARK).write_bytes(orjson.dumps({**about, "files": new}, option=orjson.OPT_INDENT_2))
-
-
-def _hashes(files: dict[str, str]) -> dict[str, str]:
-    return {name: content_hash(text.encode()) for name, text in files.items()}
+    return folder

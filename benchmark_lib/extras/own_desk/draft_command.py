@@ -25,7 +25,7 @@ from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
-from .desk_file import BASE, edited, write_made
+from .desk_file import BASE, write_made
 from .documents import Section, sections_of, table_of
 from .draft_desk import Drafted, sound
 from .draft_rows import COLUMNS, QuotedRule, Row, checked, intents_of, proposed, read_simply, wording
@@ -92,8 +92,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     made = Drafted(sections, [rule for _, rule in readings if isinstance(rule, QuotedRule)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings if isinstance(gate, tuple)]
     files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
-    target = folder / BESIDE if edited(folder, files) else folder
-    write_made(target, files)
+    target = write_made(folder, files, folder / BESIDE)
     out = [row for row in table_of(paths[LEFT_OUT]) if row["what"] == PROPOSAL] if paths[LEFT_OUT].is_file() else []
     out += [dict(zip(OUT, one)) for one in made.out]
     _save(paths[LEFT_OUT], out, OUT)
