@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -100,18 +100,12 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         "email": email,
         "facts": {**_facts(case), **(raw.get("facts") or {})},
     }
-    # a customer puts a code of the desk, such as wrong_item, into words
     given = {name: {"value": str(v).replace("_", " ")} for name, v in {**case.values, **case.knows}.items()}
-    for entry in given.values():
-        if _is_stated(entry["value"], email["text"]):
-            entry["when"] = "volunteered"
+    for value, entry in ((fold(entry["value"]), entry) for entry in given.values()):
+        if len(value) > SHORT_ANSWER or re.search(r"\d", value):  # many emails have a "no" that answers nothing
+            stated = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", fold(email["text"]))
+            entry |= {"when": "volunteered"} if stated else {}
     return made | _key(case) | {"ledger": {**given, **(raw.get("ledger") or {})}}
-
-
-def _is_stated(value: str, text: str) -> bool:
-    # a short word such as "no" occurs in many emails without answering anything
-    short = len(value) <= SHORT_ANSWER and not any(map(str.isdigit, value))
-    return not short and re.search(rf"(?<!\w){re.escape(fold(value))}(?!\w)", fold(text)) is not None
 
 
 def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
@@ -199,8 +193,8 @@ def _key(case: Situation) -> Raw:
     wanted = [case.queue] if case.queue else [rule.otherwise for rule in unmet.values()]
     queues = [one for one in dict.fromkeys(wanted) if one != REFUSE]
     refused = bool(intent.refuse) or not queues
-    reasons = [reason for rule in unmet.values() for reason in _shared(rule, intent.act, desk)] if refused else []
-    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(reasons))
+    shared = (reason for rule in unmet.values() for reason in desk.reasons_of(rule, intent.act)) if refused else ()
+    reasons = [intent.refuse] if intent.refuse else list(dict.fromkeys(shared))
     said = [] if unmet else [f"must_say_{n}" for n, _ in enumerate(case.must_say, 1)]
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
@@ -215,13 +209,6 @@ def _key(case: Situation) -> Raw:
         "outcomes": declined + over,
     }
     return {name: part for name, part in key.items() if part}
-
-
-def _shared(rule: DeclaredRule, act: str, desk: DeskFile) -> list[str]:
-    """Return the reasons of a rule and of other acts' rules that share a wording with it."""
-    words = {rule.say, *rule.words}
-    others = [one for (other, _), one in desk.rules.items() if other != act and words & {one.say, *one.words}]
-    return [desk.reason_of(one) for one in (rule, *others)]
 
 
 def _facts(case: Situation) -> Raw:
@@ -245,16 +232,17 @@ def _facts(case: Situation) -> Raw:
 
 def _options(case: Situation, column: str, value: str) -> dict[str, list[str]]:
     """Return the values of a column with their patterns; none is read within a longer one."""
-    every = (row.get(column) for rows in case.store.tables.values() for row in rows.values())
+    every, patterns = (
+        (row.get(column) for rows in case.store.tables.values() for row in rows.values()),
+        dict[str, Any](),
+    )
     said = {name: fold(name) for name in (value, *(words_of(str(one)) for one in every if one not in (None, "")))}
-    return {name: [_only(text, said.values())] for name, text in said.items()}
-
-
-def _only(text: str, others: Iterable[str]) -> str:
-    longer = (other.partition(text) for other in others if text in other and text != other)
-    apart = "".join(f"(?!(?<={re.escape(before)}){re.escape(text + after)})" for before, _, after in longer)
-    pattern = _pattern(text).replace(r"\W", r"[\W_]")  # also as the column has it: in_progress
-    return rf"(?<!\w){apart}{pattern}(?!\w)"
+    for name, text in said.items():
+        longer = (other.partition(text) for other in said.values() if text in other and text != other)
+        apart = "".join(f"(?!(?<={re.escape(before)}){re.escape(text + after)})" for before, _, after in longer)
+        pattern = _pattern(text).replace(r"\W", r"[\W_]")  # also as the column has it: in_progress
+        patterns[name] = [rf"(?<!\w){apart}{pattern}(?!\w)"]
+    return patterns
 
 
 def _pattern(text: str) -> str:

@@ -220,6 +220,12 @@ class DeskFile(_Declared):
         """Return the name of a rule's reason; rules with the same sentence share it."""
         return next(rule_name(*place) for place, one in self.rules.items() if one.say == rule.say)
 
+    def reasons_of(self, rule: DeclaredRule, act: str) -> list[str]:
+        """Return the reasons of an act's rule and of other acts' rules that share a wording with it."""
+        words = {rule.say, *rule.words}
+        others = [one for (other, _), one in self.rules.items() if other != act and words & {one.say, *one.words}]
+        return [self.reason_of(one) for one in (rule, *others)]
+
     @model_validator(mode="after")
     def _names_exist(self) -> Self:
         named: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]

@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 import pandas as pd
-from pydantic import BaseModel, ValidationError
 
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import ENDPOINT
@@ -42,13 +41,6 @@ ARGUMENTS: dict[str, Any] = {
 RULES, INTENTS, LEFT_OUT, CALLS, BESIDE = "rules.csv", "intents.csv", "left_out.csv", ".draft_calls.jsonl", "proposed"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL = "proposal"
-Form = TypeVar("Form", bound=BaseModel)
-
-
-class Proposals(BaseModel):
-    """A model's reply about a section; its rows are checked one by one."""
-
-    rules: list[Row]
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -88,15 +80,15 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     intents = _accepted(paths[INTENTS]) if rules and paths[INTENTS].is_file() else []
     if not rules or intents is None:
         return
-    readings = [(row["id"], checked(row, sections)) for row in rules]
-    made = Drafted(sections, [rule for _, rule in readings if isinstance(rule, QuotedRule)], intents)
-    made.out += [("rule", name, *gate) for name, gate in readings if isinstance(gate, tuple)]
+    readings = {row["id"]: checked(row, sections) for row in rules}
+    made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, QuotedRule)], intents)
+    made.out += [("rule", name, *gate) for name, gate in readings.items() if isinstance(gate, tuple)]
     files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
     target = write_made(folder, files, folder / BESIDE)
-    out = [row for row in table_of(paths[LEFT_OUT]) if row["what"] == PROPOSAL] if paths[LEFT_OUT].is_file() else []
-    out += [dict(zip(OUT, one)) for one in made.out]
+    before = table_of(paths[LEFT_OUT]) if paths[LEFT_OUT].is_file() else []
+    out = [*(tuple(row.values()) for row in before if row["what"] == PROPOSAL), *made.out]
     _save(paths[LEFT_OUT], out, OUT)
-    gates = Counter(one["gate"] for one in out)
+    gates = Counter(gate for _, _, gate, _ in out)
     listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
     made_up = {"acts": len(made.acts), "numbers": len(made.policy), "cases": len(made.cases)}
     print(_printed("desk", target=target, path=paths[LEFT_OUT], out=len(out), listed=listed, **made_up))
@@ -104,32 +96,32 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
         print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
 
-def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], list[Row]]:
-    """Return the rules of documents, from a model or by patterns, and what was left out."""
+def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], list[tuple[str, ...]]]:
+    """Return the rows of documents, from a model or by patterns, and what was left out."""
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
     rows, out = dict[Any, Row](), list[tuple[str, ...]]()
-    for section, answer in zip(sections, buyer.ask("draft.md", texts, Proposals) if buyer else [None] * len(texts)):
-        if buyer and isinstance(answer, Proposals):
-            raws = [proposed(raw, section, buyer.endpoint.model) for raw in answer.rules]
+    for section, answer in zip(sections, buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)):
+        if isinstance(answer, dict):
+            raws = [proposed(raw, section, answer["by"]) for raw in answer["rules"] if isinstance(raw, dict)]
         else:
             raws = [*read_simply(section)]
-            out += [(f"{section.file}: {section.title}", "schema", f"{answer}; read simply")] if answer else []
+            why = f"{answer}; read simply"
+            out += [(PROPOSAL, f"{section.file}: {section.title}", "schema", why)] if answer else []
         for raw in raws:
-            rule = checked({**raw, "accepted": "off"}, sections)
+            rule = checked(raw | {"accepted": "off", "id": f"r{len(rows) + 1}"}, sections)
             if isinstance(rule, tuple):
-                out.append((str(raw.get("quotation"))[:300], *rule))
+                out.append((PROPOSAL, str(raw.get("quotation"))[:300], *rule))
             else:
-                rows.setdefault((rule.quotation, rule.file, rule.topic, rule.number), rule.model_dump())
-    numbered = ({**row, "id": f"r{number}"} for number, row in enumerate(rows.values(), 1))
-    filled = [{cell: "" if value is None else value for cell, value in row.items()} for row in numbered]
-    return filled, [dict(zip(OUT, (PROPOSAL, *one))) for one in out]
+                row = rule.model_dump() | ({"number": ""} if rule.number is None else {})
+                rows.setdefault((rule.quotation, rule.file, rule.topic, rule.number), row)
+    return [*rows.values()], out
 
 
 def _printed(name: str, **words: Any) -> str:
     return str(wording()["printed"][name].format(**words))
 
 
-def _save(path: Path, rows: list[Row], columns: list[str]) -> None:
+def _save(path: Path, rows: list[Any], columns: list[str]) -> None:
     write_csv(pd.DataFrame(rows, columns=columns, dtype=object), path)
 
 
@@ -154,8 +146,8 @@ class Buyer:
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
         self.costs: list[float | None] = []
 
-    def ask(self, prompt: str, texts: list[str], form: type[Form]) -> list[Form | Unreadable]:
-        """Return the answer to each text, or why it is unusable.
+    def ask(self, prompt: str, texts: list[str], **fields: type) -> list[Row | Unreadable]:
+        """Return the answer to each text, an object with these `fields`, or why it is unusable.
 
         After all texts, raise the provider's first fault, or `BadInput` if no call can succeed.
         """
@@ -164,11 +156,12 @@ class Buyer:
         async def answer_to(text: str) -> Any:
             messages = [system, {"role": "user", "content": text}]
 
-            def read(reply: str, last: bool) -> Form:
-                try:
-                    return form.model_validate(read_object(without_words(reply, messages)))
-                except ValidationError as error:
-                    raise Unreadable(f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+            def read(reply: str, last: bool) -> Row:
+                found = read_object(without_words(reply, messages))
+                for name, kind in fields.items():
+                    if not isinstance(found.get(name), kind):
+                        raise Unreadable(f"{name} is missing, or is not a {kind.__name__}")
+                return found | {"by": self.endpoint.model}
 
             try:
                 return await ask_for(self._complete, messages, read, lambda answer: None)

@@ -14,7 +14,6 @@ from typing import Any
 
 import jinja2
 import orjson
-from pydantic import BaseModel
 
 from ...cases.facts import money
 from ...cli.codes import note
@@ -32,13 +31,6 @@ from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, numbers_in, wo
 from .phrases import singular
 
 TODAY = date(2026, 6, 29)
-
-
-class Fairness(BaseModel):
-    """A model's reply about a case."""
-
-    fair: bool
-    why: str
 
 
 class Drafted:
@@ -250,8 +242,8 @@ def _unfair(store: Any, keys: dict[str, Row], buyer: Any) -> Iterator[tuple[str,
             "key": [key["bucket"], key.get("requested", []), wanted],
         }
         texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
-    for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, Fairness)):
-        if not isinstance(answer, Fairness):
+    for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, fair=bool, why=str)):
+        if not isinstance(answer, dict):
             note(f"{name} is kept without the model's opinion: {answer}")
-        elif not answer.fair:
-            yield name, "unfair", answer.why
+        elif not answer["fair"]:
+            yield name, "unfair", answer["why"]
