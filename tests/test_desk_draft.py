@@ -7,8 +7,8 @@ import pytest
 
 from benchmark_lib import load_cases, load_store
 from benchmark_lib.cli import main
-from benchmark_lib.extras.own_desk.documents import sections_of, table_of
-from benchmark_lib.extras.own_desk.draft_rows import intents_of, quoted, read_simply
+from benchmark_lib.extras.own_desk.documents import quoted, read_simply, sections_of, table_of
+from benchmark_lib.extras.own_desk.tickets import intents_of
 from tests.servers import Answer, ScriptedServer, error_body
 
 POLICY = """# Returns

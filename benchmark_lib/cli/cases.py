@@ -25,10 +25,10 @@ def execute(options: argparse.Namespace) -> int:
     cases = load_cases(store, pattern)
     print(f"{store.name} {store.version}: {counted(len(cases), 'case')}")
     if pattern != "all":
-        ends = (" or ".join(_end(one, case) for one in case.outcomes) for case in cases)
-        listed = ((c.id, c.bucket, c.intent, end, c.title) for c, end in zip(cases, ends))
-        rows = [("id", "bucket", "intent", "what should happen", "title"), *listed]
-        print(*columns(rows, width=screen_width(), gives=4), sep="\n")
+        heads, width = ("id", "bucket", "intent", "what should happen", "title"), screen_width()
+        ends = [" or ".join(_end(one, case) for one in case.outcomes) for case in cases]
+        listed = [(c.id, c.bucket, c.intent, end, c.title) for c, end in zip(cases, ends)]
+        print(*columns([heads, *listed], width=width, gives=4), sep="\n")
         return FINISHED
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
     named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, cases))

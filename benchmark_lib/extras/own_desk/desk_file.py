@@ -55,6 +55,11 @@ def slug(text: object) -> str:
     return name_of(text).lstrip("_0123456789")
 
 
+def singular(table: str) -> str:
+    """Return the name for one row of a table, such as "order" for ``orders``."""
+    return re.sub("s$", "", re.sub("(?<=x|s|z|h)es$", "", re.sub("ies$", "y", table)))
+
+
 class _Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -25,9 +25,9 @@ from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
 from .desk_file import BASE, write_made
-from .documents import Section, sections_of, table_of
+from .documents import QuotedRule, Row, Section, checked, proposed, read_simply, sections_of, table_of, wording
 from .draft_desk import Drafted, sound
-from .draft_rows import COLUMNS, QuotedRule, Row, checked, intents_of, proposed, read_simply, wording
+from .tickets import COLUMNS, intents_of
 
 ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
@@ -25,10 +26,9 @@ from ...store.search import words_and_beginnings
 from ...textfiles import read_text
 from ..audit.audit import audit
 from .compiled import compiled
-from .desk_file import BASE, REFUSE, as_yaml, files_of, read_desk, slug, unfilled, write_made
-from .documents import Section
-from .draft_rows import COLUMNS, EXAMPLES, LINK, QuotedRule, Row, numbers_in, wording
-from .phrases import singular
+from .desk_file import BASE, REFUSE, as_yaml, files_of, read_desk, singular, slug, unfilled, write_made
+from .documents import LINK, QuotedRule, Row, Section, numbers_in, wording
+from .tickets import COLUMNS, EXAMPLES
 
 TODAY = date(2026, 6, 29)
 
@@ -45,28 +45,18 @@ class Drafted:
         subjects, text = self.known["subjects"], fold(" ".join(section.text for section in sections))
         self.subject = max(subjects, key=lambda name: len(re.findall(subjects[name], text)))
         self.thing = singular(self.subject)
-        self.acts: dict[str, list[Row]] = {}
-        self.intents: dict[str, Row] = {}
-        self.policy: dict[str, int] = {}
-        self.columns: dict[str, float] = {}
-        self.rows: list[Row] = []
-        self.cases: dict[str, Row] = {}
-        self.wanted: dict[str, tuple[str, list[str]]] = {}
-        self.out: list[tuple[str, str, str, str]] = []
+        self.acts, self.tickets = defaultdict[str, list[Row]](list), defaultdict[str, list[str]](list)
+        self.intents, self.cases, self.rows = dict[str, Row](), dict[str, Row](), list[Row]()
+        self.policy, self.columns = dict[str, int](), dict[str, float]()
+        self.wanted, self.out = dict[str, tuple[str, list[str]]](), list[tuple[str, str, str, str]]()
         for rule in rules:
             self._place(rule)
-        tickets: dict[str, list[str]] = {}
-        for row in (dict.fromkeys(COLUMNS, "") | intent for intent in intents):
-            self._add_intent(slug(row["id"]), row, tickets)
+        for row in intents:
+            self._add_intent(dict.fromkeys(COLUMNS, "") | row)
         wished = {intent.get("act") for intent in self.intents.values()}
         for act in (act for act in self.acts if act not in wished):
             self.intents[f"{act}_request"] = {"act": act, "description": f"Wants to {words_of(act)} something."}
-        self._write_cases(tickets)
-
-    @property
-    def key(self) -> str:
-        """Return the key of the next row."""
-        return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
+        self._write_cases()
 
     def _leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
         self.out.append((what, name, gate, self.known[why].format(**filled)))
@@ -98,46 +88,46 @@ class Drafted:
         filled = {"number": number, "unit": of, "act": act, "thing": self.thing, "about": " and ".join(own[:2])}
         say, *words = (" ".join(text.format(**filled).split()) for text in (sort["say"], *sort["words"]))
         entry |= {"name": name, "sort": unit["sort"], "days": days, "holds": holds, "key": key}
-        self.acts.setdefault(rule.act, []).append(entry | {"say": say, "words": words or own + asked})
+        self.acts[rule.act].append(entry | {"say": say, "words": words or own + asked})
         if rule.number is not None:
             self.policy[name], self.columns[rule.column] = rule.number, days
         return None
 
-    def _add_intent(self, name: str, row: Row, tickets: dict[str, list[str]]) -> None:
+    def _add_intent(self, row: Row) -> None:
         """Add an intent, with those of its examples that can serve as a case's email."""
-        act, queue = slug(row["act"]), slug(row["queue"])
+        name, act, queue = (slug(row[cell]) for cell in ("id", "act", "queue"))
         if not queue and act not in self.acts:
             return self._leave_out("intent", name, "incomplete", "no_act", act=act)
         counted = re.match(r"\d+", row["count"])
         about = {"description": f"Writes about {row['name']}.", "tickets": int(counted[0]) if counted else 1}
         self.intents[name] = {"queue": queue, **about} if queue else {"act": act, **about}
-        for cell in (cell for cell in EXAMPLES if row[cell]):
-            text, sign = row[cell], self.known["acts"].get(act, words_of(act)) if not queue else ""
+        sign = "" if queue else self.known["acts"].get(act, words_of(act))
+        for cell, text in ((cell, row[cell]) for cell in EXAMPLES if row[cell]):
             why = "short" if len(text.split()) < 5 else "vague" if not re.search(sign, fold(text)) else ""
             if why := why or ("own_number" if not queue and numbers_in(text) else ""):
                 self._leave_out("ticket", f"{name}, {cell}", "thin ticket", why, act=words_of(act))
             else:
-                tickets.setdefault(name, []).append(text)
+                self.tickets[name].append(text)
         return None
 
-    def _write_cases(self, tickets: dict[str, list[str]]) -> None:
+    def _write_cases(self) -> None:
         """Add a case inside and one outside each rule, and cases for a queue; use tickets first."""
         for name in (name for name, intent in self.intents.items() if "queue" in intent):
-            for text in tickets.get(name, ()):
+            for text in self.tickets[name]:
                 self._add(f"{name}_{len(self.rows) + 1}", name, text, [])
         for act, rules in self.acts.items():
             own = [name for name, intent in self.intents.items() if intent.get("act") == act]
             for rule, outside in product(rules, (False, True)):
-                name = max(own, key=lambda one: len(tickets.get(one, ())))
-                text = tickets[name].pop(0) if tickets.get(name) else self._email(act)
+                name = max(own, key=lambda one: len(self.tickets[one]))
+                text = self.tickets[name].pop(0) if self.tickets[name] else self._email(act)
                 case = f"{rule['name']}_{'outside' if outside else 'inside'}"
                 self._add(case, name, text, rules, rule if outside else None)
 
     def _add(self, case: str, intent: str, email: str, rules: list[Row], broken: Row | None = None) -> None:
         """Add a case with a row of its own, which keeps every rule but the broken one."""
-        key, people, knows = self.key, self.known["people"], {}
+        people, knows = self.known["people"], {}
         person = people[len(self.rows) % len(people)]
-        row: Row = {f"{self.thing}_id": key, "email": f"{slug(person)}.{len(self.rows) + 1}@example.org"}
+        row: Row = {f"{self.thing}_id": self._key(), "email": f"{slug(person)}.{len(self.rows) + 1}@example.org"}
         row |= {"name": person, "status": "active"}
         row |= {column: TODAY.isoformat() if days else 0 for column, days in self.columns.items()}
         for rule in sorted(rules, key=lambda one: one is broken):
@@ -150,14 +140,17 @@ class Drafted:
         refused = broken is not None and broken["otherwise"] == REFUSE
         bucket = "adversarial" if refused else "resolvable" if rules and not broken else "must_escalate"
         self.wanted[case] = bucket, [broken["name"]] if broken and refused else []
-        self.cases[case] = {"id": case, "intent": intent, "row": key, "email": email, "knows": knows}
+        self.cases[case] = {"id": case, "intent": intent, "row": self._key(), "email": email, "knows": knows}
         self.rows.append(row)
+
+    def _key(self) -> str:
+        return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
 
     def _email(self, act: str) -> str:
         """Return an email that asks for an act, as different from the others as its parts allow."""
         texts = (self.known[part] for part in ("openings", "wishes", "endings"))
         whole = " ".join(part[len(self.rows) % len(part)] for part in texts)
-        return whole.format(act=words_of(act), thing=self.thing, key=self.key)
+        return whole.format(act=words_of(act), thing=self.thing, key=self._key())
 
     def files(self, name: str, title: str) -> dict[str, str]:
         """Return the texts of the desk's files by name."""

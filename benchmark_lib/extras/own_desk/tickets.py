@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date
 from email.utils import parseaddr
@@ -20,14 +20,19 @@ from ...language.sentences import fold
 from ...project import slug
 from ...scoring.written import words as words_of
 from ...textfiles import read_text, yes_or_no
-from .desk_file import ANY_QUEUE, BASE, NAME, as_yaml, files_of, name_of, texts, unfilled
-from .documents import read_sheet, sections_of
+from .desk_file import ANY_QUEUE, BASE, NAME, Row, as_yaml, files_of, name_of, texts, unfilled
+from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
 SHORT_POLICY, LONGEST_CODE = 6_000, 3
 """Maximum characters of a policy that the prompt repeats; maximum words of a value that is compared word for word."""
+MOST, FAR, FEWEST = 2_000, 0.87, 2
+"""Maximum number of tickets to scrub and group, cosine distance between groups, and minimum size of a group."""
+WORD = r"(?u)\b[^\W\d_]{2,}\b"
+EXAMPLES = ("example_1", "example_2", "example_3")
+COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
 
 @dataclass(frozen=True)
@@ -179,6 +184,49 @@ def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], in
         clean[number] = cells | dict(zip(own, done.chat, strict=True))
         replaced, left = replaced + sum(done.counts.values()), left + len(done.left)
     return clean, replaced, left
+
+
+def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
+    """Return a row for each group of similar tickets in a CSV file, and counts by outcome.
+
+    Of more than `MOST` tickets, only some are read. A ticket that may still contain personal data is never shown.
+    """
+    try:
+        from sklearn.cluster import AgglomerativeClustering
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise BadInput("--tickets needs scikit-learn: install it with `make extras`, or omit --tickets") from None
+    import numpy as np
+
+    cells = read_cells(path)[0].values()
+    emails = [" ".join(filter(None, (row.get("subject"), row["email"]))) for row in cells if row.get("email")]
+    emails = emails[:: -(-len(emails) // MOST) or 1]
+    scrubber = offer("package", "Scrubber")(corpus=[[email] for email in emails])
+    done = [scrubber.texts([email]) for email in emails]
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=FEWEST, token_pattern=WORD)
+    grouping = AgglomerativeClustering(None, metric="cosine", linkage="average", distance_threshold=FAR)
+    groups = np.full(len(done), -1)
+    try:
+        words.fit([one.chat[0] for one in done if not one.left])  # no name that may be left becomes a group's word
+        vectors = words.transform([one.chat[0] for one in done]).toarray()
+        groups[vectors.any(axis=1)] = grouping.fit_predict(vectors[vectors.any(axis=1)])
+    except ValueError:
+        raise BadInput("the tickets share too few words to form groups: provide more of them") from None
+    centres = {group: vectors[groups == group].mean(0) for group in sorted({*groups} - {-1})}
+    rows: list[Row] = []
+    for group, count in Counter(groups[groups >= 0].tolist()).most_common():
+        lift = centres[group] - np.mean([*centres.values()], axis=0)
+        telling = [words.get_feature_names_out()[i] for i in np.argsort(-lift, kind="stable")[:3] if lift[i] > 0]
+        if count >= FEWEST and telling:
+            own = [i for i in np.flatnonzero(groups == group) if not done[i].left]
+            own = sorted(own, key=lambda i: -round(vectors[i] @ centres[group], 9))[:3]
+            near = [done[i].chat[0] for i in own]
+            row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
+            row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
+            rows.append({**row, "count": count, "act": first_of(wording()["acts"], " ".join(telling), *near)})
+    replaced, back = sum(sum(one.counts.values()) for one in done), sum(bool(one.left) for one in done)
+    grouped = sum(row["count"] for row in rows)
+    return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}
 
 
 def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str) -> dict[str, str]:
