@@ -41,16 +41,11 @@ Stores = dict[str, "Store"]
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
     """Return how often each entry broke each process rule of its store.
 
-    `stores` maps each run_id to its store; by default, `stores_of` finds them.
-
-    Returns
-    -------
-    DataFrame
-        One row per store, rule and entry, the most broken of a store's own rules first: words (the rule), says (the
-        sentence of a refusal), refuses (False for a rule that hands over), panel, conversations (with a call that was
-        carried out and to which it applies), broken (of these), tested (on tickets for which it fails), tested_broken
-        (of these, with a forbidden call, even a failed one), and broken_share with low and high (mean over cases,
-        intents as clusters); reason.
+    `stores` maps each run_id to its store; by default, `stores_of` finds them. The most broken of a store's own rules
+    comes first. Its words, the sentence that it says, and whether it refuses or hands over follow. Counts are
+    conversations with a call that was carried out and to which it applies, broken of these, tested on tickets for which
+    it fails, and tested_broken of these with a forbidden call, even a failed one. The broken_share is the mean over
+    cases, with intents as clusters.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
@@ -106,20 +101,11 @@ def by_tickets(
 ) -> pd.DataFrame:
     """Return each entry's success on declared desks, and a week's cost of its mistakes in USD.
 
-    Parameters
-    ----------
-    tickets : int, optional
-        Tickets per week; by default the sum of those in ``desk.yaml``, or 100 if no intent states a number.
-    stakes : Stakes, optional
-        By default those of `stakes_at` the desk's folder.
-
-    Returns
-    -------
-    DataFrame
-        One row per store and entry: panel, cases, trials; success with low and high (mean over cases), weighted with
-        low and high (each intent counts by its share of the tickets), reason; tickets; loss with low and high
-        (handovers, and unnoticed wrong endings or forbidden acts that were carried out, whatever followed); price (the
-        model's, NaN if unknown); nobody (if people answer every ticket); stakes (their source). Intents are clusters.
+    `tickets` are those of a week; by default the sum of those in ``desk.yaml``, or 100 if no intent states a number.
+    `stakes` are by default those of `stakes_at` the desk's folder. Success is the mean over cases; weighted, each
+    intent counts by its share of the tickets. The loss covers handovers, unnoticed wrong endings, and forbidden acts
+    that were carried out, whatever followed. The model's price is NaN if unknown. `nobody` is the cost if people answer
+    every ticket. Intents are clusters.
     """
     stores = stores or stores_of(results)
     desks = {store.name: store for store in stores.values() if store.kind.name == DECLARED}
