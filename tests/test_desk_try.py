@@ -180,11 +180,12 @@ def test_a_desk_that_was_edited_is_never_overwritten(tickets, capsys, tmp_path):
     assert tickets(*changed, capsys=capsys, options=options)[0] == 0  # the same tickets play what is there
 
 
-def test_other_weights_play_nothing_again(tickets, capsys, tmp_path):
-    options = ("--keep-personal-data", "--trials", "1")
+def test_other_weights_play_nothing_again_and_replace_no_names_again(tickets, capsys, tmp_path):
     for count in (3, 9):
-        lines = ("email,refuse,tickets", f"Give me money,yes,{count}", "Send it now,yes,")
-        assert tickets(*lines, capsys=capsys, options=options)[0] == 0
+        lines = ("name,email,refuse,tickets", f"Ingrid Solberg,Give Ingrid money,yes,{count}", ",Send it now,yes,")
+        assert tickets(*lines, capsys=capsys, options=("--trials", "1"))[0] == 0
+        desk = yaml.safe_load((tmp_path / "desks" / "mine" / "desk.yaml").read_text())
+        assert [intent["tickets"] for intent in desk["intents"].values()] == [count, 1]
     assert len([*(tmp_path / "desks" / "mine-results" / "runs").glob("*.deskbench")]) == 1
 
 

@@ -6,7 +6,6 @@ import keyword
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import date
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -229,7 +228,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
     return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}
 
 
-def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str) -> dict[str, str]:
+def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, day: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
     rows, cases, tools = list[dict[str, Any]](), list[dict[str, Any]](), defaultdict[str, list[Ticket]](list)
     for number, t in enumerate(tickets, 101):
@@ -252,7 +251,7 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str) 
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
     rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
-    info = {"name": slug(name), "title": title, "clock": f"{date.today()}T10:00"}
+    info = {"name": slug(name), "title": title, "clock": f"{day}T10:00"}
     articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
     files = files_of(as_yaml(desk), info, {TABLE: rows}, cases, articles)
     return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from ...errors import BadInput
 from ...experiment import Experiment
 from ...project import code_version, safe_name, slug
 from ...records import Conversation, content_hash
-from ...reports.html import environment
+from ...reports.html import render
 from ...reports.site import build_site
 from ...reports.terminal import columns, screen_width
 from ...runfile import SUFFIX
@@ -43,10 +45,7 @@ from .tickets import Ticket, desk_of_tickets, read_cells, scrub, tickets_of
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file: in each row an email and what should happen; see docs/desk-try.md",
     "--policy FILE": {"help": "the company's rules, as Markdown or plain text", "required": True},
-    "--model NAME": (
-        "a model's name at the endpoint, or scripted:NAME; repeat it for several (default: scripted:oracle)",
-        [],
-    ),
+    "--model NAME": ("a model, or scripted:NAME; repeat it for several (default: scripted:oracle)", []),
     **ENDPOINT,
     **TRIALS,
     **SETTINGS,
@@ -95,20 +94,23 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
     tickets = tickets_of(rows, path)
     if unused:
         note(f"unused columns: {', '.join(unused)}")
-    given = [tickets, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
-    made, inputs = mark_of(out), content_hash(orjson.dumps(given))
-    if there := made.get("inputs") == inputs:
-        tickets = [Ticket(**one) for one in made["tickets"]]
-    else:
-        if not options.keep_personal_data:
-            rows, replaced, left = scrub(rows, options.keep or [])
-            tickets = tickets_of(rows, path)
-            print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
-            if left:
-                note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
-        files = desk_of_tickets(tickets, Path(options.policy), out.name, options.title)
-        write_made(out, files, inputs=inputs, tickets=tickets)
-    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{' (already written)' if there else ''}", flush=True)
+    unweighted = [replace(ticket, weight=1) for ticket in tickets]
+    given = [unweighted, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
+    made, inputs, day = mark_of(out), content_hash(orjson.dumps(given)), str(date.today())
+    kept = [Ticket(**one) for one in made["tickets"]] if made.get("inputs") == inputs else []
+    if kept:
+        tickets, day = [replace(one, weight=t.weight) for one, t in zip(kept, tickets)], made["day"]
+    elif not options.keep_personal_data:
+        rows, replaced, left = scrub(rows, options.keep or [])
+        tickets = tickets_of(rows, path)
+        print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
+        if left:
+            note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
+    if tickets != kept:
+        files = desk_of_tickets(tickets, Path(options.policy), out.name, options.title, day)
+        write_made(out, files, inputs=inputs, day=day, tickets=tickets)
+    there = " (already written)" if kept else ""
+    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{there}", flush=True)
     return tickets
 
 
@@ -120,9 +122,9 @@ def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, si
         print("", *filter(None, [part.caption]), *lines, *(text for _, text in part.notes), sep="\n")
     build_site(results, site, stores=(desk,))
     about = {"canary": "", "version": code_version()["version"], "traps": True, "hard": False, "other": None}
-    names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title, "parts": parts}
+    names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title}
     page = site / "tickets.html"
-    page.write_text(environment().get_template("site/tickets.html.j2").render(names), "utf-8")
+    page.write_text(render("site/tickets.html.j2", **names, parts=parts), "utf-8")
     print(f"\nopen: {page}\nto continue by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
 
 
