@@ -35,6 +35,7 @@ SHIFTED = (
     "trial {trial} differs: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
     "changed during the run, and no interval here covers that"
 )
+UNDECIDED = "no reply for which this is decidable"
 ALL = "all of them"
 """Name of an entry's row over all rules: kept if no rule is broken."""
 REPLY = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
@@ -208,10 +209,10 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
         for rule, part in pd.concat([group, together]).groupby("rule", sort=False):
             read = part.dropna(subset=["kept"])
             whole = read.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
-            by_reply, kept, throughout = _rate(read), int(read["kept"].sum()), int(whole["kept"].sum())
+            by_reply, kept, throughout = case_rate(read), int(read["kept"].sum()), int(whole["kept"].sum())
             row = {"rule": rule, "replies": len(read), "replies_kept": kept, "untold": len(part) - len(read)}
             row |= {**interval(by_reply, "kept"), "conversations": len(whole), "throughout": throughout}
-            yield row | interval(_rate(whole), "throughout_share", "throughout_") | {"reason": by_reply.reason}
+            yield row | interval(case_rate(whole), "throughout_share", "throughout_") | {"reason": by_reply.reason}
 
     columns = (
         "rule replies replies_kept untold kept low high conversations throughout throughout_share throughout_low "
@@ -220,10 +221,11 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     return grouped(replies, of_entry, columns, "panel entry", sort=True)
 
 
-def _rate(part: pd.DataFrame) -> Estimate:
+def case_rate(part: pd.DataFrame, column: str = "kept", why_none: str = UNDECIDED) -> Estimate:
+    """Estimate the mean of a flag over cases, with intents (or few cases) as clusters."""
     if part.empty:
-        return Estimate(estimate=nan, n=0, reason="no reply for which this is decidable")
-    by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
+        return Estimate(estimate=nan, n=0, reason=why_none)
+    by_case = part.astype({column: float}).groupby(["intent", "case_id"])[column].agg(["mean", "size"])
     clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
     return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
 

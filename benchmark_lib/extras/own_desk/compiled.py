@@ -28,6 +28,8 @@ OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
 `row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
 the same as in an intent.
 """
+SENDER = ("sender", "sender_name")
+"""Fields of a case for the two columns of a desk's `heads`."""
 SUBJECT = 6
 """Number of an email's first words that form its subject, unless the case has a title."""
 SHORT_EMAIL, SHORT_ANSWER = 12, 3
@@ -49,8 +51,7 @@ class Situation:
         arguments = self.act.arguments if self.act else {}
         self.values: Raw = dict(raw.get("values") or {})
         self.values |= {n: str(self.values[n]) for n, one in arguments.items() if one.choices and n in self.values}
-        columns = {"sender": desk.owner.email, "sender_name": desk.owner.name}
-        sender = {part: raw.get(part) or self.changed.get(column, "") for part, column in columns.items()}
+        sender = {part: raw.get(part) or self.changed.get(column, "") for part, column in zip(SENDER, desk.heads)}
         self.knows = {**self.intent.knows, **(raw.get("knows") or {})}
         self.names = names_of(store, self.changed, self.values, self.knows, **sender)
 

@@ -79,24 +79,20 @@ def read_sheet(path: Path) -> dict[int, list[str]]:
 
     Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for any other kind of file.
     """
-    text = _text(path).replace("\0", "")
+    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
+        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
+    try:
+        text = read_text(path).replace("\0", "")
+    except BadInput as error:
+        if not isinstance(error.__context__, UnicodeDecodeError):
+            raise
+        text = path.read_bytes().decode("cp1252", "replace").replace("\0", "")  # as programs on Windows save it
     head = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
     except csv.Error as error:
         raise BadInput(f"{path} is not valid CSV ({error}): close all quotes, and double those within a text") from None
     return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
-
-
-def _text(path: Path) -> str:
-    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
-        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
-    try:
-        return read_text(path)
-    except BadInput as error:
-        if isinstance(error.__context__, UnicodeDecodeError):  # as spreadsheet programs on Windows save it
-            return path.read_bytes().decode("cp1252", "replace")
-        raise
 
 
 def table_of(path: Path) -> list[dict[str, str]]:

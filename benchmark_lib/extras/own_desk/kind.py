@@ -19,7 +19,7 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
-from .compiled import compiled, effects, evaluated, joined, joined_in, names_of
+from .compiled import SENDER, compiled, effects, evaluated, joined, joined_in, names_of
 from .desk_file import (
     ANY_QUEUE,
     BASE,
@@ -54,6 +54,7 @@ OWN = "base/phrases.yaml"
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
     own = _Kind(folder)
+    intents = {name: {"description": intent.description} for name, intent in own.desk.intents.items()}
     desk, shows, finds = own.desk, f"show_{singular(own.desk.subject)}", f"find_{own.desk.subject}"
     return DeskKind(
         name=DECLARED,
@@ -69,8 +70,7 @@ def kind_of(folder: Path) -> DeskKind:
         case_names=lambda raw, row, store: {"order": joined_in(store, desk.subject, raw["order"], desk)},
         case_defaults=lambda names: {
             "customer_id": str(names["order"][desk.key]),
-            "sender": names["order"][desk.owner.email],
-            "sender_name": names["order"][desk.owner.name],
+            **{part: names["order"][column] for part, column in zip(SENDER, desk.heads)},
         },
         usual_ledger=own._usual_ledger,
         identity_slots=own._identity_slots,
@@ -87,7 +87,11 @@ def kind_of(folder: Path) -> DeskKind:
         proofs=tuple(dict.fromkeys(column for way in desk.ways for column in way if column not in desk.heads)),
         slots_not_had=tuple(desk.questions),
         compiled=lambda raw, store: compiled(raw, store, desk),
-        usual={"info": own._info(), "policy": own._policy(), "phrases": {"en": phrases(desk)}},
+        usual={
+            "info": {**texts("base/store.yaml"), "intents": intents, "proofs": own.ways},
+            "policy": own._policy(),
+            "phrases": {"en": phrases(desk)},
+        },
         usual_files={"prompts/agent.md": BASE / "agent.md"}
         | {name: SHIPPED / name for name in ("prompts/customer.md", "reader/weights.npz")},
     )
@@ -98,6 +102,7 @@ class _Kind:
 
     def __init__(self, folder: Path):
         self.desk = read_desk(folder)
+        self.ways = [" and ".join(map(words_of, way)) for way in self.desk.ways]
 
     def _tools(self) -> dict[str, Tool]:
         desk, made = self.desk, list[Tool]()
@@ -173,14 +178,12 @@ class _Kind:
             proved = (all(self._proved(column, row, before) for column in way) for way in ways for row in rows)
             return any(proved) if rows else None
 
-        named = " or ".join(" and ".join(map(words_of, way)) for way in ways)
-        identity.__doc__ = f"The customer must have named {named} before the act."
+        identity.__doc__ = f"The customer must have named {' or '.join(self.ways)} before the act."
         return identity
 
     def _proved(self, column: str, row: Row, before: Before) -> bool:
         """Return whether a customer's words, answers or email header give a column's value."""
-        value, owner = str(row.get(column) or ""), self.desk.owner
-        heads = {owner.email: before.sender, owner.name: before.sender_name}
+        value, heads = str(row.get(column) or ""), dict(zip(self.desk.heads, (before.sender, before.sender_name)))
         if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
             return bool(value)
         said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
@@ -233,11 +236,6 @@ class _Kind:
         table = self.desk.on(tool if tool in self.desk.acts else "")
         row = joined_in(store, table, arguments.get(self.desk.tables[table].key), self.desk) or {}
         return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
-
-    def _info(self) -> Row:
-        intents = {name: {"description": intent.description} for name, intent in self.desk.intents.items()}
-        proofs = [" and ".join(map(words_of, way)) for way in self.desk.ways]
-        return {**texts("base/store.yaml"), "intents": intents, "proofs": proofs}
 
     def _policy(self) -> Row:
         desk = self.desk

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ import numpy as np
 from markupsafe import Markup
 
 from ...analysis.estimators.estimate import Estimate
-from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
+from ...analysis.estimators.intervals import clustered_mean, clusters_or_cases
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
 from ...analysis.tables.costs import HOW_TO_PRICE
+from ...analysis.tables.nuisance import case_rate
 from ...analysis.tables.rows import framed, grouped, interval
 from ...cases.played import known_cases
 from ...reports.answers import stores_of
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from ...store import Store
 
 COMMON = ("identity", "confirmation")
+share_of = partial(case_rate, why_none="no conversation has a score")
+"""Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
 FRONT = Path(__file__).with_name("front.html.j2")
@@ -145,15 +149,6 @@ def in_sentences(results: Results, stakes: Stakes, stores: Stores) -> list[str]:
     rules, entries = broken_rules(results, stores), by_tickets(results, stakes=stakes, stores=stores)
     names = {"rules": rules.to_dict("records"), "entries": entries.to_dict("records")}
     return [" ".join(text.split()) for text in plain_text("desk.txt.j2", **names).split("\n\n") if text.strip()]
-
-
-def share_of(cases: pd.DataFrame, column: str) -> Estimate:
-    """Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
-    by_case = cases.groupby(["intent", "case_id"])[column].agg(["mean", "size"]).reset_index()
-    if by_case.empty:
-        return Estimate(estimate=nan, n=0, reason="no conversation has a score")
-    clusters = clusters_or_cases(by_case["intent"], by_case["case_id"])
-    return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
 
 
 def weighted_mean(
