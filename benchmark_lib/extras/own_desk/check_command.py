@@ -28,7 +28,7 @@ from ...language.values import values_in
 from ...store import Store
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
-from .compiled import BadFormula, Situation, effects, joined_in, problems_of, thin
+from .compiled import BadFormula, Situation, joined_in, problems_of, rules_tried, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
@@ -187,7 +187,6 @@ class Complaints:
         """Check the cases one by one, with the formulas that they need, then together."""
         places: dict[str, tuple[str, list[Any]]] = {}
         cases: list[Case] = []
-        tried: dict[tuple[str, str], set[bool]] = {place: set() for place in self.desk.rules}
         for file, (source, content) in files.items():
             with self._reading(file):
                 listed = with_canary(content, source, self.store).get("cases")
@@ -199,14 +198,15 @@ class Complaints:
                         self.add("id", file, path, case=case)
                         continue
                     places[case] = file, path
-                    cases += self._case(raw, file, path, tried)
+                    cases += self._case(raw, file, path)
         if not places:
             self.add("empty", FILE, ["intents"])
         elif len(cases) == len(places):
-            for (act, rule), values in tried.items():
-                where = ("acts", act, "rules", rule, "holds")
-                if len(values) < 2:
-                    self.add("never" if values == {False} else "always", FILE, where, where=".".join(where))
+            tried = [(rule, holds) for _, rule, holds in rules_tried(self.store, self.desk)]
+            for act, name in (rule for rule in self.desk.rules if len({*tried} & {(rule, True), (rule, False)}) < 2):
+                where = ("acts", act, "rules", name, "holds")
+                never = ((act, name), False) in tried
+                self.add("never" if never else "always", FILE, where, where=".".join(where))
             for name in self.desk.intents.keys() - {case.intent for case in cases}:
                 self.add("no_cases", FILE, ["intents", name], name=name)
             for bucket in self.words["buckets"].keys() - {case.bucket for case in cases}:
@@ -215,10 +215,8 @@ class Complaints:
             if problem.check == "near copy":
                 self.add("copies", *places[problem.case_id], case=problem.case_id, why=problem.why)
 
-    def _case(
-        self, raw: dict[str, Any], file: str, path: list[Any], tried: dict[tuple[str, str], set[bool]]
-    ) -> list[Case]:
-        """Return a case unless something is wrong with it, and note which rules held in it."""
+    def _case(self, raw: dict[str, Any], file: str, path: list[Any]) -> list[Case]:
+        """Return a case unless something is wrong with it."""
         desk, store, case = self.desk, self.store, raw["id"]
         wrong = [*problems_of(raw, store, desk)]
         for field, why in wrong:
@@ -229,14 +227,7 @@ class Complaints:
             return []
         with self._reading(file, path):
             try:
-                made = read_case(raw, store, self.folder / file)
-                if "outcomes" not in raw:
-                    here = Situation(raw, store, desk)
-                    for name in here.rules:
-                        tried[here.intent.act, name].add(name not in here.unmet)
-                    if here.act and here.is_due:
-                        effects(here.intent.act, here.act, here.names)
-                return [made]
+                return [read_case(raw, store, self.folder / file)]
             except BadFormula as error:
                 self._add_formula(error, Situation(raw, store, desk))
             except (LookupError, TypeError, AttributeError) as error:

@@ -19,7 +19,7 @@ from ...language.sentences import fold
 from ...language.values import values_in
 from ...scoring.written import words as words_of
 from ...store.calendar import add_business_days
-from ...textfiles import render
+from ...textfiles import read_yaml, render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
@@ -109,6 +109,13 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     return made | _key(case) | {"ledger": {**given, **(raw.get("ledger") or {})}}
 
 
+def rules_tried(store: Any, desk: DeskFile) -> Iterator[tuple[str, tuple[str, str], bool]]:
+    """Yield each case with each rule that decides it, by act and name, and whether the rule holds."""
+    for path in sorted((store.path / "cases").glob("*.yaml")):
+        for case in (Situation(raw, store, desk) for raw in read_yaml(path)["cases"] if "outcomes" not in raw):
+            yield from ((case.raw["id"], (case.intent.act, name), name not in case.unmet) for name in case.rules)
+
+
 def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
     """Yield what keeps a case from being compiled: a field, and a complaint with a remedy."""
     if "outcomes" in raw:
@@ -189,6 +196,8 @@ def _key(case: Situation) -> Raw:
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
     if case.is_due:
+        if case.act:
+            effects(intent.act, case.act, case.names)  # raises for a formula that cannot be evaluated
         outcome = {"name": intent.act or "answered", "calls": calls}
         return {"bucket": "resolvable", "outcomes": [outcome]} | ({"requested": calls} if calls else {})
     wanted = [case.queue] if case.queue else [rule.otherwise for rule in unmet.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -23,8 +24,7 @@ from ...cases.played import known_cases
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
-from ...textfiles import read_yaml
-from .compiled import Situation
+from .compiled import rules_tried
 from .desk_file import DECLARED, REFUSE, read_desk, rule_name
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def tested_by(store: Store) -> dict[str, set[str]]:
     """Return the cases for which each rule fails, or which name it as a reason to refuse."""
     found = {case.id: {*case.reasons} for case in known_cases(store).values()}
     if store.kind.name == DECLARED:
-        desk = read_desk(store.path)
-        files = (read_yaml(path)["cases"] for path in (store.path / "cases").glob("*.yaml"))
-        for case in (Situation(raw, store, desk) for raws in files for raw in raws if "outcomes" not in raw):
-            found[case.raw["id"]] = {rule_name(case.intent.act, name) for name in case.unmet}
+        failed = defaultdict[str, set[str]](set)
+        for case_id, rule, holds in rules_tried(store, read_desk(store.path)):
+            failed[case_id] |= set() if holds else {rule_name(*rule)}
+        found |= failed
     return {rule: {case for case, rules in found.items() if rule in rules} for rule in store.rules}
 
 
