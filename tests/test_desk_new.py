@@ -330,3 +330,10 @@ def test_a_ticket_may_name_a_plain_value_that_must_be_said(desk, capsys):
     (case,) = load_cases(load_store(desk), "money_back_1")
     assert case.facts["must_say_1"].told(["You have it within 30 days."])
     assert not case.facts["must_say_1"].told(["You have it within 3 days."])
+
+
+def test_the_ticket_in_the_docs_is_a_sound_one(desk, capsys):
+    page = (DATA.parent / "docs" / "your-own-desk.md").read_text(encoding="utf-8")
+    (desk / "cases" / "more.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    assert main(["desk", "check", "puzzles"]) == 0, capsys.readouterr().out
+    assert load_cases(load_store(desk), "late_4")[0].bucket == "adversarial"

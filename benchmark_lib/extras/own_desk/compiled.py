@@ -22,7 +22,7 @@ from ...store.calendar import add_business_days
 from ...textfiles import read_yaml, render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
 
-OWN = {"row", "changes", "values", "knows", "tell", "must_say", "queue"}
+OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
 """Fields of a case to be compiled, in addition to those of `Case`.
 
 `row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
@@ -40,12 +40,12 @@ Raw = dict[str, Any]
 class Situation:
     """Find what a written case is about: intent, rows, values, and the names for formulas.
 
-    `changed` is the row that the act changes, and `queue` the one that the case or its intent names.
+    `changed` is the row that the act changes, and `must_say` lists the texts that the answer must contain.
     """
 
     def __init__(self, raw: Raw, store: Any, desk: DeskFile):
         self.raw, self.desk, self.store, self.intent = raw, desk, store, desk.intents[raw["intent"]]
-        self.queue, self.act = raw.get("queue") or self.intent.queue, desk.acts.get(self.intent.act)
+        self.queue, self.act = self.intent.queue, desk.acts.get(self.intent.act)
         row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
         self.changed = _acted_on(raw, row, store, desk) or row
         arguments = self.act.arguments if self.act else {}
@@ -54,6 +54,8 @@ class Situation:
         sender = {part: raw.get(part) or self.changed.get(column, "") for part, column in zip(SENDER, desk.heads)}
         self.knows = {**self.intent.knows, **(raw.get("knows") or {})}
         self.names = names_of(store, self.changed, self.values, self.knows, **sender)
+        says = raw.get("must_say") or []
+        self.must_say = [*self.intent.must_say, *map(str, says if isinstance(says, list) else [says])]
 
     @property
     def rules(self) -> dict[str, DeclaredRule]:
@@ -73,12 +75,6 @@ class Situation:
         """Return whether the act, or an answer, is what should happen."""
         return not (self.queue or self.intent.refuse or self.unmet)
 
-    @property
-    def must_say(self) -> list[str]:
-        """Return the texts that the answer must contain."""
-        own = self.raw.get("must_say") or []
-        return [*self.intent.must_say, *map(str, own if isinstance(own, list) else [own])]
-
 
 def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     """Return a case as the core reads it; a case that states outcomes is returned unchanged.
@@ -95,8 +91,8 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         **own["usual"],
         "title": email["subject"] or intent.description,
         "goal": intent.goal or intent.description,
-        "pressure": [*intent.pressure, *own["pressure"]][: max(3, len(intent.pressure))],
-        **{name: value for name, value in raw.items() if name not in OWN},
+        "pressure": own["pressure"],
+        **{name: value for name, value in raw.items() if name not in OWN and value != []},
         "order": store.tables[desk.subject][_row_named(raw)][desk.key],
         "email": email,
         "facts": {**_facts(case), **(raw.get("facts") or {})},
@@ -139,7 +135,7 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
     act, arguments = intent.act, desk.acts[intent.act].arguments
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
         yield "row", said["changes"].format(row=row, key=desk.key_of(act), table=desk.on(act), act=act)
-    elif not (raw.get("queue") or intent.queue):  # what the customer could not say
+    elif not intent.queue:  # what the customer could not say
         values, knows = raw.get("values") or {}, {**intent.knows, **(raw.get("knows") or {})}
         for name in sorted(values.keys() - arguments.keys()):
             yield f"values.{name}", said["value"].format(act=act, names=", ".join(arguments) or "none")

@@ -160,7 +160,6 @@ class DeclaredIntent(_Declared):
     refuse: str = ""
     knows: dict[str, str] = {}
     goal: str = ""
-    pressure: list[str] = []
     tickets: int = Field(1, ge=0)
 
 
