@@ -54,14 +54,11 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
     here, case, words = Situation(raw, store, desk), read_case(raw, store, path), texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
-    names = {
-        "case": case,
-        "kind": words["buckets"][case.bucket],
-        "act": "" if here.queue else here.intent.act,
-        "rules": here.rules,
-        "unmet": here.unmet,
-        "values": lambda at: "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", at)),
-    }
+
+    def values(formula: str) -> str:
+        return "".join(f"; {n} is {v}" for n, v in here.changed.items() if re.search(rf"\b{n}\b", formula))
+
+    names = {"case": case, "kind": words["buckets"][case.bucket], "here": here, "values": values}
     return render(read_text(SHOWN), SHOWN.name, **names).strip()
 
 
@@ -83,10 +80,9 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
         knows[name] = _asked(ask, optional=name in wish.knows)
     say = _asked("What else must the answer say? (separate several with |; may be empty)", optional=True)
-    asked: dict[str, Any] = {"intent": intent, "row": row, "email": email}
-    asked["must_say"] = [one.strip() for one in say.split("|") if one]
-    asked |= {"knows": {n: v for n, v in knows.items() if v}, "values": {n: v for n, v in values.items() if v != ""}}
-    return {name: part for name, part in asked.items() if part}
+    asked = {"intent": intent, "row": row, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
+    given = {part: {n: v for n, v in own.items() if v != ""} for part, own in (("knows", knows), ("values", values))}
+    return {name: part for name, part in (asked | given).items() if part}
 
 
 def _line() -> str:

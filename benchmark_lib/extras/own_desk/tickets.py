@@ -16,10 +16,10 @@ from ...cli.codes import note
 from ...errors import BadInput
 from ...extension import offer
 from ...language.sentences import fold
-from ...project import slug
+from ...project import slug as file_name
 from ...scoring.written import words as words_of
 from ...textfiles import read_text, yes_or_no
-from .desk_file import ANY_QUEUE, BASE, NAME, Row, as_yaml, files_of, name_of, texts, unfilled
+from .desk_file import ANY_QUEUE, BASE, NAME, Row, as_yaml, files_of, name_of, slug, texts, unfilled
 from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
@@ -251,7 +251,7 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, 
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
     rules = f"\n## The rules\n{unfilled(text)}\n" if len(text) <= SHORT_POLICY else ""
-    info = {"name": slug(name), "title": title, "clock": f"{day}T10:00"}
+    info = {"name": file_name(name), "title": title, "clock": f"{day}T10:00"}
     articles = ({"title": section.title, "text": unfilled(section.text)} for section in sections_of([policy]))
     files = files_of(as_yaml(desk), info, {TABLE: rows}, cases, articles)
     return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
