@@ -9,9 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...errors import BadInput
 from ...language.layout import ANY_YEAR
@@ -27,8 +24,6 @@ LINK = r"\[([^\]]*)\]\([^)]*\)"
 SHORTEST = 4
 """Minimum words of a quotation."""
 _WORD = re.compile(r"[^\W_]+|[$€£%]")
-Name = Annotated[str, BeforeValidator(slug)]
-Number = Annotated[int | None, Field(ge=0), BeforeValidator(lambda cell: None if cell == "" else cell)]
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 
 
@@ -102,27 +97,6 @@ def table_of(path: Path) -> list[dict[str, str]]:
     return [dict(zip(map(slug, heads), row + [""] * len(heads))) for row in cells]
 
 
-class QuotedRule(BaseModel):
-    """A row of ``rules.csv``; `by` names the model that proposed it."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
-
-    id: Name = ""
-    quotation: str
-    file: str = ""
-    line: int = 0
-    topic: str = ""
-    act: Name = ""
-    number: Number = None
-    unit: Name = ""
-    column: Name = ""
-    test: Annotated[str, Field(pattern="^(at most|at least|yes|no)$")] = "at most"
-    ask: str = ""
-    otherwise: Annotated[Name, AfterValidator(lambda name: name or REFUSE)] = REFUSE
-    by: str = ""
-    accepted: str = "off"
-
-
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
@@ -143,17 +117,20 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
     return None
 
 
-def checked(raw: Row, sections: list[Section]) -> QuotedRule | tuple[str, str]:
+def checked(raw: Row, sections: list[Section]) -> Row | tuple[str, str]:
     """Return a row as a rule in the source's own words, or the gate that it fails and why."""
-    try:
-        rule = QuotedRule.model_validate({name: value for name, value in raw.items() if value is not None})
-    except ValidationError as error:
-        one = error.errors()[0]
-        return "schema", f"{'.'.join(map(str, one['loc']))}: {one['msg']}: correct it"
-    place = quoted(rule.quotation, sorted(sections, key=lambda s: (s.file, s.title) != (rule.file, rule.topic)))
+    usual, tests = wording()["rule"], [test for sort in wording()["sorts"].values() for test in sort["tests"]]
+    rule: Row = usual | {cell: str(value) for cell, value in raw.items() if cell in usual and value is not None}
+    rule |= {cell: slug(rule[cell]) for cell in ("id", "act", "unit", "column", "otherwise")}
+    if rule["test"] not in tests or not re.fullmatch(r"(\d{1,15}(\.0)?)?", rule["number"]):
+        wanted = ", ".join(dict.fromkeys(tests))
+        return "schema", f"number must be a whole number or empty, and test one of {wanted}: correct it"
+    home = rule["file"], rule["topic"]
+    place = quoted(rule["quotation"], sorted(sections, key=lambda one: (one.file, one.title) != home))
     if place is None:
         return "no quotation", "this wording does not occur in the documents: copy a sentence"
-    return rule.model_copy(update={"file": place[0].file, "line": place[1], "quotation": place[2]})
+    rule |= {"otherwise": rule["otherwise"] or REFUSE, "number": int(float(rule["number"])) if rule["number"] else ""}
+    return rule | {"file": place[0].file, "line": place[1], "quotation": place[2]}
 
 
 def numbers_in(sentence: str) -> list[tuple[int, str]]:

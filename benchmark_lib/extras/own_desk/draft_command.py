@@ -25,7 +25,7 @@ from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
 from .desk_file import BASE, write_made
-from .documents import QuotedRule, Row, Section, checked, proposed, read_simply, sections_of, table_of, wording
+from .documents import Row, Section, checked, proposed, read_simply, sections_of, table_of, wording
 from .draft_desk import Drafted, sound
 from .tickets import COLUMNS, intents_of
 
@@ -70,7 +70,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
             raise BadInput(f"{folder} contains something other than a draft: choose another --out")
         rows, out = _proposed(sections, buyer)
         _save(paths[LEFT_OUT], out, OUT)
-        _save(paths[RULES], rows, [*QuotedRule.model_fields])
+        _save(paths[RULES], rows, [*wording()["rule"]])
         print(_printed("rules", path=paths[RULES], rules=len(rows), sections=len(sections), out=len(out)))
     rules = _accepted(paths[RULES])
     if rules and options.tickets and not paths[INTENTS].is_file():
@@ -81,7 +81,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     if not rules or intents is None:
         return
     readings = {row["id"]: checked(row, sections) for row in rules}
-    made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, QuotedRule)], intents)
+    made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, dict)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings.items() if isinstance(gate, tuple)]
     files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
     target = write_made(folder, files, folder / BESIDE)
@@ -112,8 +112,7 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
             if isinstance(rule, tuple):
                 out.append((PROPOSAL, str(raw.get("quotation"))[:300], *rule))
             else:
-                row = rule.model_dump() | ({"number": ""} if rule.number is None else {})
-                rows.setdefault((rule.quotation, rule.file, rule.topic, rule.number), row)
+                rows.setdefault(tuple(rule[cell] for cell in ("quotation", "file", "topic", "number")), rule)
     return [*rows.values()], out
 
 

@@ -27,7 +27,7 @@ from ...textfiles import read_text
 from ..audit.audit import audit
 from .compiled import compiled
 from .desk_file import BASE, REFUSE, as_yaml, files_of, read_desk, singular, slug, unfilled, write_made
-from .documents import LINK, QuotedRule, Row, Section, numbers_in, wording
+from .documents import LINK, Row, Section, numbers_in, wording
 from .tickets import COLUMNS, EXAMPLES
 
 TODAY = date(2026, 6, 29)
@@ -40,7 +40,7 @@ class Drafted:
     its bucket and the rules that refuse; `out` lists what was left out: what it is, its id, the gate and the reason.
     """
 
-    def __init__(self, sections: list[Section], rules: list[QuotedRule], intents: list[Row]):
+    def __init__(self, sections: list[Section], rules: list[Row], intents: list[Row]):
         self.sections, self.known = sections, wording()
         subjects, text = self.known["subjects"], fold(" ".join(section.text for section in sections))
         self.subject = max(subjects, key=lambda name: len(re.findall(subjects[name], text)))
@@ -61,36 +61,37 @@ class Drafted:
     def _leave_out(self, what: str, name: str, gate: str, why: str, **filled: Any) -> None:
         self.out.append((what, name, gate, self.known[why].format(**filled)))
 
-    def _place(self, rule: QuotedRule) -> None:
+    def _place(self, rule: Row) -> None:
         """Add a rule to its act, or record why it has no place there."""
-        known, name, entry = self.known, f"{rule.act}_{rule.id}", rule.model_dump()
-        unit = known["units"].get("question" if rule.number is None else rule.unit, known["units"]["other"])
+        known, name = self.known, f"{rule['act']}_{rule['id']}"
+        unit = known["units"].get("question" if rule["number"] == "" else rule["unit"], known["units"]["other"])
         sort, days = known["sorts"][unit["sort"]], unit["days"]
-        holds = unit["holds"].format(column=rule.column, name=name, test=rule.test)
-        holds = holds.replace("<=", ">=") if rule.test == "at least" else holds
-        key = rule.number, rule.ask, holds.replace(name, "")
-        lacks = next((cell for cell in sort["needs"] if not entry[cell]), "")
-        same = [other["id"] for other in self.acts.get(rule.act, []) if key == other["key"] or name == other["name"]]
+        holds = unit["holds"].format(column=rule["column"], name=name, test=rule["test"])
+        holds = holds.replace("<=", ">=") if rule["test"] == "at least" else holds
+        key = rule["number"], rule["ask"], holds.replace(name, "")
+        lacks = next((cell for cell in sort["needs"] if not rule[cell]), "")
+        same = [other["id"] for other in self.acts.get(rule["act"], []) if key == other["key"] or name == other["name"]]
         checks = {
             ("incomplete", "incomplete"): lacks,
-            ("schema", "test"): rule.test not in sort["tests"],
-            ("schema", "own_tool"): re.search(known["tools"], rule.act),
+            ("schema", "test"): rule["test"] not in sort["tests"],
+            ("schema", "own_tool"): re.search(known["tools"], rule["act"]),
             ("near copy", "same"): same,
-            ("schema", "taken"): rule.column in known["reserved"],
-            ("schema", "two_kinds"): bool(self.columns.get(rule.column, days)) != bool(days),
+            ("schema", "taken"): rule["column"] in known["reserved"],
+            ("schema", "two_kinds"): bool(self.columns.get(rule["column"], days)) != bool(days),
         }
         for gate, why in (place for place, wrong in checks.items() if wrong):
             filled = {"lacks": lacks, "mend": sort["needs"].get(lacks), "other": "".join(same[:1])}
-            return self._leave_out("rule", rule.id, gate, why, fitting=" or ".join(sort["tests"]), **filled, **entry)
-        act, asked = words_of(rule.act), _pairs(rule.ask, words_of(rule.act))
-        own = _pairs(re.sub(LINK, r"\1", rule.quotation), f"{act} {rule.ask}") or asked
-        number, of = (money(rule.number or 0), "") if rule.unit == "cents" else (rule.number, words_of(rule.unit))
+            return self._leave_out("rule", rule["id"], gate, why, fitting=" or ".join(sort["tests"]), **filled, **rule)
+        act, asked = words_of(rule["act"]), _pairs(rule["ask"], words_of(rule["act"]))
+        own = _pairs(re.sub(LINK, r"\1", rule["quotation"]), f"{act} {rule['ask']}") or asked
+        counted = rule["number"], words_of(rule["unit"])
+        number, of = (money(rule["number"] or 0), "") if rule["unit"] == "cents" else counted
         filled = {"number": number, "unit": of, "act": act, "thing": self.thing, "about": " and ".join(own[:2])}
         say, *words = (" ".join(text.format(**filled).split()) for text in (sort["say"], *sort["words"]))
-        entry |= {"name": name, "sort": unit["sort"], "days": days, "holds": holds, "key": key}
-        self.acts[rule.act].append(entry | {"say": say, "words": words or own + asked})
-        if rule.number is not None:
-            self.policy[name], self.columns[rule.column] = rule.number, days
+        entry = rule | {"name": name, "sort": unit["sort"], "days": days, "holds": holds, "key": key}
+        self.acts[rule["act"]].append(entry | {"say": say, "words": words or own + asked})
+        if rule["number"] != "":
+            self.policy[name], self.columns[rule["column"]] = rule["number"], days
         return None
 
     def _add_intent(self, row: Row) -> None:
