@@ -43,6 +43,11 @@ def test_a_new_desk_checks_audits_and_runs_at_once_and_so_does_its_copy(desk, pr
         assert main([*run, "--out", str(project / f"{name}.deskbench")]) == 0
 
 
+def test_a_desk_without_a_readme_is_copied_too(project):
+    assert main(["desk", "new", "coffee", "--from", str(DATA / "stores" / "subscriptions")]) == 0
+    assert len(load_cases(load_store(project / "desks" / "coffee"))) == 24
+
+
 def test_a_new_desk_may_be_named_by_the_path_of_its_folder(project, capsys):
     assert main(["desk", "new", str(project / "elsewhere" / "desk_3")]) == 0
     assert load_store(project / "elsewhere" / "desk_3").name == "desk_3"

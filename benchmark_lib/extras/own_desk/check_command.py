@@ -172,7 +172,7 @@ class Complaints:
         """Check the columns of owner and proofs, the use of acts, and how refusals are understood."""
         desk, subject = self.desk, self.desk.subject
         columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
-        wanted = {desk.owner.email: ["owner", "email"], desk.owner.name: ["owner", "name"]}
+        wanted = {column: ["owner", part] for column, part in zip(desk.heads, ("email", "name"))}
         wanted |= {column: ["proofs"] for way in desk.proofs for column in way}
         for column in wanted.keys() - {*columns} if columns else ():
             self._unknown(wanted[column], column, f"{subject}.csv", columns)

@@ -163,19 +163,15 @@ class DeclaredIntent(_Declared):
     tickets: int = Field(1, ge=0)
 
 
-class DeclaredOwner(_Declared):
-    """Columns with the customer's address and name, in the subject's row or one it refers to."""
-
-    email: str = "email"
-    name: str = "name"
-
-
 class DeskFile(_Declared):
-    """The content of a ``desk.yaml``; `proofs` lists sets of columns that prove who writes."""
+    """The content of a ``desk.yaml``; `proofs` lists sets of columns that prove who writes.
+
+    `owner` names the columns with the customer's address and name, in the subject's row or one it refers to.
+    """
 
     subject: str
     tables: dict[Name, DeclaredTable]
-    owner: DeclaredOwner = DeclaredOwner()
+    owner: dict[Literal["email", "name"], str] = {}
     proofs: list[list[str]] = []
     acts: dict[Name, DeclaredAct] = {}
     questions: dict[Name, DeclaredQuestion] = {}
@@ -190,7 +186,7 @@ class DeskFile(_Declared):
     @cached_property
     def heads(self) -> list[str]:
         """Return the columns that the header of every email gives: address and name."""
-        return [self.owner.email, self.owner.name]
+        return [self.owner.get("email", "email"), self.owner.get("name", "name")]
 
     @cached_property
     def ways(self) -> list[list[str]]:

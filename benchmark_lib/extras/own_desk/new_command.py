@@ -48,7 +48,8 @@ def execute(options: argparse.Namespace) -> int:
         own = [line for line in read_text(store).split("\n") if not re.match("(name|title):", line)]
         title = json.dumps(options.title or name.replace("-", " ").title())
         store.write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
-        readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
+        if readme.is_file():
+            readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
     print(f"{folder} is now a working desk: change its files, and check it after each change")
     for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
         print(f"  {command(*words, folder)}")
