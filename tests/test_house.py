@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 820,
     "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
-    "extras/own_desk": 2_830,
+    "extras/own_desk": 2_800,
     "extras/personal_data": 1_200,
     "extras/real_chats": 1_690,
     "extras/tau2": 1_050,
