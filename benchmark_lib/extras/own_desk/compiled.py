@@ -106,7 +106,7 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
 
 
 def rules_tried(store: Any, desk: DeskFile) -> Iterator[tuple[str, tuple[str, str], bool]]:
-    """Yield each case with each rule that decides it, by act and name, and whether the rule holds."""
+    """Yield each case with each rule that decides it (act and name), and whether it holds."""
     for path in sorted((store.path / "cases").glob("*.yaml")):
         for case in (Situation(raw, store, desk) for raw in read_yaml(path)["cases"] if "outcomes" not in raw):
             yield from ((case.raw["id"], (case.intent.act, name), name not in case.unmet) for name in case.rules)
