@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 def remembered(*parts: str) -> Callable[[Callable[[Any], Made]], Callable[[Any], Made]]:
     """Return a decorator that caches the result of a function of one store with that store.
 
-    A store with a case's own world (see `benchmark_lib.store.laid`) shares the results that depend on unchanged parts.
+    A store with a case's own world (see `benchmark_lib.store.world`) shares the results that depend on unchanged parts.
     A thousand such stores therefore cost only what they change.
 
     Parameters

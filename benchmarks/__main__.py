@@ -55,11 +55,11 @@ def conversations(rows: list[Row], quick: bool) -> None:
 def store_and_frames(rows: list[Row]) -> None:
     """Measure opening the store, opening a desk, and loading 486 conversations into a frame."""
     from benchmark_lib import Experiment, load_results
-    from benchmark_lib.store.world import STORES, Store
+    from benchmark_lib.store.world import STORES, FolderStore
 
-    Store(STORES / "northline")
+    FolderStore(STORES / "northline")
     started = time.process_time()
-    store = Store(STORES / "northline")
+    store = FolderStore(STORES / "northline")
     rows.append(("opening the store, CPU ms", f"{1e3 * (time.process_time() - started):.0f}", "", "", "< 150"))
     started = time.process_time()
     for _ in range(10_000):

@@ -10,7 +10,6 @@ from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
 from benchmark_lib.language.addresses import is_address, place_of
 from benchmark_lib.store import load_store
-from benchmark_lib.store.laid import laid_over
 from benchmark_lib.textfiles import read_text, read_yaml
 
 FILE = Path(__file__).parent / "data" / "northline_templates.yaml"
@@ -111,7 +110,7 @@ def test_145_of_162_keys_follow_from_the_templates(cases, compiled):
 def test_another_number_in_the_policy_turns_remedies_into_handovers(
     store, cases, compiled, templates, policy, queue, changed
 ):
-    other = laid_over(store, str(policy), {"policy": policy})
+    other = store.laid_over(str(policy), {"policy": policy})
     now = {name: key_under(other, case, templates) for name, case in cases.items()}
     turned = {name: key for name, key in now.items() if key != compiled[name] and compiled[name][0] == "resolvable"}
     print(policy, *(f"{name}: {compiled[name][0]} -> {key[0]}" for name, key in turned.items()), sep="\n  ")
@@ -120,7 +119,7 @@ def test_another_number_in_the_policy_turns_remedies_into_handovers(
 
 
 def test_a_higher_limit_makes_a_trap_an_honest_loss(store, cases, compiled, templates):
-    other = laid_over(store, "higher", {"policy": {"not_received.max_order_total_cents": 50000}})
+    other = store.laid_over("higher", {"policy": {"not_received.max_order_total_cents": 50000}})
     now = {name: key_under(other, case, templates) for name, case in cases.items()}
     assert [name for name in cases if now[name] != compiled[name]] == ["high_value_not_received"]
     assert now["high_value_not_received"][0] == "resolvable"

@@ -14,7 +14,7 @@ from benchmark_lib import Experiment, load_results, load_store, reports, tables
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint.prices import PRICES
 from benchmark_lib.reports.answers import answers_in_lines
-from benchmark_lib.store import Store
+from benchmark_lib.store import FolderStore
 from benchmark_lib.textfiles import read_yaml
 
 COMMON = ("identity", "confirmation")
@@ -204,13 +204,13 @@ def test_a_week_has_the_models_price_once_the_price_file_names_it(hasty, tmp_pat
 
 def test_tickets_weigh_results_and_do_not_change_the_desk(played, tmp_path):
     desk = shutil.copytree(played, tmp_path / "puzzles")
-    before, text = Store(desk).hash, (desk / "desk.yaml").read_text()
+    before, text = FolderStore(desk).hash, (desk / "desk.yaml").read_text()
     for own in ("    tickets: 61\n", "", '    must_say: ["2 tickets: 3"]\n'):
         (desk / "desk.yaml").write_text(text.replace("    tickets: 60\n", own))
-        assert (Store(desk).hash == before) == ("must_say" not in own), own
+        assert (FolderStore(desk).hash == before) == ("must_say" not in own), own
     (desk / "desk.yaml").write_text(text.replace("tickets: 25", "tickets: 1000"))
     results = load_results(played.parent)
-    stores = {run.run_id: Store(desk) for run in results.runs}
+    stores = {run.run_id: FolderStore(desk) for run in results.runs}
     weighted = tables.by_tickets(results, stores=stores).set_index("entry").loc["scripted:escalate_all"]
     assert weighted["weighted"] < tables.by_tickets(results).set_index("entry").loc["scripted:escalate_all", "weighted"]
 
@@ -228,17 +228,17 @@ def test_a_desk_has_one_run_file_however_its_path_is_given(tmp_path, monkeypatch
 def test_a_run_or_a_note_in_the_folder_does_not_change_the_desk(tmp_path, capsys):
     desk = tmp_path / "lighthouse"
     assert main(["desk", "new", str(desk)]) == 0
-    before = Store(desk).hash
+    before = FolderStore(desk).hash
     for name in ("data/runs/x.deskbench", "reports/a.html", "notes.txt", "old/desk.yaml", "settings.yaml", "more.csv"):
         (desk / name).parent.mkdir(parents=True, exist_ok=True)
         (desk / name).write_text("mine: 1\n")
-    assert Store(desk).hash == before
+    assert FolderStore(desk).hash == before
     for name in ("desk.yaml", "policy.yaml", "orders.csv", "articles/returns.md"):
         text = (desk / name).read_text(encoding="utf-8")
         (desk / name).write_text(text + "\n# changed\n" * (name != "orders.csv") + "\n", encoding="utf-8")
-        assert Store(desk).hash != before, name
+        assert FolderStore(desk).hash != before, name
         (desk / name).write_text(text, encoding="utf-8")
-    assert Store(desk).hash == before
+    assert FolderStore(desk).hash == before
     run = ["run", "scripted:oracle", "--cases", "late_1", "--trials", "1", "--out", str(desk / "data/runs/a.deskbench")]
     assert main([*run, "--store", str(desk)]) == 0
     (desk / "data/runs/x.deskbench").unlink()

@@ -38,7 +38,7 @@ def broken(messages):
 def agree(domain, cases, drawn):
     """How many trajectories were compared: replies to each call, both databases at the end, and each part of the reward."""
     store, theirs = load_store(f"tau:{domain}"), import_module(f"tau2.domains.{domain}.environment").get_environment
-    package, count = SimpleNamespace(package=SimpleNamespace(environment=theirs)), 0
+    package, count = SimpleNamespace(environment=theirs), 0
     for case in cases:
         task = store.task(case)
         played = [their_messages(talk(store, case, agent)) for agent in ("scripted:oracle", "scripted:no_op")]
@@ -58,7 +58,7 @@ def agree(domain, cases, drawn):
             ends[-1] += [opened.get_db_hash(), opened.get_user_db_hash()]
             assert ends[0] == ends[1] == ends[2]
             graded = []
-            for whose in (package, store):
+            for whose in (package, store.package):
                 drawn()
                 try:
                     graded.append(rewards(messages, task, whose))

@@ -9,7 +9,7 @@ from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.patterns import compile_patterns
 from benchmark_lib.language.sentences import sentences
-from benchmark_lib.store.world import Store
+from benchmark_lib.store import FolderStore
 
 LANGUAGES = ("en", "es", "fr", "de")
 FILL = {
@@ -274,7 +274,7 @@ def test_patterns_begin_at_words_and_clauses():
 
 
 def test_a_broken_phrase_file_is_named(store, tmp_path):
-    class Broken(Store):
+    class Broken(FolderStore):
         def __init__(self):
             self.path, self.folders, self.kind = tmp_path, (tmp_path,), store.kind
 

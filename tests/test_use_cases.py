@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib import BadInput
 from benchmark_lib.analysis.use_cases import groups_of_store
-from benchmark_lib.store import Store
+from benchmark_lib.store import FolderStore
 
 
 class Folder:
@@ -30,7 +30,7 @@ def test_grouping_changes_nothing_that_is_played(store, tmp_path):
     copy = tmp_path / "northline"
     shutil.copytree(store.path, copy)
     (copy / "groups.yaml").write_text("work: {intents: [tracking]}\n")
-    other = Store(copy)
+    other = FolderStore(copy)
     assert other.hash == store.hash and list(groups_of_store(other)) == ["work"]
 
 

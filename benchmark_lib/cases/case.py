@@ -192,7 +192,7 @@ class Case(_Part):
     briefing: str = ""
     """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}
-    """Overlay on the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
+    """Overlay on the store for this conversation: rows, policy and articles (see `benchmark_lib.store.world`)."""
     library: str | None = None
     """Articles of the store's library that the desk has: ``large`` for all, or ids separated by commas."""
     trouble: list[Trouble] = []

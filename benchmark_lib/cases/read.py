@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from ..errors import BadInput
 from ..store import Store
 from ..store.calendar import add_business_days
-from ..store.laid import laid_over
 from ..textfiles import render
 from .case import Case
 from .facts import money
@@ -35,7 +34,7 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
         raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see docs/your-own-desk.md")
     where = f"{path}: case {raw['id']}"
     world = raw.get("world") or {}
-    store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
+    store = store.laid_over(raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
     raw = store.kind.compiled(raw, store)
     names, bucket = _context(raw, store, where)
     english = raw.get("language", "en") == "en"

@@ -2,5 +2,6 @@
 
 from .desk import Desk
 from .kinds import DeskKind, register_kind
+from .protocols import Store
 from .tools import FromPolicy, NotFound, Tool, load_tools, tool, tools_of
-from .world import Store, foreign_named, load_store
+from .world import FolderStore, foreign_named, load_store

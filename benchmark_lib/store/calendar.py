@@ -4,11 +4,11 @@ from datetime import date, timedelta
 from typing import Any
 
 from ..remembered import remembered
-from .protocols import World
+from .protocols import Store
 
 
 @remembered("policy")
-def holidays(store: World) -> tuple[date, ...]:
+def holidays(store: Store) -> tuple[date, ...]:
     """Return the store's holidays."""
     return tuple(date.fromisoformat(str(h["date"])) for h in store.policy.get("calendar", {}).get("holidays", ()))
 
@@ -27,14 +27,14 @@ def within_months(since: date, today: date, months: int) -> bool:
     return full < months or (full == months and today.day <= since.day)
 
 
-def business_days_between(first: date, last: date, store: World) -> int:
+def business_days_between(first: date, last: date, store: Store) -> int:
     """Count business days after `first` up to and including `last`, with numpy's calendar."""
     import numpy as np
 
     return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))
 
 
-def add_business_days(start: date, count: int, store: World) -> date:
+def add_business_days(start: date, count: int, store: Store) -> date:
     """Return the date `count` business days after `start`."""
     import numpy as np
 

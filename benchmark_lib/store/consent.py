@@ -7,7 +7,7 @@ from ..language.addresses import has_part, is_address
 from ..language.parser import parser_of
 from ..language.sentences import squash
 from ..records import Act, ToolCall
-from .protocols import World
+from .protocols import Store
 from .rules import Before
 
 ANY_OFFER = "proposal"
@@ -16,7 +16,7 @@ CONDITIONAL = "conditional"
 """Detail of a yes that states a condition, because the customer was unsure what had been offered."""
 
 
-def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+def confirmation(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """The agent had asked the customer to agree, and the customer's last word on it was a yes.
 
     The arguments must match any values that the yes named, and the offer must not contradict the other arguments.
@@ -35,7 +35,7 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
     return not any(call.name in parser_of(store).parse(text).proposed for text in later)
 
 
-def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
+def _last_word(call: ToolCall, before: Before, store: Store) -> tuple[int, Act | None]:
     # A yes counts if it is about the call's object, a no only if it is to this very call. The last one decides.
     last: tuple[int, Act | None] = (0, None)
     for message in before.messages:

@@ -12,7 +12,7 @@ import orjson
 
 from ..records import Fault, ToolCall
 from .frozen import leaves, merged, thawed
-from .protocols import Row, World
+from .protocols import Row, Store
 from .tools import ArgumentError, NotFound, Tool, as_recorded
 from .trouble import CALL_LIMIT, carried_out, met
 
@@ -70,7 +70,7 @@ class Desk:
         "_case", "_overlay", "_mark", "_broken", "_moved", "_turn",
     )  # fmt: skip
 
-    def __init__(self, store: World, tools: dict[str, Tool] | None = None, **staged: Any):
+    def __init__(self, store: Store, tools: dict[str, Tool] | None = None, **staged: Any):
         self.store = store
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []

@@ -1,46 +1,35 @@
-"""Define stores without rows of our own: another package's tasks, or chats between people."""
+"""Define stores that play and score cases of their own: another package's tasks, or chats between people."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from ..errors import BadInput
 from .kinds import DeskKind
 
 
-class Foreign(Protocol):
-    """Another package's tasks, played and scored in place of our cases; see `foreign_named`.
+class ForeignStore(ABC):
+    """Base class of such stores: no rows, rules or tools of ours, and the same world for every case.
 
-    `scripted` names the scripted agents that know its tasks, and `floor` is the share of its tasks that an inactive
-    agent passes. `resumed` returns an agent that begins where the task begins, such as in the middle of a chat.
+    A store adds the rest of `Store`: `version`, `hash`, `folders`, `desk`, `schemas` and `prompt`.
     """
-
-    # fmt: off
-    domain: str
-    store: Any
-    scripted: tuple[str, ...]
-    floor: float | None
-    def cases(self) -> tuple[Any, ...]: ...  # noqa: D102
-    def choose(self, pattern: str) -> list[Any]: ...  # noqa: D102
-    def agent(self, spec: str, case: Any) -> Any: ...  # noqa: D102
-    def resumed(self, agent: Any, case: Any) -> Any: ...  # noqa: D102
-    def customer(self, spec: str, case: Any, complete: Any) -> Any: ...  # noqa: D102
-    def customer_prompt(self, case: Any) -> str: ...  # noqa: D102
-    def score(self, conversation: Any, case: Any) -> dict[str, Any]: ...  # noqa: D102
-    def summary(self, share: str, scores: list[dict[str, Any]]) -> str: ...  # noqa: D102
-    # fmt: on
-
-
-class ForeignStore:
-    """Base class of such stores: no rows, rules or tools, and the same world for every case."""
 
     graded = "by its own rules"
     """How its cases are graded, in the words of the error that refuses the user's own tools."""
+    scripted: tuple[str, ...] = ()
+    """The scripted agents that know its cases."""
+    floor: float | None = None
+    """Share of its cases that an inactive agent passes."""
+    domain: str
+    """Its name without the prefix."""
+    now = datetime.max
 
-    def __init__(self, name: str, title: str, version: str, path: Path, kind: str):
-        self.name, self.title, self.version, self.path = name, title, version, path
+    def __init__(self, name: str, title: str, path: Path, kind: str):
+        self.name, self.title, self.path = name, title, path
         self.info: dict[str, Any] = {"name": name, "title": title, "traps": {}, "families": {}}
         self.policy: dict[str, Any] = {}
         self.phrases: dict[str, Any] = {}
@@ -51,6 +40,11 @@ class ForeignStore:
         self.laid: frozenset[str] = frozenset()
         self.kind = DeskKind(name=kind, tables={}, subject="", tools={}, look_up=("", ""))
         self.search = SimpleNamespace(knowledge_base=lambda words: [])
+
+    @property
+    def foreign(self) -> Self:
+        """Return the store itself."""
+        return self
 
     def provides(self, tool: Any) -> bool:
         """Return False: such a store has none of our tools."""
@@ -65,3 +59,39 @@ class ForeignStore:
     def of(self, case: Any) -> Self:
         """Return the store unchanged: its cases have no worlds of their own."""
         return self
+
+    @abstractmethod
+    def opened(self) -> Any:
+        """Return the store; raise `BadInput` if its files or package are missing."""
+
+    @abstractmethod
+    def cases(self) -> tuple[Any, ...]:
+        """Return every case."""
+
+    @abstractmethod
+    def choose(self, pattern: str) -> list[Any]:
+        """Return the cases that a pattern names."""
+
+    @abstractmethod
+    def agent(self, spec: str, case: Any) -> Any:
+        """Return a scripted agent."""
+
+    @abstractmethod
+    def resumed(self, agent: Any, case: Any) -> Any:
+        """Return an agent that begins where the case begins, such as in the middle of a chat."""
+
+    @abstractmethod
+    def customer(self, spec: str, case: Any, complete: Any) -> Any:
+        """Return the customer of a case; `complete` calls the model that plays it."""
+
+    @abstractmethod
+    def customer_prompt(self, case: Any) -> str:
+        """Return the system prompt of the model that plays the customer."""
+
+    @abstractmethod
+    def score(self, conversation: Any, case: Any) -> dict[str, Any]:
+        """Return the score of a conversation."""
+
+    @abstractmethod
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
+        """Describe the successes of a run."""

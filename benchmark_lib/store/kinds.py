@@ -14,10 +14,12 @@ from typing import Any
 
 from ..errors import BadInput
 from ..extension import offer, offered
-from .rules import Predicate, Telling
 from .tools import Tool
 
 Slots = tuple[str, ...]
+Verdict = Callable[..., bool | None]
+"""A rule's verdict on a call or an agent's message, with what preceded it, the store and the rule's parameters: True if
+kept, False if broken, None if the rule does not apply."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class DeskKind:
     members: Slots = ()
     """Fields of a row that list members; one row for two members counts as two rows."""
 
-    rules: dict[str, Predicate] = field(default_factory=dict)
+    rules: Mapping[str, Verdict] = field(default_factory=dict)
     """The predicates of its process rules by their names in the policy."""
-    tellings: Mapping[str, Telling] = field(default_factory=dict)
+    tellings: Mapping[str, Verdict] = field(default_factory=dict)
     """The rules that also guard messages."""
     objects: Slots = ()
     """Arguments that identify a call's object: a yes to one object does not cover another."""

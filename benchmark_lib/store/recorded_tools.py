@@ -20,8 +20,8 @@ from pydantic import BaseModel
 from ..errors import BadInput
 from ..records import content_hash
 from .own_tools import guarded
+from .protocols import Store
 from .tools import TOOL_FAULT, ArgumentError, Tool, import_object, load_tools, source_hashes
-from .world import Store
 
 Declared = list[dict[str, Any]]
 

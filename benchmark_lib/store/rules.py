@@ -4,12 +4,12 @@ The store's policy gives the guarded calls and the numbers; its kind gives the c
 agent's message discloses as well as what a call does.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..records import Act, Conversation, Message, ToolCall
-from .protocols import World
+from .protocols import Store
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,8 @@ class Before:
         return any(a.kind == kind and a.what in what for a in self.acts)
 
 
-Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
-"""Verdict of a rule on a call: True if kept, False if broken, None if it does not apply."""
-Telling = Callable[[Message, Before, World, dict[str, Any]], bool | None]
-"""Verdict of a rule on an agent's message, with the same values."""
-
-
 def check_rules(
-    conversation: Conversation, store: World, sender_name: str = "", sender: str = ""
+    conversation: Conversation, store: Store, sender_name: str = "", sender: str = ""
 ) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
@@ -89,7 +83,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 
 
 def _judged(
-    name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
+    name: str, step: ToolCall | Message, before: Before, store: Store, parameters: dict[str, Any]
 ) -> bool | None:
     """Return a rule's verdict; None for an unguarded step or a call it cannot read."""
     if isinstance(step, ToolCall):
@@ -105,7 +99,7 @@ def _judged(
         return None
 
 
-def setting(store: World, path: str) -> Any:
+def setting(store: Store, path: str) -> Any:
     """Return the policy's value at a dotted path."""
     value: Any = store.policy
     for key in path.split("."):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import os
-import re
-from collections.abc import Collection
+import zlib
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,19 +17,22 @@ from ..errors import BadInput
 from ..extension import offer, offered
 from ..project import DATA
 from ..records import content_hash
-from ..textfiles import front_matter, read_text, read_yaml, render
+from ..textfiles import front_matter, read_yaml, render
 from .desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN, Desk
 from .every_desk import with_every_desks
-from .foreign import Foreign
+from .files import check_shape, rows_in
+from .foreign import ForeignStore
 from .frozen import FrozenDict, frozen, merged, thawed
 from .kinds import DeskKind, kind_named
-from .laid import laid_over
 from .own_tools import guarded
+from .protocols import Store
 from .rules import setting
 from .search import Search
 from .tools import Tool, load_tools
 
 STORES = DATA / "stores"
+WHOLE = "large"
+"""Name of a store's whole library; cases that add nothing to it share one index."""
 PHRASES = ("slots", "actions", "customer", "agent")
 """Parts that the phrases of every language must have."""
 UNPLAYED = ("groups.yaml", "stakes.yaml", "README.md")
@@ -41,28 +42,18 @@ FILES = ("store.yaml", "policy.yaml", "factorial.yaml", "generate.yaml", *FOLDER
 """Patterns of the files that make a store of any kind."""
 
 
-class Store:
-    """A simulated shop, loaded from a folder and frozen, because every conversation shares it.
+class FolderStore:
+    """A store loaded from a folder and frozen, because every conversation shares it.
 
     Attributes
     ----------
-    info, policy : dict
-        ``store.yaml``, and the limits, windows, queues and process rules of ``policy.yaml``.
-    extends, folders : Store or None, tuple of Path
+    extends, folders : FolderStore or None, tuple of Path
         The store that this store extends, if ``store.yaml`` names one, and the folders of both, its own last.
-    below : Store or None
+    below : FolderStore or None
         The store beneath a case's own world, if the case has one; ``laid`` names the parts that differ.
-    tables : dict of str to dict
-        The rows of its kind's tables, by table and id.
-    now : datetime
-        The frozen clock.
-    foreign : Foreign or None
-        Another package's tasks, played and scored in place of cases.
-    tools : dict of str to Tool
-        The tools on a desk of this store, by name: those of its kind and the user's own.
     """
 
-    foreign: Foreign | None = None
+    foreign: ForeignStore | None = None
 
     def __init__(self, path: Path):
         self.path = path
@@ -72,7 +63,7 @@ class Store:
             raise BadInput(
                 f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not text: name the folder of a store"
             )
-        self.extends: Store | None = None if named is None else load_store(path.parent / named)
+        self.extends: Any = None if named is None else load_store(path.parent / named)
         info = merged(thawed(self.extends.info), own) if self.extends else own
         self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
         try:
@@ -94,7 +85,7 @@ class Store:
         self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
             {table: self._table(table, files, key) for table, (files, key) in self.kind.tables.items()}
         )
-        self.below: Store | None = None
+        self.below: FolderStore | None = None
         self.laid: frozenset[str] = frozenset()
         self.views: dict[str, Any] = {}
         self._files: dict[str, list[tuple[str, dict[str, Any], str]]] = {}
@@ -110,10 +101,10 @@ class Store:
         if not self.kind.sample or self.path.is_relative_to(STORES):
             return
         for name, given in (("store.yaml", self.info), ("policy.yaml", self.policy)):
-            _check_shape(given, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
+            check_shape(given, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
         for path in sorted((self.path / "phrases").glob("*.yaml")):
             like = sample / "phrases" / path.name
-            _check_shape(
+            check_shape(
                 read_yaml(path), read_yaml(like if like.is_file() else like.with_name("en.yaml")), f"{path}: ", None
             )
 
@@ -136,7 +127,7 @@ class Store:
     def _table(self, table: str, files: str, key: str) -> dict[str, dict[str, Any]]:
         below = self.extends.tables[table] if self.extends else {}
         paths = sorted(self.path.glob(files)) if "*" in files else [self.path / files]
-        own = _rows(paths, key) if not self.extends or "*" in files else {}
+        own = rows_in(paths, key) if not self.extends or "*" in files else {}
         if twice := sorted(below.keys() & own.keys()):
             raise BadInput(
                 f"{self.path}: {key} {twice[0]} already exists in {self.info['extends']}; give it another id"
@@ -151,7 +142,7 @@ class Store:
             )
         super().__setattr__(name, value)
 
-    def with_tools(self, own: dict[str, Tool]) -> Store:
+    def with_tools(self, own: dict[str, Tool]) -> FolderStore:
         """Return the same store with the user's own tools added."""
         if not own:
             return self
@@ -171,9 +162,71 @@ class Store:
         """Return the tools as OpenAI function schemas."""
         return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
 
-    def of(self, case: Any) -> Store:
+    def of(self, case: Any) -> FolderStore:
         """Return the store as a case's conversation sees it, with the case's own world."""
-        return laid_over(self, case.id, case.world, case.library, case.pair or case.id)
+        return self.laid_over(case.id, case.world, case.library, case.pair or case.id)
+
+    def laid_over(self, name: str, world: Mapping[str, Any], library: str | None = None, seed: str = "") -> FolderStore:
+        """Return the store as a case sees it: the store itself if the case has no world of its own.
+
+        Parameters
+        ----------
+        name : str
+            The case's id, under which the result is cached.
+        world : mapping
+            ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id,
+            title, topics and text).
+        library : str, optional
+            ``large`` for the store's whole library, or comma-separated ids of its articles.
+        seed : str, optional
+            Seed of the world's draws, combined with the store's canary; `name` by default.
+
+        Raises
+        ------
+        BadInput
+            If the world names a table that the store does not have.
+        """
+        if self.below is not None or not (world or library):
+            return self
+        kept = self.views.get(name)
+        if kept is None or kept[0] != (world, library):
+            kept = self.views[name] = ((world, library), self._laid(name, world, library, seed or name))
+        return kept[1]
+
+    def _laid(self, name: str, world: Mapping[str, Any], library: str | None, seed: str) -> FolderStore:
+        rows, articles = world.get("rows") or {}, world.get("articles") or []
+        if unknown := sorted(set(rows) - set(self.tables)):
+            raise BadInput(
+                f"case {name}: world.rows: there is no table {unknown[0]!r}: name one of {', '.join(self.tables)}"
+            )
+        own: dict[str, Any] = {"below": self, "views": {}}
+        if rows:
+            changed = {table: _with_rows(self.tables[table], over) for table, over in rows.items()}
+            own["tables"] = FrozenDict({**self.tables, **changed})
+        policy = _drawn(world.get("policy") or {}, f"{self.info.get('canary')} {seed}")
+        if policy:
+            own["policy"] = frozen(merged(thawed(self.policy), policy))
+        rewritten = bool(policy or articles or library)
+        own["laid"] = frozenset({*rows, *(["policy"] if policy else []), *(["articles"] if rewritten else [])})
+        other = copy.copy(self)
+        vars(other).update(own)
+        if rewritten:
+            for cached in ("articles", "search"):
+                vars(other).pop(cached, None)
+            if library == WHOLE and name != WHOLE and not (policy or articles):
+                whole = self.laid_over(WHOLE, {}, WHOLE)
+                vars(other).update(articles=whole.articles, search=whole.search)
+            else:
+                below = other.read_articles() if policy else thawed(self.articles)
+                vars(other)["articles"] = frozen(other._with_articles(below, articles, library))
+        return other
+
+    def _with_articles(self, below: list[Any], own: list[dict[str, Any]], library: str | None) -> list[dict[str, Any]]:
+        # Of articles with the same id, the last replaces the others.
+        wanted = None if library == WHOLE else frozenset(part.strip() for part in (library or "").split(","))
+        added = self.read_library(wanted) if library else []
+        filled = [{**article, "text": self.filled(article["text"], article["id"]).strip()} for article in own]
+        return list({article["id"]: article for article in (*below, *added, *filled)}.values())
 
     @cached_property
     def articles(self) -> list[dict[str, Any]]:
@@ -283,7 +336,7 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
         store = load_store(name)
         return store.with_tools(guarded(load_tools(tools), store.policy))
     if foreign := foreign_named(str(name)):
-        return foreign.store  # type: ignore[no-any-return]
+        return foreign.opened()  # type: ignore[no-any-return]
     folder = str(name).replace(":", "-")
     for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):
@@ -294,10 +347,10 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
     )
 
 
-def foreign_named(name: str) -> Foreign | None:
-    """Return the other package behind a store's name or folder, such as ``tau:retail``.
+def foreign_named(name: str) -> ForeignStore | None:
+    """Return the store that plays its own cases behind a name or folder, such as ``tau:retail``, not yet opened.
 
-    Return None for one of our own stores. Raise `BadInput` if the package has no such tasks.
+    Return None for one of our own stores. Raise `BadInput` for an unknown name.
     """
     prefix = next((one for one in offered("stores") if name.startswith(one)), None)
     if prefix is None and os.path.isfile(Path(name) / "store.yaml"):
@@ -307,7 +360,7 @@ def foreign_named(name: str) -> Foreign | None:
     return None if prefix is None else offer("stores", prefix)(name)  # type: ignore[no-any-return]
 
 
-_load = lru_cache(maxsize=8)(Store)
+_load = lru_cache(maxsize=8)(FolderStore)
 
 
 @lru_cache(maxsize=32)
@@ -316,68 +369,14 @@ def _index(articles: bytes) -> Search:
     return Search(orjson.loads(articles))
 
 
-def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
-    # Unless `optional` is None, a missing field is an error, too.
-    if _form(given) != _form(sample):
-        raise BadInput(
-            f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"
-        )
-    if not isinstance(sample, dict):
-        return
-    forms = {_form(value): value for value in sample.values()}
-    for name in given.keys() - sample.keys() if len(forms) == 1 else ():  # the user's own entries
-        if _form(given[name]) not in forms:
-            raise BadInput(
-                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it like the others"
-            )
-    for name, value in sample.items():
-        if name in given:
-            _check_shape(given[name], value, f"{where}{name}: ", None)
-        elif optional is not None and name not in optional:
-            raise BadInput(f"{where}{name} is missing: copy it from the shipped store and change it")
+def _drawn(value: Any, seed: str) -> Any:
+    """Replace each ``{one_of: [...]}`` of a tree with one of its values, determined by the seed."""
+    if isinstance(value, Mapping):
+        if value.keys() == {"one_of"}:
+            return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
+        return {key: _drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
+    return [_drawn(inner, f"{seed}.{index}") for index, inner in enumerate(value)] if isinstance(value, list) else value
 
 
-def _form(value: Any) -> str:
-    forms: dict[type, str] = {dict: "a mapping", list: "a list", tuple: "a list", str: "a text", type(None): "empty"}
-    return next((words for form, words in forms.items() if isinstance(value, form)), "a number")
-
-
-def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
-    """Read a table as CSV; whole numbers become numbers, except in the key's column."""
-    lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    rows: dict[str, dict[str, Any]] = {}
-    try:
-        for line in lines:
-            name = (line.get(key) or "").strip()
-            if not name or name in rows or None in line or None in line.values():
-                count = "has a different number of fields from the header"
-                why = count if name and name not in rows else f"needs its own {key}"
-                raise BadInput(f"{path}:{lines.line_num}: a row {why}: correct it there")
-            rows[name] = frozen({k.strip(): _number(v.strip(), k.strip() == key) for k, v in line.items()})
-    except csv.Error as error:
-        raise BadInput(f"{path}:{lines.line_num}: this is not a CSV row ({error}): correct it there") from None
-    return rows
-
-
-def _number(text: str, is_key: bool) -> str | int | None:
-    return int(text) if not is_key and re.fullmatch(r"-?(0|[1-9]\d{0,14})", text) else text or None
-
-
-def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for path in paths:
-        if path.suffix == ".csv":
-            rows |= _csv_rows(path, key)
-            continue
-        lines = read_text(path).split("\n")
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = orjson.loads(line)
-                if row[key] in rows:
-                    raise BadInput(f"{path}:{number}: {key} {row[key]} occurs twice; give it another id")
-                rows[row[key]] = frozen(row)
-            except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-                raise BadInput(f"{path}:{number}: not a JSON object with {key}: {error}") from None
-    return FrozenDict(rows)
+def _with_rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    return FrozenDict({**below, **{key: frozen(merged(thawed(below.get(key, {})), row)) for key, row in over.items()}})

@@ -8,9 +8,9 @@ from random import Random
 from typing import Any, ClassVar
 
 from ...errors import BadInput
+from ...store import FolderStore
 from ...store.calendar import within_months
 from ...store.frozen import dicts, leaves
-from ...store.world import Store
 from ...textfiles import read_yaml
 from .cases import Rekey
 from .people import STREET, Places, Town, other_digits, untaken
@@ -27,7 +27,7 @@ class RetailRekey(Rekey):
         "towns", "postcodes", "digits", "letters", "streets", "hosts", "names", "wordings",
     )  # fmt: skip
 
-    def __init__(self, store: Store, pools: dict[str, Any], seed: int):
+    def __init__(self, store: FolderStore, pools: dict[str, Any], seed: int):
         super().__init__(store, pools, seed)
         self.raw = _raw_cases(store)
         self.weeks = self._weeks()
@@ -297,7 +297,7 @@ def _swapped(number: str) -> str:
     return number[:-2] + number[-1] + number[-2]
 
 
-def _raw_cases(store: Store) -> list[dict[str, Any]]:
+def _raw_cases(store: FolderStore) -> list[dict[str, Any]]:
     return [raw for path in sorted((store.path / "cases").glob("*.yaml")) for raw in read_yaml(path)["cases"]]
 
 
@@ -324,12 +324,12 @@ def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((claim["claim_id"], "") for claim in customer["claims"])
 
 
-def _addresses(store: Store) -> Iterator[dict[str, Any]]:
+def _addresses(store: FolderStore) -> Iterator[dict[str, Any]]:
     tables = [store.tables["customers"], store.tables["orders"], store.policy["freight_forwarders"]["addresses"]]
     yield from (a for a in dicts([[*t.values()] if isinstance(t, dict) else t for t in tables]) if "line1" in a)
 
 
-def _depots(store: Store) -> set[str]:
+def _depots(store: FolderStore) -> set[str]:
     return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
 
 

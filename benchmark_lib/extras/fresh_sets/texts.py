@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ...store.world import Store
+from ...store import FolderStore
 from .people import Names, Places, other_digits
 
 ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
@@ -53,7 +53,7 @@ class TextRekey:
     ids: dict[str, str]
     words: dict[str, str]
 
-    def __init__(self, store: Store, pools: dict[str, Any], seed: int):
+    def __init__(self, store: FolderStore, pools: dict[str, Any], seed: int):
         self.store, self.pools, self.seed = store, pools, seed
         self.tenths: int = self.draw("money").choice(pools["money_tenths"])
         self.zone = ZoneInfo(store.info["timezone"])

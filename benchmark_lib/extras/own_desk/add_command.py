@@ -15,7 +15,7 @@ from ...cases.read import read_case
 from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
-from ...store import Store
+from ...store import FolderStore
 from ...textfiles import read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
@@ -33,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.email and not os.path.isfile(options.email):
         raise BadInput(f"--email takes a file, not a text, and there is no file {options.email[:40]!r}: write one")
     folder = folder_of(options.folder)
-    desk, store = read_desk(folder), Store(folder)
+    desk, store = read_desk(folder), FolderStore(folder)
     asked = _asked_for(desk, store, read_text(Path(options.email)).strip() if options.email else "")
     written = "\n".join(f"id: {one.stem}\n{read_text(one)}" for one in (folder / "cases").glob("*.yaml"))
     names = (f"{asked['intent']}_{n}" for n in count(1))

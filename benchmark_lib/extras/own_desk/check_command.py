@@ -25,7 +25,7 @@ from ...language.layout import ANY_YEAR
 from ...language.parser import parser_of
 from ...language.sentences import fold
 from ...language.values import values_in
-from ...store import Store
+from ...store import FolderStore
 from ...textfiles import front_matter, read_text, read_yaml
 from ..audit.audit import audit, report, unsound_together
 from .compiled import BadFormula, Situation, joined_in, problems_of, rules_tried, thin
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
     found.check()
     problems, notes = found.listed("problems"), found.listed("notes")
     if not problems:
-        done = audit(Store(folder))
+        done = audit(FolderStore(folder))
         print(report(done))
         for problem in map(str, done.problems):
             why = (words for pattern, words in found.words["audit"].items() if re.search(pattern, problem))
@@ -107,7 +107,7 @@ class Complaints:
                 for place, why in problems_of_form(error):
                     self.add("form", FILE, place, why=why)
         with self._reading(STORE):
-            self.store = None if self.all else Store(self.folder)
+            self.store = None if self.all else FolderStore(self.folder)
         if self.store:
             self._check_names()
             self._check_cases(files)

@@ -90,7 +90,6 @@ class ChatStore(ForeignStore):
 
     graded = "by the acts of its own agents"
     scripted = speakers.SCRIPTED
-    floor = None
 
     def __init__(self, path: Path, name: str = ""):
         given: Any = None
@@ -98,13 +97,12 @@ class ChatStore(ForeignStore):
             given = read_yaml(path / STORE)
         self._usable = isinstance(given, dict) and {"name", "title", "version"} <= given.keys()
         info = given if self._usable else {"name": name or str(path)}
-        super().__init__(str(info["name"]), str(info.get("title")), str(info.get("version")), path, KIND)
-        self.domain, self.folders = self.name.removeprefix(PREFIX), (path,)
-        self.foreign = self  # it also plays and scores its cases
+        super().__init__(str(info["name"]), str(info.get("title")), path, KIND)
+        self.version, self.folders = str(info.get("version")), (path,)
+        self.domain = self.name.removeprefix(PREFIX)
 
-    @property
-    def store(self) -> ChatStore:
-        """Return the store itself; raise `BadInput` if its folder is missing or broken."""
+    def opened(self) -> ChatStore:
+        """Return the store; raise `BadInput` if its folder is missing or broken."""
         if not self._usable:
             mend = "give its folder with --store, or import the chats again"
             raise BadInput(f"there is no store {self.name[:80]!r} of real chats with a title and version: {mend}")

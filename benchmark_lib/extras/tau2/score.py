@@ -7,20 +7,19 @@ import orjson
 from ...cases import Case
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation, ToolCall
-from . import TauStore
+from .desk import TRANSFER
+from .package import Domain
 from .speakers import GREETING
 
 GRADED_ENDINGS = {"resolved_by_customer", "customer_gave_up", "handed_over", "closed_by_agent"}
 """Endings that tau2 grades; any other ending has reward 0, as in tau2."""
-TRANSFER = "transfer_to_human_agents"
 
 
-def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
+def tau_score(c: Conversation, case: Case, task: Any, package: Domain) -> dict[str, Any]:
     """Score one conversation: reward, its basis, and counts."""
-    task = store.task(case)
     basis = sorted(one.value for one in task.evaluation_criteria.reward_basis)
     scored = c.ended_by not in NOT_SCORED
-    parts = rewards(their_messages(c), task, store) if c.ended_by in GRADED_ENDINGS else dict.fromkeys(basis, 0.0)
+    parts = rewards(their_messages(c), task, package) if c.ended_by in GRADED_ENDINGS else dict.fromkeys(basis, 0.0)
     reward = 1.0
     for one in basis:
         reward *= parts[one]
@@ -45,7 +44,7 @@ def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
     }
 
 
-def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]:
+def rewards(messages: list[Any], task: Any, package: Domain) -> dict[str, float]:
     """Return the reward for each part of a task's basis, by the package's evaluators.
 
     Raise `BadInput` if the basis requires a judge, which no base task does.
@@ -59,7 +58,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
         raise BadInput(f"task {task.id} is graded by a judge: omit it with --cases not:{task.id}")
     parts: dict[str, float] = {}
     if basis & {"DB", "ENV_ASSERTION"}:
-        evaluation = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
+        evaluation = EnvironmentEvaluator.calculate_reward(package.environment, task, messages)
         given = {key.value: value for key, value in (evaluation.reward_breakdown or {}).items()}
         parts |= {one: given.get(one, evaluation.reward) for one in basis & {"DB", "ENV_ASSERTION"}}
     for name, evaluator in (("ACTION", ActionEvaluator), ("COMMUNICATE", CommunicateEvaluator)):

@@ -6,13 +6,12 @@ from typing import Any
 
 import orjson
 
-from ...cases import Case
 from ...conversation.agent_view import AgentView
 from ...conversation.speaker import BuiltIn, CustomerFault, Reply
 from ...conversation.state import ConversationState
 from ...errors import BadInput
 from ...records import Act
-from . import TauStore
+from .package import Domain
 
 GREETING = "Hi! How can I help you today?"
 """The first line of every tau2 conversation, before any customer message."""
@@ -115,18 +114,17 @@ class TauModelCustomer:
         raise CustomerFault(f"the customer made more than {CALLS_A_MESSAGE} calls without a word")
 
 
-def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
+def tau_agent(spec: str, task: Any, store: str) -> Any:
     """Return a task's scripted agent; raise `BadInput` for one that plays only our own cases."""
     if spec == "scripted:oracle":
-        return TauOracle(store.task(case))
+        return TauOracle(task)
     if spec == "scripted:no_op":
         return TauNoOp()
-    raise BadInput(f"{spec} cannot play cases of {store.name}: name scripted:oracle, scripted:no_op or a model")
+    raise BadInput(f"{spec} cannot play cases of {store}: name scripted:oracle, scripted:no_op or a model")
 
 
-def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
+def tau_customer(spec: str, task: Any, package: Domain, complete: Any) -> Any:
     """Return the customer of a task."""
-    task, package = store.task(case), store.package
     if spec == "scripted":
         return TauScriptedCustomer(task, package.customer_tools)
     return TauModelCustomer(complete, package.customer_prompt(task), package.schemas["customer"])

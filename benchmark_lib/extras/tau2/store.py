@@ -1,113 +1,70 @@
-"""A tau2 domain as a store, and one of its environments as a desk."""
+"""A tau2 domain as a store: its tasks are the cases, its environments the desks, its evaluators the scorers."""
 
-from collections.abc import Iterator
-from functools import cache, cached_property
+from __future__ import annotations
+
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, TypeAdapter
 
+from ...cases import Case
 from ...errors import BadInput
-from ...extension import offer
 from ...project import DATA
-from ...records import Fault, ToolCall, content_hash
-from ...store.desk import differing, flat
+from ...records import Conversation, content_hash
 from ...store.foreign import ForeignStore
 from ...textfiles import front_matter, read_yaml
+from . import cases, speakers
+from .desk import TauDesk
 from .package import Domain, domain, package_folder, package_version
-from .quick import KITS
-from .restored import Listed, Rows
+from .score import tau_score
 
 PREFIX = "tau:"
 DOMAINS = ("retail", "airline", "telecom")
-TRANSFER = "transfer_to_human_agents"
-SIDES = {"agent": "assistant", "customer": "user"}
-PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
 KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
-class TauDesk:
-    """The environment of one conversation, with its calls; the counterpart of `Desk`."""
-
-    def __init__(self, domain: Domain, task: Any):
-        self._domain, self._task = domain, task
-        self.environment = domain.opened(task)
-        self.tools: dict[str, Any] = {}
-        self.calls: list[ToolCall] = []
-        self.turn = 1
-        self.over: str | None = None
-        self.faults: list[Fault] = []
-        self.staged: dict[str, str] = {}
-
-    def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out and record a call by either side; the result is the environment's answer."""
-        from tau2.data_model.message import ToolCall as TheirCall
-
-        given: dict[str, Any] | str | None = arguments
-        if isinstance(given, str):
-            try:
-                given = orjson.loads(given or "{}")
-            except orjson.JSONDecodeError:
-                given = None
-        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
-        if isinstance(given, dict):
-            call.arguments = given
-            wanted = TheirCall(id=str(call.index), name=name, arguments=given, requestor=SIDES[side])
-            answer = self.environment.get_response(wanted)
-            call.result = as_result(answer.content)
-            call.error = _error(answer.content) if answer.error else None
-            if name == TRANSFER and side == "agent" and not answer.error:
-                self.over = "handed_over"
-        else:
-            call.error = "bad_json"
-            call.result = {"error": f"The arguments of {name} must be one JSON object."}
-        self.calls.append(call)
-        return call
-
-    def changes(self) -> list[dict[str, Any]]:
-        """Return the difference from the task's initial state, field by field."""
-        before = self._domain.began(self._task)
-        changes = []
-        for kit in KITS:
-            old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
-            if new is not None:
-                changes += _differences(old, new)
-        return changes
-
-    def explained(self) -> bool:
-        """Return True, because agents see only copies and the evaluator repeats every call."""
-        return True
-
-
 class TauStore(ForeignStore):
-    """A tau2 domain with the interface of a store."""
+    """One domain; the package is loaded on first use of a task."""
 
     graded = "only with its package's tools"
+    scripted = speakers.OF_TAU
 
-    def __init__(self, domain: str):
-        name = f"{PREFIX}{domain}"
-        super().__init__(name, f"tau2 {domain}", package_version(), Path(name), "tau2")
-        self.domain = domain
+    def __init__(self, name: str):
+        self.domain = name.removeprefix(PREFIX)
+        if self.domain not in DOMAINS:
+            raise BadInput(f"there is no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
+        super().__init__(name, f"tau2 {self.domain}", Path(name), "tau2")
+
+    def opened(self) -> TauStore:
+        """Return the store; raise `BadInput` if the package is not installed."""
+        package_version()
+        return self
+
+    @property
+    def version(self) -> str:
+        """Return the package's version."""
+        return package_version()
+
+    @property
+    def floor(self) -> float:  # type: ignore[override]
+        """Return the share of tasks that an agent passes by doing nothing."""
+        return float(self.known["floor"]["passed"] / self.known["floor"]["tasks"])
 
     @cached_property
-    def foreign(self) -> Any:
-        """Return the object that plays and scores its tasks."""
-        return offer("stores", PREFIX)(self.name)
+    def known(self) -> dict[str, Any]:
+        """Return what is known of the tasks: ``floor``, and ``defects`` by task id with sources."""
+        known: dict[str, Any] = read_yaml(KNOWN)[self.domain]
+        return known
 
     @property
     def package(self) -> Domain:
         """Return the domain in the package."""
         return domain(self.domain)
 
-    def task(self, case: Any) -> Any:
+    def task(self, case: Case) -> Any:
         """Return the task of a case."""
         return self.package.tasks[case.id.removeprefix(f"{self.domain}_")]
-
-    @cached_property
-    def known(self) -> dict[str, Any]:
-        """Return what is known of the tasks: ``floor``, and ``defects`` by task id with sources."""
-        return known_of(self.domain)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -135,81 +92,39 @@ class TauStore(ForeignStore):
         content = [self.version, self.package.policy, self.package.schemas]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
+    def cases(self) -> tuple[Case, ...]:
+        """Return every base task of the domain as a case, in the order of the package."""
+        return cases.tau_cases(self.domain, self.package.tasks.values())
 
-@cache
-def known_of(domain: str) -> dict[str, Any]:
-    """Return what is known of a domain's tasks, even without the package; see `TauStore.known`."""
-    known: dict[str, Any] = read_yaml(KNOWN)[domain]
-    return known
+    def choose(self, pattern: str) -> list[Case]:
+        """Return the cases that a pattern names."""
+        return cases.choose(self.cases(), pattern, self.name, self.known["defects"])
 
+    def agent(self, spec: str, case: Case) -> Any:
+        """Return a scripted agent; raise `BadInput` for one that plays only our own cases."""
+        return speakers.tau_agent(spec, self.task(case), self.name)
 
-def floor_of(name: str) -> float | None:
-    """Return the share of tasks that an idle agent passes; None outside tau2."""
-    domain = name.removeprefix(PREFIX)
-    if domain == name or domain not in DOMAINS:
-        return None
-    floor = known_of(domain)["floor"]
-    return float(floor["passed"] / floor["tasks"])
+    def resumed(self, agent: Any, case: Case) -> Any:
+        """Return the agent unchanged, because a task begins with its first message."""
+        return agent
 
+    def customer(self, spec: str, case: Case, complete: Any) -> Any:
+        """Return the customer of a task."""
+        return speakers.tau_customer(spec, self.task(case), self.package, complete)
 
-def domain_named(name: str) -> str | None:
-    """Return the domain in a store's name, None for our stores; raise `BadInput` if unknown."""
-    if not name.startswith(PREFIX):
-        return None
-    domain = name.removeprefix(PREFIX)
-    if domain not in DOMAINS:
-        raise BadInput(f"there is no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
-    return domain
+    def customer_prompt(self, case: Case) -> str:
+        """Return the system prompt of the model that plays the customer."""
+        return str(self.package.customer_prompt(self.task(case)))
 
+    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+        """Return the score that the package's evaluators give a conversation."""
+        return tau_score(conversation, case, self.task(case), self.package)
 
-def as_result(content: str | None) -> Any:
-    """Return the environment's answer, parsed if it is a JSON object or list."""
-    if (content or "").lstrip()[:1] not in ("{", "["):
-        return content
-    try:
-        return orjson.loads(content or "")
-    except orjson.JSONDecodeError:
-        return content
-
-
-def _error(content: str) -> str:
-    text = content.lower()
-    if text.startswith("error: tool '") and text.endswith("' not found."):
-        return "unknown_tool"
-    return "not_found" if "not found" in text else "bad_arguments"
-
-
-def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
-    differences: list[dict[str, Any]] = []
-    for table in type(new).model_fields:
-        for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
-            a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
-            differences += differing(table, key, a, b)
-    return differences
-
-
-def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield the key and the old and new state of each changed row; None for an absent row."""
-    if isinstance(after, Rows):
-        for key in sorted(after.taken):
-            old, new = dict.get(before, key), dict.get(after, key)
-            if old != new:
-                yield key, "", old, new
-    elif isinstance(after, Listed):
-        for index in after.own():
-            old, new = (list.__getitem__(rows, index) if index < len(rows) else None for rows in (before, after))
-            if old is None or vars(old) != vars(new):
-                name = next((value for field, value in vars(new).items() if field.endswith("_id")), index)
-                yield table, f"{table}.{name}", old, new
-    elif before != after:
-        yield table, table, before, after
-
-
-def _unequal(before: Any, after: Any) -> list[Any]:
-    """Return two states of a row as JSON data; for models, only the fields that differ."""
-    if type(before) is type(after) and isinstance(after, BaseModel):
-        old, new = vars(before), vars(after)
-        names = [name for name, value in new.items() if value != old[name]]
-        before, after = ({name: row[name] for name in names} for row in (old, new))
-    states: list[Any] = PLAIN.dump_python([before, after], mode="json")
-    return states
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
+        """Describe the successes of a run, with the number of tasks that an idle agent passes."""
+        bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
+        floor = self.known["floor"]
+        return (
+            f"tau {self.domain} {share or '0/0'} (graded by {bases}); "
+            f"doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
+        )

@@ -9,13 +9,13 @@ from datetime import date, timedelta
 from typing import Any
 
 from ..calendar import add_business_days
-from ..protocols import Row, World
+from ..protocols import Row, Store
 from .rows import variants
 from .steps import arrives
 from .tools import return_link
 
 
-def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
+def case_names(raw: Row, order: Row, store: Store) -> dict[str, Any]:
     """Return the names for the placeholders of a case about an order."""
     return {
         "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
@@ -49,7 +49,7 @@ def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_product(line: Row, store: World) -> Row:
+def _with_product(line: Row, store: Store) -> Row:
     product, variant = variants(store)[line["variant_id"]]
     return {**line, "product": product, "variant": variant}
 
@@ -69,7 +69,7 @@ class Sheet:
     labels: int
 
 
-def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
+def sheet(order: Row, back: Mapping[str, int], store: Store, by: str = "") -> Sheet:
     """Settle a return of pieces from a group order; `back` gives the number of pieces by line.
 
     `by` names the terms, ``current`` or ``former``; by default, those of the order's day apply.
@@ -96,7 +96,7 @@ def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sh
     )
 
 
-def last_day(order: Row, line_id: str, store: World) -> str:
+def last_day(order: Row, line_id: str, store: Store) -> str:
     """Return the last day for sending back a piece of a group order, as an ISO date."""
     terms, groups = terms_of(order, store), store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
@@ -110,7 +110,7 @@ def last_day(order: Row, line_id: str, store: World) -> str:
     return (add_business_days(last - timedelta(1), 1, store) if moves else last).isoformat()
 
 
-def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World) -> int:
+def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: Store) -> int:
     """Return what swapping a piece costs a group, in cents; `rate` is the later rebate in %."""
     groups = store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
@@ -119,7 +119,7 @@ def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World
     return less(variant["price_cents"] - line["price_cents"], rate) + int(fee)
 
 
-def terms_of(order: Row, store: World) -> Row:
+def terms_of(order: Row, store: Store) -> Row:
     """Return the terms in force on the day of a group order."""
     groups = store.policy["library"]["group_orders"]
     terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
@@ -135,7 +135,7 @@ def _rate(pieces: int, terms: Row) -> int:
     return max((r["percent"] for r in terms["rebate"] if pieces >= r["from"]), default=0)
 
 
-def _held(line: Row, terms: Row, store: World) -> int:
+def _held(line: Row, terms: Row, store: Store) -> int:
     child = _category(line, store) in store.policy["library"]["group_orders"]["children"]
     percent = terms["held_children_percent"] if child else terms["held_percent"]
     if not percent:
@@ -144,7 +144,7 @@ def _held(line: Row, terms: Row, store: World) -> int:
     return int(min(max(share, terms.get("held_least_cents", 0)), terms.get("held_most_cents", share)))
 
 
-def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
+def _labels(order: Row, back: Mapping[str, int], store: Store) -> int:
     """Return the number of labels: one per suitcase, and one per full or part load of the rest."""
     groups = store.policy["library"]["group_orders"]
     lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
@@ -157,5 +157,5 @@ def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
     return int(cases + -(-grams // groups["label_g"]))
 
 
-def _category(line: Row, store: World) -> str:
+def _category(line: Row, store: Store) -> str:
     return str(store.tables["products"][line["product_id"]]["category"])

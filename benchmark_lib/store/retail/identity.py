@@ -11,7 +11,7 @@ from ...language.word_lists import any_of
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..frozen import leaves
-from ..protocols import Row, World
+from ..protocols import Row, Store
 from ..rules import Before
 from .rows import orders_in, orders_of, public_amounts
 from .tools import return_link
@@ -22,13 +22,13 @@ SHORTEST_WORD = 4
 """Minimum number of letters in a word by which a customer names an item."""
 
 
-def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+def identity(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
     """The customer had proved identity: order number and matching email, or name and postcode."""
     order = store.tables["orders"].get(str(call.named["order_id"]).upper())
     return None if order is None else proved(order, before, store, parameters)
 
 
-def identity_in_words(message: Message, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+def identity_in_words(message: Message, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
     """Return False if the message discloses an order to someone not proved to be its buyer.
 
     Return True if the customer proved to be the buyer of every opened order, else None.
@@ -47,7 +47,7 @@ def identity_in_words(message: Message, before: Before, store: World, parameters
     return False if any(_discloses(order, proved_ids, message.text, own, before, store) for order in unproved) else None
 
 
-def proved(order: Row, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+def proved(order: Row, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """Return whether the customer has proved, in this conversation, to be an order's buyer."""
     known = _proofs(order["customer_id"], store)
     given = _given(order["customer_id"], before, store) if parameters.get("sender_counts") else {}
@@ -56,7 +56,7 @@ def proved(order: Row, before: Before, store: World, parameters: dict[str, Any])
 
 
 @lru_cache(maxsize=4096)
-def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
+def _proofs(customer_id: str, store: Store) -> dict[str, set[str]]:
     """Return the values that prove this customer's identity, by fact."""
     customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     places = customer["addresses"] + [o["shipping_address"] for o in orders]
@@ -69,7 +69,7 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
     return {fact: {squash(v) for v in values} for fact, values in known.items()}
 
 
-def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
+def _given(customer_id: str, before: Before, store: Store) -> dict[str, bool]:
     """Return the proofs in the email's header or the customer's words, except a new postcode."""
     customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     messages = [kept(m.text) for m in before.messages if m.side == "customer"]
@@ -90,7 +90,7 @@ def _contains(value: str, words: str) -> bool:
     return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
 
 
-def _opened(before: Before, store: World) -> list[str]:
+def _opened(before: Before, store: Store) -> list[str]:
     numbers: dict[str, None] = {}
     for call in before.calls:
         shown = orders_in(call.result) if call.side == "agent" and call.name in ORDER_TOOLS else ()
@@ -110,7 +110,7 @@ class _Details(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _details(number: str, store: World) -> _Details:
+def _details(number: str, store: Store) -> _Details:
     order, places = store.tables["orders"][number], set()
     values = {("id", number), ("link", return_link(store.policy, number))}
     for key, value in ((key, value) for key, value in leaves(order) if value is not None):
@@ -138,7 +138,7 @@ def _details(number: str, store: World) -> _Details:
     )
 
 
-def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Details:
+def _details_beside(number: str, theirs: tuple[str, ...], store: Store) -> _Details:
     """Return an order's details without those that an order of `theirs` shares, such as a day."""
     details = _details(number, store)
     for other in theirs:
@@ -149,7 +149,7 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
 
 
 @remembered("products", "policy")
-def _published(store: World) -> frozenset[tuple[str, str]]:
+def _published(store: Store) -> frozenset[tuple[str, str]]:
     """Return public amounts and days: those of goods, delivery and policy, and today."""
     days = {str(value) for _, value in leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}
     return frozenset(
@@ -158,7 +158,7 @@ def _published(store: World) -> frozenset[tuple[str, str]]:
     )
 
 
-def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Before, store: World) -> bool:
+def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Before, store: Store) -> bool:
     """Return whether a text discloses a detail unknown from the customer and `theirs`."""
     details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
     known_values = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}

@@ -10,7 +10,7 @@ from ...language.sentences import fold, plain, sentences
 from ...language.word_lists import any_of
 from ...remembered import remembered
 from ..frozen import FrozenDict
-from ..protocols import Played, Row, World
+from ..protocols import Played, Row, Store
 from .rows import variants
 
 _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
@@ -22,7 +22,7 @@ _SIZE = re.compile(r"\W+(?:\d+ ?(?:l|w|k|ml)|set of \d+|pair|\d+ x .*)$", re.I)
 _WORD = re.compile(r"\w[\w-]*|&")
 
 
-def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
+def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[str], set[str]]:
     """Return the arguments of a call that a message names, and those it contradicts.
 
     An argument in neither set is open: the message names no value for it, or names other values as well.
@@ -49,7 +49,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
     return named, differing
 
 
-def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
+def open_to(arguments: dict[str, Any], case: Played, store: Store) -> set[str]:
     """Return the arguments of a call for which the customer's orders allow several values."""
     order = store.tables["orders"].get(arguments.get("order_id", ""), {"lines": ()})
     undetermined = {"address"} | ({"order_id"} if case.others else set())
@@ -61,7 +61,7 @@ def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
     return undetermined & arguments.keys()
 
 
-def between(text: str, case: Played, store: World) -> str:
+def between(text: str, case: Played, store: Store) -> str:
     """Return the slot for which a question offers a choice: color or size ("Graphite or navy?").
 
     The preceding sentence may name the values: "One is graphite, one navy. Which of the two came?".
@@ -95,7 +95,7 @@ def _between_clauses() -> re.Pattern[str]:
 
 
 def _variant(
-    text: str, arguments: dict[str, Any], order: Row, store: World, named: set[str], differing: set[str]
+    text: str, arguments: dict[str, Any], order: Row, store: Store, named: set[str], differing: set[str]
 ) -> None:
     words = plain(text)
     product, wanted = variants(store)[arguments["variant_id"]]
@@ -115,7 +115,7 @@ def _variant(
 
 
 @remembered("products")
-def _colors(store: World) -> frozenset[str]:
+def _colors(store: Store) -> frozenset[str]:
     return frozenset(v["color"] for _, v in variants(store).values() if v.get("color"))
 
 
@@ -133,7 +133,7 @@ def _whole_word(option: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(plain(option).strip())}(?!\w)")
 
 
-def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
+def _articles(text: str, order: Row, arguments: dict[str, Any], store: Store) -> tuple[set[str], bool]:
     """Return the order's lines that a text names, and whether it names an unrelated article.
 
     Longer names are matched first. Short names ("the sling") count only for the customer's own articles. Clauses about
@@ -156,7 +156,7 @@ def _changing(text: str) -> str:
     return ". ".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
 
 
-def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
+def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: Store) -> tuple[set[str], bool]:
     words, lines, strange = _spaced(text), set[str](), False
     for name, products in _names(store).items():
         own = [p for p in products if p in own_lines]
@@ -167,7 +167,7 @@ def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: World) 
     return lines, strange
 
 
-def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
+def _lines_meant(lines: set[str], text: str, order: Row, store: Store) -> set[str]:
     """Return an article's lines whose color or size a text names; all lines if it names none."""
     sold = {x["line_id"]: variants(store)[x["variant_id"]][1] for x in order["lines"] if x["line_id"] in lines}
     named = {
@@ -179,7 +179,7 @@ def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[st
 
 
 @remembered("products", "policy")
-def _names(store: World) -> dict[str, frozenset[str]]:
+def _names(store: Store) -> dict[str, frozenset[str]]:
     """Return the products by name, longest first: title, its bare form, first and last words.
 
     A first word that the store's policy lists as common is no name by itself; a common last word is preceded by
@@ -196,7 +196,7 @@ def _names(store: World) -> dict[str, frozenset[str]]:
     return FrozenDict({name: frozenset(by_name[name]) for name in sorted(by_name, key=len, reverse=True)})
 
 
-def _is_whole(name: str, products: frozenset[str], store: World) -> bool:
+def _is_whole(name: str, products: frozenset[str], store: Store) -> bool:
     """Return whether a name has all the words of a title, except its size."""
     return any(name in _whole(store.tables["products"][p]["title"]) for p in products)
 

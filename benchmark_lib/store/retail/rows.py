@@ -6,7 +6,7 @@ from typing import Any
 
 from ...remembered import remembered
 from ..frozen import FrozenDict, FrozenList
-from ..protocols import Row, World
+from ..protocols import Row, Store
 from ..search import TextIndex, best
 
 TABLES = {
@@ -20,19 +20,19 @@ TABLES = {
 
 
 @remembered("products")
-def variants(store: World) -> dict[str, tuple[Row, Row]]:
+def variants(store: Store) -> dict[str, tuple[Row, Row]]:
     """Return each pair (product, variant) by variant id."""
     return FrozenDict({v["variant_id"]: (p, v) for p in store.tables["products"].values() for v in p["variants"]})
 
 
 @remembered("customers")
-def by_email(store: World) -> dict[str, Row]:
+def by_email(store: Store) -> dict[str, Row]:
     """Return the customers by email address in lower case."""
     return FrozenDict({c["email"].lower(): c for c in store.tables["customers"].values()})
 
 
 @remembered("orders")
-def orders_of(store: World) -> dict[str, list[Row]]:
+def orders_of(store: Store) -> dict[str, list[Row]]:
     """Return the orders by customer id, newest first."""
     by_customer: dict[str, list[Row]] = {}
     for order in sorted(store.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
@@ -44,7 +44,7 @@ MOST_FOUND = 60
 
 
 @remembered("products")
-def goods_search(store: World) -> Callable[[str], list[Row]]:
+def goods_search(store: Store) -> Callable[[str], list[Row]]:
     """Return a function that finds the goods that share a word with a query, best first.
 
     The function caches answers, because many queries recur.
@@ -57,7 +57,7 @@ def goods_search(store: World) -> Callable[[str], list[Row]]:
 
 
 @remembered("products", "policy")
-def public_amounts(store: World) -> frozenset[int]:
+def public_amounts(store: Store) -> frozenset[int]:
     """Return the amounts that any visitor can compute from the shop's pages, in cents.
 
     They are the prices of up to three pieces of an article, with or without active codes and delivery, and the savings.

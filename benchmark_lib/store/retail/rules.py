@@ -8,13 +8,13 @@ from ...language.addresses import country_code, has_part, is_po_box, name_words
 from ...records import ToolCall
 from ..calendar import business_days_between, within_months
 from ..consent import confirmation
-from ..protocols import World
-from ..rules import Before, Predicate, Telling, setting
+from ..protocols import Store
+from ..rules import Before, setting
 from .identity import identity, identity_in_words
 from .rows import variants
 
 
-def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+def evidence(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
     """A replacement had its photo or label; a reshipment had missing weight or a lost parcel."""
     needed = parameters["guards"][call.name]
     if "attachments_any" in needed:
@@ -29,7 +29,7 @@ def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str,
     return _not_received(order, before, store, parameters["not_received"])
 
 
-def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+def lookup(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """The order was looked up before anything was done to it."""
     wanted = call.named["order_id"].casefold()
     for earlier in before.calls:
@@ -41,7 +41,7 @@ def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, A
     return False
 
 
-def window(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+def window(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
     """The call is within its window after delivery, or the order is still unfulfilled."""
     order = _order(call, store)
     if order is None:
@@ -59,7 +59,7 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
     )
 
 
-def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+def recipient(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
     """A new address has the same recipient, a served country, and no forwarder or PO box abroad."""
     order = _order(call, store)
     if order is None:
@@ -74,7 +74,7 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
     )
 
 
-def _granted(call: ToolCall, line_id: str, store: World) -> bool:
+def _granted(call: ToolCall, line_id: str, store: Store) -> bool:
     """Return whether an earlier ticket grants the call for a line and is still valid."""
     return any(
         (grant["tool"], ticket["order_id"], grant["line_id"])
@@ -92,14 +92,14 @@ def _forwards(address: dict[str, Any], forwarders: dict[str, Any]) -> bool:
     return named or any(has_part("line1", f["line1"], address) for f in forwarders["addresses"])
 
 
-def _is_box(address: dict[str, Any], store: World) -> bool:
+def _is_box(address: dict[str, Any], store: Store) -> bool:
     text = " ".join(str(v) for v in address.values() if v).casefold()
     return is_po_box(address) or any(w in text for w in store.policy["po_box"]["words"])
 
 
-RULES: dict[str, Predicate] = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
+RULES = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
 """Predicates by their names in the policy."""
-TELLINGS: dict[str, Telling] = {"identity": identity_in_words}
+TELLINGS = {"identity": identity_in_words}
 """Rules that also guard messages."""
 
 
@@ -109,7 +109,7 @@ def delivered(order: dict[str, Any], line_id: str) -> datetime | None:
     return datetime.fromisoformat(max(times)) if times else None
 
 
-def _within(since: datetime | None, way: dict[str, Any], store: World) -> bool:
+def _within(since: datetime | None, way: dict[str, Any], store: Store) -> bool:
     if since is None:
         return False
     today, start = store.now.date(), since.date()
@@ -118,7 +118,7 @@ def _within(since: datetime | None, way: dict[str, Any], store: World) -> bool:
     return within_months(start, today, setting(store, way["within_months"]))
 
 
-def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) -> bool:
+def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: Store) -> bool:
     line = next(x for x in order["lines"] if x["line_id"] == call.named["line_id"].upper())
     product, variant = variants(store)[call.named["variant_id"].upper()]
     _, old = variants(store)[line["variant_id"]]
@@ -129,7 +129,7 @@ def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) ->
     )
 
 
-def _weight_short(order: dict[str, Any], line_ids: list[str], store: World, rule: dict[str, Any]) -> bool:
+def _weight_short(order: dict[str, Any], line_ids: list[str], store: Store, rule: dict[str, Any]) -> bool:
     wanted = {x.upper() for x in line_ids}
     lines = [x for x in order["lines"] if x["line_id"] in wanted]
     weight = sum(x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"] for x in lines)
@@ -137,7 +137,7 @@ def _weight_short(order: dict[str, Any], line_ids: list[str], store: World, rule
     return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
 
 
-def _not_received(order: dict[str, Any], before: Before, store: World, rule: dict[str, Any]) -> bool:
+def _not_received(order: dict[str, Any], before: Before, store: Store, rule: dict[str, Any]) -> bool:
     if order["subtotal_cents"] - order["discount_cents"] > setting(store, rule["max_order_total_cents"]):
         return False
     if len(order["reshipments"]) > setting(store, rule["max_reshipments"]):
@@ -150,7 +150,7 @@ def _not_received(order: dict[str, Any], before: Before, store: World, rule: dic
     return any(_parcel_lost(p, before, store, rule["any_parcel"]) for p in order["parcels"])
 
 
-def _parcel_lost(parcel: dict[str, Any], before: Before, store: World, rule: dict[str, Any]) -> bool:
+def _parcel_lost(parcel: dict[str, Any], before: Before, store: Store, rule: dict[str, Any]) -> bool:
     if parcel["delivered_at"]:
         hours = (store.now - datetime.fromisoformat(parcel["delivered_at"])).total_seconds() / 3600
         checks = all(before.gave(f"{c}_checked") for c in setting(store, rule["customer_checks"]))
@@ -160,5 +160,5 @@ def _parcel_lost(parcel: dict[str, Any], before: Before, store: World, rule: dic
     return idle >= setting(store, rule["no_scan_business_days"])
 
 
-def _order(call: ToolCall, store: World) -> dict[str, Any] | None:
+def _order(call: ToolCall, store: Store) -> dict[str, Any] | None:
     return store.tables["orders"].get(str(call.named["order_id"]).upper())

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...records import ToolCall
 from ..calendar import add_business_days
-from ..protocols import Played, Row, World
+from ..protocols import Played, Row, Store
 from .rows import variants
 from .rules import delivered
 from .tools import return_link
@@ -21,7 +21,7 @@ def identity_slots(case: Played, asked: set[str]) -> list[str]:
     return ["order_id"] if number and number.when != "never" and "order_id" not in asked else ["name", "postcode"]
 
 
-def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
+def evidence_slots(call: Any, case: Played, store: Store, attached: set[str], known: set[str]) -> list[str]:
     """Return the slots to ask for: a replacement's picture, or checks before a reshipment."""
     ledger = case.ledger
     if call.tool == "create_replacement" and not attached.intersection(PICTURES):
@@ -31,12 +31,12 @@ def evidence_slots(call: Any, case: Played, store: World, attached: set[str], kn
     return []
 
 
-def _delivered(arguments: dict[str, Any], store: World) -> bool:
+def _delivered(arguments: dict[str, Any], store: Store) -> bool:
     order = store.tables["orders"].get(arguments.get("order_id", ""))
     return order is not None and any(delivered(order, line) for line in arguments.get("line_ids", []))
 
 
-def described(arguments: dict[str, Any], tool: str, store: World) -> dict[str, str]:
+def described(arguments: dict[str, Any], tool: str, store: Store) -> dict[str, str]:
     """Return a call's variant, items, address and return link, in words."""
     values = {}
     if "variant_id" in arguments:
@@ -63,13 +63,13 @@ def everything(call: Callable[..., ToolCall], case: Played, words: str) -> list[
     return [*results, call("search_knowledge_base", query=words).result, call("search_products", query=words).result]
 
 
-def grounds(case: Played, store: World) -> list[Any]:
+def grounds(case: Played, store: Store) -> list[Any]:
     """Return a case's orders and their goods."""
     orders = [store.tables["orders"][o] for o in (case.order, *case.others.values())]
     return [orders, [store.tables["products"][x["product_id"]] for o in orders for x in o["lines"]]]
 
 
-def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
+def unsound(number: str, store: Store) -> Iterator[tuple[str, str]]:
     """Yield the inconsistencies in an order's amounts, lines, parcels and customer."""
     order, now = store.tables["orders"][number], store.now.isoformat()
     if order["customer_id"] not in store.tables["customers"]:
@@ -98,7 +98,7 @@ def _at(location: str, address: Row) -> bool:
     return town == address["city"] and where in (address["region"], address["country"])
 
 
-def days(number: str, store: World) -> dict[str, str]:
+def days(number: str, store: Store) -> dict[str, str]:
     """Return the days that follow from an order, the policy and the clock, with their meanings."""
     order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
     events = [(_day(order["placed_at"]), "ordered")]
@@ -116,19 +116,19 @@ def days(number: str, store: World) -> dict[str, str]:
     return {day.isoformat(): what for day, what in reversed(events)}
 
 
-def packed(order: Row, ends: int, store: World) -> date:
+def packed(order: Row, ends: int, store: Store) -> date:
     """Return the first (0) or last (1) day, from today on, to pack an order without a parcel."""
     day = add_business_days(_day(order["placed_at"]), store.policy["processing"]["business_days"][ends], store)
     return max(day, add_business_days(store.now.date() - timedelta(1), 1, store))
 
 
-def arrives(order: Row, ends: int, store: World, country: str | None = None) -> date:
+def arrives(order: Row, ends: int, store: Store, country: str | None = None) -> date:
     """Return the first (0) or last (1) day on which an order without a parcel can arrive."""
     transit = store.policy["shipping"]["business_days"][country or order["shipping_address"]["country"]]
     return add_business_days(packed(order, ends, store), transit[ends], store)
 
 
-def _days_of_parcel(parcel: Row, order: Row, store: World) -> Iterator[tuple[date, str]]:
+def _days_of_parcel(parcel: Row, order: Row, store: Store) -> Iterator[tuple[date, str]]:
     name, rules = parcel["parcel_id"], store.policy["not_received"]
     yield _day(parcel["estimated_delivery"]), f"the window of {name} ends"
     if parcel["shipped_at"]:
@@ -143,7 +143,7 @@ def _days_of_parcel(parcel: Row, order: Row, store: World) -> Iterator[tuple[dat
         yield add_business_days(_day(scan["at"]), rules["no_scan_business_days"], store), f"{name} counts as lost"
 
 
-def _countries(order: Row, store: World) -> set[str]:
+def _countries(order: Row, store: Store) -> set[str]:
     """Return the served countries of an order and of its customer's addresses."""
     customer = store.tables["customers"].get(order["customer_id"], {"addresses": ()})
     known = {order["shipping_address"]["country"], *(a["country"] for a in customer["addresses"])}

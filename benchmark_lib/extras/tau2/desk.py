@@ -1,0 +1,123 @@
+"""An environment of a tau2 domain as the desk of one conversation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, TypeAdapter
+
+from ...records import Fault, ToolCall
+from ...store.desk import differing, flat
+from .package import Domain
+from .quick import KITS
+from .restored import Listed, Rows
+
+TRANSFER = "transfer_to_human_agents"
+SIDES = {"agent": "assistant", "customer": "user"}
+PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+class TauDesk:
+    """The environment of one conversation, with its calls; the counterpart of `Desk`."""
+
+    def __init__(self, domain: Domain, task: Any):
+        self._domain, self._task = domain, task
+        self.environment = domain.opened(task)
+        self.tools: dict[str, Any] = {}
+        self.calls: list[ToolCall] = []
+        self.turn = 1
+        self.over: str | None = None
+        self.faults: list[Fault] = []
+        self.staged: dict[str, str] = {}
+
+    def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
+        """Carry out and record a call by either side; the result is the environment's answer."""
+        from tau2.data_model.message import ToolCall as TheirCall
+
+        given: dict[str, Any] | str | None = arguments
+        if isinstance(given, str):
+            try:
+                given = orjson.loads(given or "{}")
+            except orjson.JSONDecodeError:
+                given = None
+        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
+        if isinstance(given, dict):
+            call.arguments = given
+            wanted = TheirCall(id=str(call.index), name=name, arguments=given, requestor=SIDES[side])
+            answer = self.environment.get_response(wanted)
+            call.result = as_result(answer.content)
+            call.error = _error(answer.content) if answer.error else None
+            if name == TRANSFER and side == "agent" and not answer.error:
+                self.over = "handed_over"
+        else:
+            call.error = "bad_json"
+            call.result = {"error": f"The arguments of {name} must be one JSON object."}
+        self.calls.append(call)
+        return call
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Return the difference from the task's initial state, field by field."""
+        before = self._domain.began(self._task)
+        changes = []
+        for kit in KITS:
+            old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
+            if new is not None:
+                changes += _differences(old, new)
+        return changes
+
+    def explained(self) -> bool:
+        """Return True, because agents see only copies and the evaluator repeats every call."""
+        return True
+
+
+def as_result(content: str | None) -> Any:
+    """Return the environment's answer, parsed if it is a JSON object or list."""
+    if (content or "").lstrip()[:1] not in ("{", "["):
+        return content
+    try:
+        return orjson.loads(content or "")
+    except orjson.JSONDecodeError:
+        return content
+
+
+def _error(content: str) -> str:
+    text = content.lower()
+    if text.startswith("error: tool '") and text.endswith("' not found."):
+        return "unknown_tool"
+    return "not_found" if "not found" in text else "bad_arguments"
+
+
+def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
+    differences: list[dict[str, Any]] = []
+    for table in type(new).model_fields:
+        for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
+            a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
+            differences += differing(table, key, a, b)
+    return differences
+
+
+def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield the key and the old and new state of each changed row; None for an absent row."""
+    if isinstance(after, Rows):
+        for key in sorted(after.taken):
+            old, new = dict.get(before, key), dict.get(after, key)
+            if old != new:
+                yield key, "", old, new
+    elif isinstance(after, Listed):
+        for index in after.own():
+            old, new = (list.__getitem__(rows, index) if index < len(rows) else None for rows in (before, after))
+            if old is None or vars(old) != vars(new):
+                name = next((value for field, value in vars(new).items() if field.endswith("_id")), index)
+                yield table, f"{table}.{name}", old, new
+    elif before != after:
+        yield table, table, before, after
+
+
+def _unequal(before: Any, after: Any) -> list[Any]:
+    """Return two states of a row as JSON data; for models, only the fields that differ."""
+    if type(before) is type(after) and isinstance(after, BaseModel):
+        old, new = vars(before), vars(after)
+        names = [name for name, value in new.items() if value != old[name]]
+        before, after = ({name: row[name] for name in names} for row in (old, new))
+    states: list[Any] = PLAIN.dump_python([before, after], mode="json")
+    return states
