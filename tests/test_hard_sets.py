@@ -10,8 +10,8 @@ import yaml
 from benchmark_lib.analysis.tables.measurements import languages_of_sets
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Trouble
+from benchmark_lib.cases.hard import HANDED_OVER, prompt_of
 from benchmark_lib.cases.load import case_set
-from benchmark_lib.cases.variants import HANDED_OVER, prompt_of
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput

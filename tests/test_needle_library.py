@@ -5,7 +5,7 @@ import re
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.variants import HANDED_OVER, prompt_of
+from benchmark_lib.cases.hard import HANDED_OVER, prompt_of
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring import score

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ..records import content_hash
 from .facts import Fact
+from .hard import OF_HARD_CASES, USUAL, Terms
 
 Bucket = Literal["resolvable", "must_escalate", "adversarial"]
 
@@ -223,7 +224,12 @@ class Case(_Part):
     @cached_property
     def several(self) -> bool:
         """Return whether the customer has several requests and agrees to everything listed."""
-        return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
+        return bool(self.agrees_to_all) or (self.terms.agrees_to_lists and any(len(o.calls) > 1 for o in self.outcomes))
+
+    @property
+    def terms(self) -> Terms:
+        """Return what differs in playing and scoring the case; the only place that tells a hard case from others."""
+        return OF_HARD_CASES if self.family else USUAL
 
     @property
     def agreeable(self) -> set[str]:

@@ -15,11 +15,9 @@ from ..remembered import remembered
 from ..store import Store, foreign_named, load_store
 from ..textfiles import read_yaml
 from .case import Case
+from .hard import HARD, TOLD, arms
 from .read import read_case, with_canary
-from .variants import PREFIX, TABLE, TOLD, WORDINGS, arms, variants, wordings
-
-HARD = "hard"
-"""Name of a store's hard set, and of the arm of its cases with the difficulty."""
+from .variants import PREFIX, TABLE, WORDINGS, variants, wordings
 
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
 """Names for all cases of a set that is played only on demand, with the prefix of their ids."""

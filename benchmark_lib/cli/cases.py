@@ -16,7 +16,8 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Print the names that --cases accepts, with case counts, or the cases of one name."""
     from ..analysis.estimators.estimate import counted
-    from ..cases.load import HARD, case_set, load_cases, names_with_counts
+    from ..cases.hard import HARD
+    from ..cases.load import case_set, load_cases, names_with_counts
     from ..reports.terminal import columns, screen_width
     from ..store import load_store
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..cases import load_cases
-from ..cases.load import HARD, case_set
+from ..cases.hard import HARD
+from ..cases.load import case_set
 from ..conversation import AGENTS
 from ..errors import BadInput
 from ..extension import offer

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Case, load_cases
+from ..cases.hard import prompt_of
 from ..cases.load import case_set
 from ..cases.operator_rules import OperatorRule, load_rules, prompt_with
-from ..cases.variants import prompt_of
 from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
 from ..conversation.speaker import REPLY_S, Speaker, call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings

@@ -185,7 +185,7 @@ def asked_for(case: Case) -> Values:
     values. A date counts with and without its year.
     """
     numbers = (case.order, *case.others.values())
-    if not case.family and len(case.facts) + len(numbers) <= ASKED:
+    if not case.terms.full_answers and len(case.facts) + len(numbers) <= ASKED:
         return frozenset()
     values = {("id", number) for number in numbers}
     for fact in case.facts.values():
@@ -259,7 +259,7 @@ def _why(name: str, texts: list[str], answers: list[str], own: list[str], case: 
         return BECAUSE_PASTED if any(is_pasted(text, store) for text in stands_in(texts)) else BECAUSE_RECITED
     if not stands_in(own):
         return OTHER_TOPIC
-    if not case.family:
+    if not case.terms.full_answers:
         if all(is_poured(text, asked) for text in stands_in(own)):
             return POURED
         if not answering(own, asked):

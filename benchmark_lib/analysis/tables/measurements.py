@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...cases.load import HARD
-from ...cases.variants import TOLD, arms
+from ...cases.hard import HARD, TOLD, arms
 from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...project import DATA
 from ...store.world import load_store

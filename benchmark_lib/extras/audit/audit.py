@@ -13,7 +13,8 @@ import orjson
 from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
 from ...cases.case import Fact
-from ...cases.variants import arms, wording
+from ...cases.hard import arms
+from ...cases.variants import wording
 from ...conversation import ScriptedCustomer, converse
 from ...conversation.oracle import Oracle
 from ...conversation.scripted import AGENTS, scripted_agent
@@ -155,9 +156,8 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
         # An outcome may require more than a handover: calls or, in a hard set, facts.
-        needed = [case.facts if o.facts is None else o.facts for o in case.outcomes if o.handover]
-        calls = [o.calls for o in case.outcomes if o.handover]
-        if agent == "escalate_all" and all(c or (case.family and f) for c, f in zip(calls, needed, strict=True)):
+        ends = [(o.calls, case.facts if o.facts is None else o.facts) for o in case.outcomes if o.handover]
+        if agent == "escalate_all" and all(calls or (case.terms.by_failures and facts) for calls, facts in ends):
             expected = 0
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
@@ -266,7 +266,7 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
         known |= store.kind.days(number, store)
     named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode() + _laid_out(case)))
     for name, fact in case.facts.items():
-        computed = case.family and _computed(name, case, store)
+        computed = case.terms.computed_days and _computed(name, case, store)
         if fact.kind == "date" and not computed and str(fact.value)[:10] not in known.keys() | named:
             today = store.now.date().isoformat()
             can_be = ", ".join(f"{day} ({what})" for day, what in sorted(known.items()) if day >= today) or "none"

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
-from ...cases.load import HARD
+from ...cases.hard import HARD
 from ...scoring import score
 from ...store import Store, load_store
 from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_together

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from ...cases.hard import prompt_of
 from ...cases.operator_rules import prompt_with, rules_played
 from ...cases.played import cases_played, store_played
-from ...cases.variants import prompt_of
 from ...conversation.model_agent import as_letter
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED, Conversation, Message, ToolCall, as_text

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...cases import Case
+from ...cases.hard import HANDED_OVER
 from ...cases.operator_rules import load_rules, prompt_with
-from ...cases.variants import HANDED_OVER
 from ...conversation.speaker import Reply
 from ...errors import BadInput
 from ...records import Conversation
