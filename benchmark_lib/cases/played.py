@@ -131,9 +131,8 @@ def store_of(
 ) -> Store:
     """Return the given store, or the one that a run names, with the user's own tools of the run.
 
-    By default, `tools` come from the module that the run names. Unless they are given or must be `carried_out`, the run
-    file's record of them suffices. Raise `BadInput` if the run was imported, its store is not available here under its
-    name, or its tools are missing or different.
+    Unless `tools` are given or must be `carried_out`, the run file's record of them suffices. Raise `BadInput` if the
+    run was imported, its store is not available here under its name, or its tools are missing or different.
     """
     if manifest["source"] == "imported":
         why = "so its scores stay as they came: name the run file that was played instead"

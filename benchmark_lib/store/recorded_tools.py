@@ -1,16 +1,11 @@
-"""Record the user's own tools in a run's manifest and find them again.
+"""Record the user's own tools in a run's manifest, and compare tools with the recorded ones.
 
-A run file may come from anyone, so pages and tables never run its code; they use the recorded declarations. A command
-that must call the tools loads the named module, but only if it contains the same function sources.
+A run file may come from anyone, so it never determines which code runs. Pages and tables use the recorded declarations;
+for a command that must call the tools, the user names them.
 """
 
-import ast
-import inspect
-import io
-import sys
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +13,9 @@ import orjson
 from pydantic import BaseModel
 
 from ..errors import BadInput
-from ..records import content_hash
 from .own_tools import guarded
 from .protocols import Store
-from .tools import TOOL_FAULT, ArgumentError, Tool, import_object, load_tools, source_hashes
+from .tools import TOOL_FAULT, ArgumentError, Tool, load_tools, source_hashes
 
 Declared = list[dict[str, Any]]
 
@@ -90,24 +84,23 @@ def _with_recorded(store: Store, declared: bytes) -> Store:
 def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
     """Return a store with a run's own tools added, ready to be called.
 
-    The tools come from `given`, as for a run, or from the module in the manifest. Raise `BadInput` if they are missing
-    or differ from those of the run.
+    Raise `BadInput` if they are not `given`, as for a run, or differ from those of the run.
     """
     value = (manifest["inputs"].get("tools") or {}).get("value")
     if not value:
         return store
-    declared = _declared_in(manifest)
     tools = load_tools(given) if isinstance(given, str) else given
-    if tools is None:
-        tools = {one["name"]: _played_tool(one, path) for one in declared}
     if not tools:
         spec = value if isinstance(value, str) else "module:name"
-        raise BadInput(f"{path} does not say where its tools are: name them with --tools {spec}")
-    for one in declared:
+        raise BadInput(f"{path} was played with tools of your own: name them with --tools {spec}")
+    for one in _declared_in(manifest):
         if one["name"] not in tools:
             raise BadInput(f"{path} was played with the tool {one['name']}, which {given} lacks: change --tools")
         if one["source"] not in ("", *source_hashes(tools[one["name"]])):
-            raise BadInput(_changed(one, path))
+            raise BadInput(
+                f"{path} was played with another version of the tool {one['name']}: restore it, or name a module that "
+                "contains it with --tools module:name"
+            )
     return store.with_tools(guarded(tools, store.policy))
 
 
@@ -119,60 +112,3 @@ def _declared_in(manifest: dict[str, Any]) -> Declared:
         isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in shape.items()) for one in listed
     )
     return listed if right and listed is not None else []
-
-
-def _played_tool(one: dict[str, Any], path: Path) -> Tool:
-    name, module = one["name"], one["module"]
-    if module is None:
-        raise BadInput(
-            f"{path} was played with the tool {name} from a notebook: move it to a module, and name it with --tools"
-        )
-    file = _file_of(module)
-    if file is None:
-        raise BadInput(
-            f"{path} was played with the tool {name} of the module {module}, which cannot be found from here: "
-            "change to its folder, or name it with --tools module:name"
-        )
-    if one["source"] not in functions_in(file):
-        raise BadInput(_changed(one, path))
-    found = import_object(f"{module}:{name}", "--tools")
-    if not isinstance(found, Tool):
-        raise BadInput(
-            f"{path} was played with the tool {name}, which {module} lacks: name it with --tools module:name"
-        )
-    return found
-
-
-def _changed(one: dict[str, Any], path: Path) -> str:
-    return (
-        f"{path} was played with another version of the tool {one['name']}: restore it, "
-        "or name a module that contains it with --tools module:name"
-    )
-
-
-def _file_of(module: str) -> Path | None:
-    # No code may run: importlib.util.find_spec would import the packages above.
-    places: list[str] | None = ["", *sys.path]
-    origin = None
-    for part in module.split("."):
-        spec = PathFinder.find_spec(part, places) if part else None
-        if spec is None:
-            return None
-        origin, places = spec.origin, list(spec.submodule_search_locations or [])
-    return Path(origin) if origin and origin.endswith(".py") else None
-
-
-def functions_in(file: Path) -> set[str]:
-    """Return the hashes of a Python file's functions, as in `source_hashes`; run nothing."""
-    try:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-    except (OSError, UnicodeError, ValueError, SyntaxError):
-        return set()
-    lines = io.StringIO(text if text.endswith("\n") else f"{text}\n").readlines()
-    starts = [
-        min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-    ]
-    return {content_hash("".join(inspect.getblock(lines[start - 1 :])).encode()) for start in starts}
