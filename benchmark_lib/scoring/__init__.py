@@ -1,5 +1,5 @@
 """Score the record of a conversation."""
 
-from .score import RULES_OF_SUCCESS, TAGS, VERSION, score
+from .score import RULES_OF_SUCCESS, TAGS, VERSION, counts, score
 
-__all__ = ["RULES_OF_SUCCESS", "TAGS", "VERSION", "score"]
+__all__ = ["RULES_OF_SUCCESS", "TAGS", "VERSION", "counts", "score"]

@@ -10,6 +10,7 @@ from typing import Any
 from ...analysis.frames import SCORE_FIELDS
 from ...cases import Case
 from ...records import NOT_SCORED, Conversation, Message, ToolCall
+from ...scoring import counts
 from .acts import HAND_OVER, Procedure, Vocabulary
 from .chat import Did, Exchange, RealChat, entered, folded
 
@@ -166,20 +167,13 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     outcome = {"success": right, "handed_over": handed}
     if case.bucket == "resolvable":
         outcome |= {"resolved": right, "needless_handover": handed}
-    scored, replies = c.ended_by not in NOT_SCORED, [m.text for m in c.replies() if m.turn >= one.turn]
+    scored = c.ended_by not in NOT_SCORED
     return dict.fromkeys(name for name in SCORE_FIELDS if not name.startswith("rule_")) | {
         **(outcome if scored else {}),
         "bucket": case.bucket,
         "intent": case.intent,
         "scored": scored,
-        "turns": sum(m.side == "customer" and m.turn >= one.turn for m in c.messages),
-        "agent_messages": len(replies),
-        "agent_words": sum(len(text.split()) for text in replies),
-        "empty_replies": sum(not text.strip() for text in replies),
-        "tool_calls": len(live),
-        "write_calls": sum(bool(t.write) and not t.error for t in live),
-        "failed_calls": sum(t.error is not None for t in live),
-        "customer_faults": sum(f.side == "customer" for f in c.faults),
+        **counts(c, since=one.turn),
         "decision": {
             "chat": one.chat.id,
             "acts": _label(did.name for did in acts),

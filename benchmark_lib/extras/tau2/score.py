@@ -7,6 +7,7 @@ import orjson
 from ...cases import Case
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation, ToolCall
+from ...scoring import counts
 from .desk import TRANSFER
 from .package import Domain
 from .speakers import GREETING
@@ -23,7 +24,7 @@ def tau_score(c: Conversation, case: Case, task: Any, package: Domain) -> dict[s
     reward = 1.0
     for one in basis:
         reward *= parts[one]
-    calls, replies = [t for t in c.tool_calls if t.side == "agent"], c.replies()
+    handed_over = any(t.name == TRANSFER and t.side == "agent" and not t.error for t in c.tool_calls)
     return {
         "bucket": case.bucket,
         "intent": case.intent,
@@ -32,15 +33,8 @@ def tau_score(c: Conversation, case: Case, task: Any, package: Domain) -> dict[s
         "reward": reward if scored else None,
         "reward_basis": "+".join(basis),
         "reward_parts": parts,
-        "handed_over": any(t.name == TRANSFER and not t.error for t in calls) if scored else None,
-        "turns": sum(m.side == "customer" for m in c.messages),
-        "agent_messages": len(replies),
-        "agent_words": sum(len(m.text.split()) for m in replies),
-        "empty_replies": sum(not m.text.strip() for m in replies),
-        "tool_calls": len(calls),
-        "write_calls": sum(bool(t.write) and not t.error for t in calls),
-        "failed_calls": sum(t.error is not None for t in calls),
-        "customer_faults": sum(f.side == "customer" for f in c.faults),
+        "handed_over": handed_over if scored else None,
+        **counts(c),
     }
 
 
