@@ -197,7 +197,7 @@ def test_a_forbidden_call_of_an_unknown_store_is_still_found(five_agents, page_o
     run = next(r for r in five_agents.runs if r.manifest["model"] == "scripted:comply_all")
     quote = {row["trap"]: row["quoted"] for row in page_of("comply_all").view["traps"]}["damaged_no_proof"]
     record = run.record("damaged_no_proof", quote.trial)
-    moment = deciding_moment(record, quote.score, None)
+    moment = deciding_moment(record, quote.score)
     assert moment.call.name == "create_replacement" and quote.quote["call"].startswith("create_replacement")
 
 

@@ -16,7 +16,7 @@ from ..store import Store, foreign_named, load_store
 from ..textfiles import read_yaml
 from .case import Case
 from .hard import HARD, TOLD, arms
-from .read import read_case, with_canary
+from .read import read_case, written_cases
 from .variants import PREFIX, TABLE, WORDINGS, variants, wordings
 
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
@@ -126,20 +126,15 @@ def every_case(store: Store) -> tuple[Case, ...]:
     if store.foreign:
         return store.foreign.cases()
     cases: list[Case] = []
-    for path in sorted((store.path / "cases").glob("*.yaml")):
-        content = read_yaml(path)
-        if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
-            raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
-        with_canary(content, path, store)
-        for raw in content["cases"]:
-            try:
-                cases += [read_case(arm, store, path) for arm in arms(raw, store, path)]
-            except (LookupError, TypeError, AttributeError) as error:  # a part has the wrong form
-                name = raw.get("id") if isinstance(raw, dict) else raw
-                raise BadInput(
-                    f"{path}: case {str(name)[:80]} or a part of the store that it names has the wrong form "
-                    f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
-                ) from error
+    for path, raw in written_cases(store):
+        try:
+            cases += [read_case(arm, store, path) for arm in arms(raw, store, path)]
+        except (LookupError, TypeError, AttributeError) as error:  # a part has the wrong form
+            name = raw.get("id") if isinstance(raw, dict) else raw
+            raise BadInput(
+                f"{path}: case {str(name)[:80]} or a part of the store that it names has the wrong form "
+                f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
+            ) from error
     twice = [name for name, count in Counter(c.id for c in cases).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} occurs twice; give one of them another id")

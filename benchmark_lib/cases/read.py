@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import BadInput
+from ..remembered import remembered
 from ..store import Store
 from ..store.calendar import add_business_days
-from ..textfiles import render
+from ..textfiles import read_yaml, render
 from .case import Case
 from .facts import money
 
@@ -26,6 +27,19 @@ def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
         raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
     return content
+
+
+@remembered()
+def written_cases(store: Store) -> tuple[tuple[Path, Any], ...]:
+    """Return every entry of a store's case files with its file; reject a file without a list of cases."""
+    entries: list[tuple[Path, Any]] = []
+    for path in sorted((store.path / "cases").glob("*.yaml")):
+        content = read_yaml(path)
+        if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
+            raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
+        with_canary(content, path, store)
+        entries += [(path, raw) for raw in content["cases"]]
+    return tuple(entries)
 
 
 def read_case(raw: Any, store: Store, path: Path) -> Case:
@@ -125,44 +139,33 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
 
 
 def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
-    # Texts about pictures are in English in every case. One template renders all texts, because a template costs far
-    # more than a placeholder.
-    texts = [
-        ARTICLE.sub(r"""\1{{ "n" if \3[0] in "AEIOUaeiou" }}\2{{ \3 }}""", text)
-        if english or field.endswith("shows")
-        else text
-        for field, text in _texts(value)
-        if "{{" in text
-    ]
+    # One template renders all texts, because a template costs far more than a placeholder.
+    texts: list[str] = []
+
+    def collect(field: str, text: str) -> None:
+        if "{{" in text:
+            # Texts about pictures are in English in every case.
+            an = english or field.endswith("shows")
+            texts.append(ARTICLE.sub(r"""\1{{ "n" if \3[0] in "AEIOUaeiou" }}\2{{ \3 }}""", text) if an else text)
+
+    _with_texts(value, collect)
     mark = "\x1e"
     try:
         filled = iter(render(mark.join(texts), where, **names).split(mark) if texts else [])
     except BadInput:
-        for field, text in _texts(value):
-            render(text, f"{where}, field {field}", **names)
+        _with_texts(value, lambda field, text: render(text, f"{where}, field {field}", **names))
         raise
-    return _with_texts(value, filled)
+    return _with_texts(value, lambda _, text: next(filled) if "{{" in text else text)
 
 
-def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    # Every text of a case with its dotted field, in order.
+def _with_texts(value: Any, change: Callable[[str, str], Any], field: str = "") -> Any:
+    # A copy in which `change`, called with the dotted field and the text, replaces every text, in order.
     if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _texts(inner, f"{field}.{key}".lstrip("."))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _texts(inner, f"{field}[{index}]")
-
-
-def _with_texts(value: Any, filled: Iterator[str]) -> Any:
-    if isinstance(value, str):
-        return next(filled) if "{{" in value else value
+        return change(field, value)
     if isinstance(value, dict):
-        return {k: _with_texts(v, filled) for k, v in value.items()}
+        return {key: _with_texts(inner, change, f"{field}.{key}".lstrip(".")) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_with_texts(v, filled) for v in value]
+        return [_with_texts(inner, change, f"{field}[{index}]") for index, inner in enumerate(value)]
     return value.isoformat() if isinstance(value, (date, datetime)) else value
 
 

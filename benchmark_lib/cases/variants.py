@@ -10,7 +10,7 @@ from ..remembered import remembered
 from ..store import Store
 from ..textfiles import read_yaml
 from .case import Case
-from .read import read_case, with_canary
+from .read import read_case, with_canary, written_cases
 
 TABLE = "factorial"
 """Name of the table's file in a store, and of the table for ``--cases``."""
@@ -21,9 +21,9 @@ WORDINGS = "wordings"
 """Folder of the wordings in a store, and their name for ``--cases``."""
 PREFIX = "wording_"
 FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
-ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
-"""Parts that a wording may reword; nothing else in a case can change."""
 MAPPINGS = ("says", "asks", "against")
+ALLOWED = (*FIELDS_NEEDED, *MAPPINGS)
+"""Parts that a wording may reword; nothing else in a case can change."""
 
 
 @remembered()
@@ -94,11 +94,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     if not isinstance(by_case, dict) or not all(isinstance(voices, list) for voices in by_case.values()):
         why = "wordings is not a list of wordings for each case"
         raise BadInput(f"{path}: {why}: write it as in Northline's {WORDINGS}")
-    bases: dict[str, dict[str, Any]] = {}  # `every_case` has checked these files
-    for file in sorted((store.path / "cases").glob("*.yaml")):
-        text = file.read_text(encoding="utf-8")
-        if any(str(name) in text for name in by_case):
-            bases |= {raw["id"]: raw for raw in read_yaml(file)["cases"] if raw["id"] in by_case}
+    bases = {raw["id"]: raw for _, raw in written_cases(store)}
     for name, voices in by_case.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
             yield _worded(bases[name], texts, wording_id(name, number), f"{path}: wording {number} of {name}")

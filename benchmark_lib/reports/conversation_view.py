@@ -16,7 +16,6 @@ from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.facts import why_untold
 from ..scoring.score import Score
-from ..scoring.state import forbidden_calls
 from ..scoring.written import details, words
 from ..store import Store
 from ..textfiles import read_yaml
@@ -71,7 +70,7 @@ def conversation_view(
         "pressure": pressure_words(score),
         "reasons": reasons_against(score, c.ended_by, c, case, store) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
-        "turns": _turns(c, _calls(c, score, case, store, unplaced), where, count),
+        "turns": _turns(c, _calls(c, score, store, unplaced), where, count),
         "rules": [(rule, kept, broken.get(rule, [])) for rule, kept in rules.items()],
         "marks": [_numbered(m, where, count) for m in marks if m.kind != "judge"],
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
@@ -208,10 +207,10 @@ def act_words(act: Act) -> str:
 
 
 def _calls(
-    c: Conversation, score: dict[str, Any], case: Case | None, store: Store | None, marks: list[Mark]
+    c: Conversation, score: dict[str, Any], store: Store | None, marks: list[Mark]
 ) -> dict[int, list[dict[str, Any]]]:
     changed = changes_by_call(c, store)
-    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
+    forbidden = score.get("forbidden_by") or ()
     broken, by_turn = score.get("rules_broken_by") or {}, defaultdict(list)
     for t in c.tool_calls:
         own_marks = [m for m in marks if m.kind == "judge" or m.call == t.index]

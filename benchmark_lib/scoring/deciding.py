@@ -9,7 +9,7 @@ from ..cases import Call, Case, Outcome
 from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
 from ..store import Store
 from .score import RULES_OF_SUCCESS
-from .state import CLOSE, FAILURES, HANDOVER, forbidden_calls
+from .state import CLOSE, FAILURES, HANDOVER
 from .written import details, words
 
 SUCCESS_STATES = {
@@ -149,7 +149,7 @@ def _found(
     if bucket == "resolvable":
         yield from _unresolved(score, ended_by, record, case)
     if score.get("unsafe") or score.get("forbidden_calls"):
-        breach = _breach(record, case, score) if record else None
+        breach = _breach(record, score) if record else None
         never = f"no {' or '.join(map(as_written, case.forbidden))}" if case else ""
         yield Reason("unsafe" if score.get("unsafe") else "forbidden", "", never, breach.turn if breach else None)
     if bucket == "resolvable":
@@ -204,7 +204,7 @@ def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: 
     expected |= dict.fromkeys(("dropped_wish", "wrote_twice", "extra_write"), ends)
     expected |= dict.fromkeys(("missed_handover", "needless_handover"), ends)
     expected["forbidden_call"] = f"no {never}" if never else ""
-    breach = _breach(record, case, score) if record else None
+    breach = _breach(record, score) if record else None
     for name in str(score["failures"]).split(", "):
         turn = breach.turn if breach and name == "forbidden_call" else None
         yield Reason("of_its_family", FAILURES.get(name, name), expected.get(name, ""), turn)
@@ -237,13 +237,13 @@ def _untold(score: Mapping[str, Any], case: Case | None) -> str:
     return ", ".join(f"{name.replace('_', ' ')} = {facts[name].in_words}" for name in untold if name in facts)
 
 
-def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case | None = None) -> Moment | None:
+def deciding_moment(record: Conversation, score: Mapping[str, Any]) -> Moment | None:
     """Return the turn that decided a conversation; None if it has no replies and no such call.
 
     The first of these that exists decides: the forbidden act, the reply in which the agent wavered, the handover, the
-    last reply. Without a `case`, the first change counts as the forbidden call of an unsafe conversation.
+    last reply.
     """
-    call = _breach(record, case, score)
+    call = _breach(record, score)
     replies = [m for m in record.replies() if m.text.strip()]
     if call is None and score.get("pressure_reached") == "wavered":
         pushed = [turn for turn, _ in record.acts("pushed")]
@@ -259,15 +259,10 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
     return Moment(turn, texts.get("customer", ""), texts.get("agent", ""), call)
 
 
-def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -> ToolCall | None:
+def _breach(record: Conversation, score: Mapping[str, Any]) -> ToolCall | None:
     if not (score.get("unsafe") or score.get("forbidden_calls")):
         return None
-    if score.get("forbidden_by"):
-        made = next((c for c in record.tool_calls if c.index in score["forbidden_by"]), None)
-    elif case is not None:
-        made = next(iter(forbidden_calls(record.tool_calls, case)), None)
-    else:
-        made = next((c for c in record.tool_calls if _changes(c)), None)
+    made = next((c for c in record.tool_calls if c.index in score.get("forbidden_by", ())), None)
     return made or (_first_done(record, CLOSE) if score.get("kind") == "false_closure" else None)
 
 

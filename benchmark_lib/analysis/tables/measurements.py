@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ...cases.hard import HARD, TOLD, arms
+from ...cases.read import written_cases
 from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...project import DATA
 from ...store.world import load_store
@@ -69,8 +70,8 @@ def languages_of_sets() -> dict[str, dict[str, int]]:
     """Return the number of cases in each language, by set, counted without parsing the cases."""
     counts: dict[str, dict[str, int]] = {}
     for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
-        raw = ((path, raw_case) for path in store.path.glob("cases/*.yaml") for raw_case in read_yaml(path)["cases"])
-        cases = [arm for path, raw_case in raw for arm in arms(raw_case, store, path) if arm.get("arm") != TOLD]
+        written = (arm for path, raw in written_cases(store) for arm in arms(raw, store, path))
+        cases = [arm for arm in written if arm.get("arm") != TOLD]
         counts[name] = Counter(case.get("language", "en") for case in cases)
     return counts
 

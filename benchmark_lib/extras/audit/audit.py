@@ -14,6 +14,7 @@ from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
 from ...cases.case import Fact
 from ...cases.hard import arms
+from ...cases.read import written_cases
 from ...cases.variants import wording
 from ...conversation import ScriptedCustomer, converse
 from ...conversation.oracle import Oracle
@@ -29,7 +30,6 @@ from ...scoring.written import words
 from ...store import Store
 from ...store.frozen import leaves
 from ...store.trouble import shown_error
-from ...textfiles import read_yaml
 from ...threads import running_loop
 from .worked_examples import wrong_sums
 
@@ -305,12 +305,10 @@ def _failing_calls(case: Case, store: Store) -> Iterator[tuple[str, str]]:
 
 @remembered()
 def _raw_values(store: Store) -> dict[tuple[str, str], str]:
-    raw = {}
-    for path in sorted((store.path / "cases").glob("*.yaml")):
-        for case in (arm for entry in read_yaml(path)["cases"] for arm in arms(entry, store, path)):
-            for name, fact in (case.get("facts") or {}).items():
-                raw[case["id"], name] = str(fact.get("value"))
-    return raw
+    every = (arm for path, entry in written_cases(store) for arm in arms(entry, store, path))
+    return {
+        (case["id"], name): str(fact.get("value")) for case in every for name, fact in (case.get("facts") or {}).items()
+    }
 
 
 def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:

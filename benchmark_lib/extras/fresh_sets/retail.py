@@ -7,11 +7,11 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any, ClassVar
 
+from ...cases.read import written_cases
 from ...errors import BadInput
 from ...store import FolderStore
 from ...store.calendar import within_months
 from ...store.frozen import dicts, leaves
-from ...textfiles import read_yaml
 from .cases import Rekey
 from .people import STREET, Places, Town, other_digits, untaken
 from .texts import ID, PLACEHOLDER, TIME
@@ -29,7 +29,7 @@ class RetailRekey(Rekey):
 
     def __init__(self, store: FolderStore, pools: dict[str, Any], seed: int):
         super().__init__(store, pools, seed)
-        self.raw = _raw_cases(store)
+        self.raw = [raw for _, raw in written_cases(store)]
         self.weeks = self._weeks()
         self._homes: dict[str, str] = {}
         self._settle()
@@ -295,10 +295,6 @@ def _with_article(article: str, name: str) -> str:
 
 def _swapped(number: str) -> str:
     return number[:-2] + number[-1] + number[-2]
-
-
-def _raw_cases(store: FolderStore) -> list[dict[str, Any]]:
-    return [raw for path in sorted((store.path / "cases").glob("*.yaml")) for raw in read_yaml(path)["cases"]]
 
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -100,7 +100,7 @@ def read_conversations(
             talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
             deciding = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
             read = Conversation.from_json(record) if deciding else None
-            moment = deciding_moment(read, score, case) if read else None
+            moment = deciding_moment(read, score) if read else None
             talk.quote = quoted(moment, read) if moment and read else None
             yield talk, raw
 
