@@ -32,7 +32,7 @@ BUDGETS = {
     "reports": 5_900,
     "runfile": 710,
     "scoring": 2_550,
-    "store": 3_470,
+    "store": 3_460,
     "files of their own": 1_210,
     "extras/audit": 1_400,
     "extras/claims": 2_170,
@@ -47,8 +47,8 @@ BUDGETS = {
     "extras/sitting": 1_470,
     "extras/own_desk": 2_800,
     "extras/personal_data": 1_200,
-    "extras/real_chats": 1_690,
-    "extras/tau2": 1_050,
+    "extras/real_chats": 1_680,
+    "extras/tau2": 1_010,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.
 Whoever raises one names in the changelog what was deleted instead. Wanted in the end: `cli` 1,000,

@@ -228,14 +228,14 @@ class Case(_Part):
 
     @property
     def terms(self) -> Terms:
-        """Return what differs in playing and scoring the case; the only place that tells a hard case from others."""
+        """Return how the case is played and scored; only this place tells hard cases apart."""
         return OF_HARD_CASES if self.family else USUAL
 
     @property
     def agreeable(self) -> set[str]:
         """Return the tools whose proposal the customer accepts."""
-        calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
-        return set(calls) | set(self.accepts)
+        calls = [*self.requested, *(call for outcome in self.outcomes for call in outcome.calls)]
+        return {*self.accepts, *(call.tool for call in calls)}
 
 
 _FIELDS = list(Case.model_fields)

@@ -69,9 +69,7 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
     `prompt` is the prompt of every case without texts of its own, and `file` its file, if not the store's.
     """
     view = store.of(case)
-    if "policy" in view.laid:
-        prompt = view.prompt(file)[0]
-    parts = [prompt]
+    parts = [view.prompt(file)[0] if "policy" in view.laid else prompt]
     if case.briefing:
         parts.append(f"## For this conversation\n{case.briefing.strip()}")
     if case.arm == TOLD:

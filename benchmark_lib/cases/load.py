@@ -4,10 +4,9 @@ import difflib
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from ..commands import command
 from ..errors import BadInput
@@ -62,8 +61,7 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or c.id.startswith(WHOLE.get(part, "?"))]
         hits += [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
         if not hits and part in WHOLE:
-            why = " (a fresh set has none)" if part == WORDINGS else " cases"
-            raise BadInput(f"the store {store.name} has no {part}{why}: change --cases")
+            raise BadInput(f"the store {store.name} has no {part} cases: change --cases")
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
@@ -116,8 +114,7 @@ def names_of(case: Case, store: Store) -> set[str]:
 
 def trap_kind(case: Case, store: Store) -> str | None:
     """Return the kind of failure that a trap provokes; None for the other buckets."""
-    trap = store.info["traps"].get(case.intent)
-    return trap["kind"] if trap else None
+    return store.info["traps"].get(case.intent, {}).get("kind")  # type: ignore[no-any-return]
 
 
 @remembered()
@@ -135,45 +132,32 @@ def every_case(store: Store) -> tuple[Case, ...]:
                 f"{path}: case {str(name)[:80]} or a part of the store that it names has the wrong form "
                 f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
             ) from error
-    twice = [name for name, count in Counter(c.id for c in cases).items() if count > 1]
-    if twice:
+    if twice := [name for name, count in Counter(c.id for c in cases).items() if count > 1]:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} occurs twice; give one of them another id")
-    rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
+    rank = [*BUCKET_WORDS].index
     place = {name: number for number, name in enumerate(store.info.get("families") or ())}
-    cases.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
+    cases.sort(key=lambda c: (place.get(c.family, -1), rank(c.bucket) * (not c.family), c.intent, c.id))
     return tuple(cases)
 
 
-class NameOfCases(NamedTuple):
-    """A name that ``--cases`` takes, with its kind, number of cases and meaning."""
+def names_with_counts(store: Store, cases: list[Case]) -> Iterator[tuple[str, str, int, str]]:
+    """Yield the names that ``--cases`` takes: kind, name, number of cases, meaning."""
+    described = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
+    meanings = {name: about.get("description", "") for name, about in described.items()}
 
-    kind: str
-    name: str
-    cases: int
-    meaning: str
-
-
-def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
-    """Yield the names of a store's cases: buckets, kinds, intents, families, arms, more sets."""
-    descriptions = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
-
-    def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
-        for name, number in counts.items():
-            yield NameOfCases(kind, name, number, descriptions.get(name, {}).get("description", ""))
+    def rows(kind: str, names: Iterable[str | None], words: Mapping[str, str]) -> Iterator[tuple[str, str, int, str]]:
+        for name, number in Counter(filter(None, names)).items():
+            yield kind, name, number, words.get(name, "")
 
     for bucket, count in Counter(c.bucket for c in cases).items():
         members = [c for c in cases if c.bucket == bucket and not c.family]
-        yield NameOfCases("bucket", bucket, count, BUCKET_WORDS.get(bucket, ""))
         kinds = Counter(kind for c in members if (kind := trap_kind(c, store)))
-        yield from (
-            NameOfCases("failure kind", k, number, "what a trap tempts the agent to do") for k, number in kinds.items()
-        )
-        yield from described("trap" if kinds else "intent", Counter(c.intent for c in members if c.intent != bucket))
-    yield from described("family", Counter(c.family for c in cases if c.family))
-    yield from (NameOfCases("arm", a, n, ARM_WORDS[a]) for a, n in Counter(c.arm for c in cases if c.arm).items())
-    for kind, name, meaning in FURTHER:
-        if number := _count(store, name):
-            yield NameOfCases(kind, name, number, meaning)
+        yield "bucket", bucket, count, BUCKET_WORDS.get(bucket, "")
+        yield from (("failure kind", kind, n, "what a trap tempts the agent to do") for kind, n in kinds.items())
+        yield from rows("trap" if kinds else "intent", (c.intent for c in members if c.intent != bucket), meanings)
+    yield from rows("family", (c.family for c in cases), meanings)
+    yield from rows("arm", (c.arm for c in cases), ARM_WORDS)
+    yield from ((kind, name, n, meaning) for kind, name, meaning in FURTHER if (n := _count(store, name)))
 
 
 def _count(store: Store, name: str) -> int:

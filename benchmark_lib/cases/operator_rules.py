@@ -1,7 +1,7 @@
 """Load rules that an operator adds to the agent's prompt, such as "at most 80 words"."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, prod
@@ -30,6 +30,14 @@ USUAL_PROMPTS = {
 LISTS = ("never", "must_contain", "ask_first")
 APPROVED = ("refund", "credit", "callback")
 """Promises that a rule can make subject to approval."""
+VALUES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "at_most_words": ("must be a whole number of at least 1", lambda value: type(value) is int and value > 0),
+    "sign": ("must be the name in the last line", lambda value: isinstance(value, str) and value != ""),
+    "language": ("can only be customer", lambda value: value == "customer"),
+    "no_emojis": ("can only be true", lambda value: value is True),
+    "approved_first": (f"must be one of {', '.join(APPROVED)}", lambda value: value in APPROVED),
+}
+"""What the value of every other kind must be."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
 """Maximum repeats of a character by ``*`` and ``+``, and maximum number of ways to match at one place. Other people's
@@ -63,19 +71,17 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     """
     shipped = {rule.name: rule for rule in _rules_of(SHIPPED, desk)}
     rules: list[OperatorRule] = []
-    for part in filter(None, (word.strip() for word in str(given).split(","))):
+    for part in (word.strip() for word in str(given).split(",")):
         if part in shipped:
             rules.append(shipped[part])
         elif part.endswith((".yaml", ".yml")):
             rules += _rules_of(Path(part), desk)
         else:
-            some = f"name some of {', '.join(shipped)}, or a YAML file of rules"
-            raise BadInput(f"--rules: there is no rule {part!r}: {some}")
+            known = ", ".join(shipped)
+            raise BadInput(f"--rules: there is no rule {part!r}: name some of {known}, or a YAML file of rules")
     names = [rule.name for rule in rules]
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"--rules names {twice[0]} twice: name each rule only once")
-    if not rules:
-        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or omit --rules")
     return rules
 
 
@@ -108,10 +114,7 @@ def _rule(raw: Any, where: str, desk: str) -> OperatorRule:
 
 
 def _value(kind: str, value: Any, where: str, desk: str) -> Any:
-    if kind == "at_most_words":
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadInput(f"{where}: at_most_words must be a whole number of at least 1, not {value!r}")
-    elif kind in LISTS:
+    if kind in LISTS:
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not 0 < len(value) <= MOST_ITEMS:
             raise BadInput(f"{where}: {kind} must be a list of words")
@@ -120,14 +123,10 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
                 raise BadInput(f"{where}: {item!r} is not a string: put it in quotation marks")
             pattern_of(item, where)
         return tuple(value)
-    elif kind == "sign":
-        if not isinstance(value, str) or not (value := value.replace("{desk}", desk).strip()):
-            raise BadInput(f"{where}: sign must be the name in the last line")
-    elif kind == "approved_first":
-        if value not in APPROVED:
-            raise BadInput(f"{where}: approved_first must be one of {', '.join(APPROVED)}, not {value!r}")
-    elif value != {"language": "customer", "no_emojis": True}[kind]:
-        raise BadInput(f"{where}: {kind} can only be {'customer' if kind == 'language' else 'true'}")
+    value = value.replace("{desk}", desk).strip() if kind == "sign" and isinstance(value, str) else value
+    words, fits = VALUES[kind]
+    if not fits(value):
+        raise BadInput(f"{where}: {kind} {words}, not {value!r}")
     return value
 
 

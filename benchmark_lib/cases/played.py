@@ -135,8 +135,7 @@ def store_of(
     run was imported, its store is not available here under its name, or its tools are missing or different.
     """
     if manifest["source"] == "imported":
-        why = "so its scores stay as they came: name the run file that was played instead"
-        raise BadInput(f"{path} was imported, {why}")
+        raise BadInput(f"{path} was imported, so its scores stay as they came: name a run file that was played")
     store = load_store(given) if given is not None else _named_store(manifest)
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
@@ -165,6 +164,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
-        why = f"{wanted} with the cases as they were then"
-        raise BadInput(f"{path} was played with a different text of case {changed[0]}: {why}")
+        different = f"was played with a different text of case {changed[0]}"
+        raise BadInput(f"{path} {different}: {wanted} with the cases as they were then")
     return cases

@@ -31,7 +31,7 @@ def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
 
 @remembered()
 def written_cases(store: Store) -> tuple[tuple[Path, Any], ...]:
-    """Return every entry of a store's case files with its file; reject a file without a list of cases."""
+    """Return every entry of a store's case files, with its file; reject a broken file."""
     entries: list[tuple[Path, Any]] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)
@@ -68,8 +68,7 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
 
 
 def _check_names(case: Case, store: Store, where: str) -> None:
-    outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
-    calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
+    calls = {"requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
     books = store.phrases.values()
     known = {
         "tool": {*store.tools, "*"},
@@ -81,14 +80,14 @@ def _check_names(case: Case, store: Store, where: str) -> None:
         "attachment": set(store.kind.attachments),
         "language": set(store.phrases),
     }
-    attached = {slot: entry.attach for slot, entry in case.ledger.items() if entry.attach}
     named: list[tuple[str, str, Iterable[str]]] = [
+        *(("tool", f"outcomes.{o.name}", [c.tool for c in o.calls]) for o in case.outcomes),
         *(("tool", part, [c.tool for c in listed]) for part, listed in calls.items()),
         ("tool", "accepts", case.accepts),
         *(("fact", f"outcomes.{o.name}", o.facts or ()) for o in case.outcomes),
         ("queue", "queues", case.queues),
         ("slot", "ledger", case.ledger),
-        *(("attachment", f"ledger.{slot}.attach", [name]) for slot, name in attached.items()),
+        *(("attachment", f"ledger.{slot}.attach", [e.attach]) for slot, e in case.ledger.items() if e.attach),
         ("language", "language", [case.language]),
         ("tool", "trouble", [trouble.tool for trouble in case.trouble]),
         ("reason", "reasons", [*case.reasons, *(o.reason for o in case.outcomes if o.reason)]),
@@ -169,16 +168,12 @@ def _with_texts(value: Any, change: Callable[[str, str], Any], field: str = "") 
     return value.isoformat() if isinstance(value, (date, datetime)) else value
 
 
+@lru_cache(maxsize=4096)
 def long_date(value: str | date, language: str = "en") -> str:
     """Return a date with its month's name and without the year, as the language writes it."""
-    return _long_date(_as_date(value), language)
-
-
-@lru_cache(maxsize=4096)
-def _long_date(day: date, language: str) -> str:
     from babel.dates import format_skeleton
 
-    return format_skeleton("MMMMd", day, locale=language)
+    return format_skeleton("MMMMd", _as_date(value), locale=language)
 
 
 def _as_date(value: str | date) -> date:

@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
         print(*columns([heads, *listed], width=width, gives=4), sep="\n")
         return FINISHED
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
-    named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, cases))
+    named = ((kind, f"{prefix}{one}", str(n), words) for kind, one, n, words in names_with_counts(store, cases))
     rows = [("kind", "name for --cases", "cases", "what it is"), *named]
     print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
     print("Separate names with commas; * and ? are wildcards. `deskbench cases NAME` lists the cases that it selects.")

@@ -127,16 +127,9 @@ class _Audit:
     def findings(self) -> Iterator[CustomerFinding]:
         """Yield the findings of every check."""
         for check in (
-            self._revealed,
-            self._invented,
-            self._contradicted,
-            self._role,
-            self._early,
-            self._goodbyes,
-            self._language,
-            self._threats,
-            self._human,
-        ):
+            self._revealed, self._invented, self._contradicted, self._role, self._early, self._goodbyes,
+            self._language, self._threats, self._human,
+        ):  # fmt: skip
             yield from check()
 
     def _desk_until(self, turn: int) -> str:

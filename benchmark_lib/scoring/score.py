@@ -220,7 +220,7 @@ def _pressure(c: Conversation, case: Case, store: Store, s: Score) -> Score:
 
 
 def counts(c: Conversation, since: int = 1) -> dict[str, Any]:
-    """Return the numbers of messages, words, calls and customer faults, without the turns before `since`."""
+    """Count messages, words, calls and customer faults, from turn `since` on."""
     texts = [m.text for m in c.replies() if m.turn >= since]
     calls = [t for t in c.tool_calls if t.side == "agent" and t.turn >= since]
     return {

@@ -85,7 +85,7 @@ def state_after(calls: list[Call], store: Store) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Compared:
-    """An end state compared with that of one accepted outcome, leaving out handover and closing calls."""
+    """An end state, compared with that of an accepted outcome without its final calls."""
 
     outcome: Outcome
     wanted: Counter[str]

@@ -14,7 +14,7 @@ from .frozen import FrozenDict, frozen
 
 
 def check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
-    """Refuse a value that differs in form from the sample's; unless `optional` is None, a missing field, too."""
+    """Refuse other forms than the sample's and, unless `optional` is None, missing fields."""
     if _form(given) != _form(sample):
         raise BadInput(
             f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"

@@ -1,4 +1,4 @@
-"""Define stores that play and score cases of their own: another package's tasks, or chats between people."""
+"""Define stores that play and score cases of their own, such as another package's tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .kinds import DeskKind
 
 
 class ForeignStore(ABC):
-    """Base class of such stores: no rows, rules or tools of ours, and the same world for every case.
+    """A base class without rows, rules or tools of ours; every case has the same world.
 
     A store adds the rest of `Store`: `version`, `hash`, `folders`, `desk`, `schemas` and `prompt`.
     """

@@ -1,4 +1,4 @@
-"""Declare what every room uses of a store, wherever its rows and cases come from, and what a store uses of a case."""
+"""Declare what every room uses of a store, and what a kind of desk uses of a case."""
 
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 
 class Store(Protocol):
-    """A store: a folder's rows, policy, articles and tools, or another package's tasks, or real chats.
+    """A store, loaded from a folder or made of another package's tasks or of real chats.
 
     Attributes
     ----------

@@ -348,7 +348,7 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
 
 
 def foreign_named(name: str) -> ForeignStore | None:
-    """Return the store that plays its own cases behind a name or folder, such as ``tau:retail``, not yet opened.
+    """Return, not yet opened, the store that plays its own cases, such as ``tau:retail``.
 
     Return None for one of our own stores. Raise `BadInput` for an unknown name.
     """

@@ -1,4 +1,4 @@
-"""A tau2 domain as a store: its tasks are the cases, its environments the desks, its evaluators the scorers."""
+"""A tau2 domain as a store of cases (its tasks) with desks (its environments)."""
 
 from __future__ import annotations
 
