@@ -92,7 +92,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """Yield each wording of one file in the form of a case file, if the store has its case."""
     by_case = with_canary(read_yaml(path), path, store).get("wordings") or {}
     if not isinstance(by_case, dict) or not all(isinstance(voices, list) for voices in by_case.values()):
-        raise BadInput(f"{path}: wordings is not a list of wordings for each case: write it as in Northline's {WORDINGS}")
+        raise BadInput(f"{path}: wordings is not a list of wordings for each case: write it as Northline's are")
     bases = {raw["id"]: raw for _, raw in written_cases(store)}
     for name, voices in by_case.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
