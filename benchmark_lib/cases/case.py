@@ -1,24 +1,20 @@
 """Validate cases: what a customer wants and knows, and what must and must not happen."""
 
-from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from ..records import content_hash
+from ..store.trouble import CustomerAction, Meanwhile, Part, Trouble
 from .facts import Fact
 from .hard import OF_HARD_CASES, USUAL, Terms
 
 Bucket = Literal["resolvable", "must_escalate", "adversarial"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Call(_Part):
+class Call(Part):
     """An accepted, requested or forbidden call; without `arguments`, any call to the tool."""
 
     tool: str
@@ -26,45 +22,7 @@ class Call(_Part):
     after: int | None = None
 
 
-class CustomerAction(_Part):
-    """An action that the customer takes with a tool of its own, and that sets fields of a row."""
-
-    tool: str
-    table: str
-    id: str
-    set: dict[str, Any]
-
-
-class Trouble(_Part):
-    """A failure of a tool."""
-
-    tool: str
-    at: int = Field(1, ge=1)
-    times: int = Field(1, ge=1)
-    """First call of the conversation that is affected (from 1), and number of calls affected in a row."""
-    where: dict[str, Any] = {}
-    """Arguments of the calls that can be affected, such as one order's number; only these calls count."""
-    kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
-    """``timeout`` and ``rate_limit``: not carried out, with an error; ``lost_ack``: carried out, but
-    answered with a timeout; ``false_ack``: not carried out, but answered with success; ``stale``: an older version of
-    the row; ``cut``: lists cut short."""
-    shows: dict[str, Any] = {}
-    as_of: str = ""
-    """Fields of a stale answer, and their time."""
-    keep: int = Field(1, ge=0)
-    """Number of entries that a shortened list keeps."""
-
-
-class Meanwhile(_Part):
-    """A change before the customer's message number `at`, at a time shown above the message."""
-
-    at: int = Field(ge=2)
-    clock: datetime | None = None
-    rows: dict[str, dict[str, dict[str, Any]]] = {}
-    """Changed fields by table and id, as in a world's rows."""
-
-
-class Known(_Part):
+class Known(Part):
     """One entry of the fact ledger: what the customer knows, and when it discloses it."""
 
     value: str | None = None
@@ -85,7 +43,7 @@ class Known(_Part):
     """Action that the customer really takes when asked for this; without one, the customer only claims to act."""
 
 
-class FollowUp(_Part):
+class FollowUp(Part):
     """A request that the customer brings up later."""
 
     say: str
@@ -95,7 +53,7 @@ class FollowUp(_Part):
     """Facts that the customer discloses with it."""
 
 
-class Outcome(_Part):
+class Outcome(Part):
     """One right way to end the case: calls that change the desk, and facts (default: all)."""
 
     name: str
@@ -105,21 +63,21 @@ class Outcome(_Part):
     reason: str | None = None
 
 
-class Email(_Part):
+class Email(Part):
     """The first message."""
 
     subject: str
     text: str
 
 
-class Closing(_Part):
+class Closing(Part):
     """The customer's last words when content and when giving up; by default, the store's."""
 
     content: str = ""
     gave_up: str = ""
 
 
-class Case(_Part):
+class Case(Part):
     """One case."""
 
     id: str = Field(pattern=r"^[a-z0-9_]+$")

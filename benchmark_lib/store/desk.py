@@ -1,12 +1,9 @@
 """Give one conversation a copy-on-write view of the store and record the calls made on it."""
 
-from __future__ import annotations
-
 import copy
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -14,10 +11,7 @@ from ..records import Fault, ToolCall
 from .frozen import leaves, merged, thawed
 from .protocols import Row, Store
 from .tools import ArgumentError, NotFound, Tool, as_recorded
-from .trouble import CALL_LIMIT, carried_out, met
-
-if TYPE_CHECKING:
-    from ..cases.case import CustomerAction, Meanwhile, Trouble
+from .trouble import CALL_LIMIT, CustomerAction, Meanwhile, Trouble, carried_out, met
 
 Rows = dict[str, dict[str, Row]]
 
@@ -32,20 +26,6 @@ CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
 """Maximum number of an agent's tool calls per turn: in most cases, and in hard cases, which may need many."""
 
 
-@dataclass(frozen=True)
-class Staged:
-    """What a case stages on a desk."""
-
-    trouble: Sequence[Trouble] = ()
-    """Tool failures."""
-    planted: Sequence[str] = ()
-    """Texts whose appearance in a result is recorded."""
-    customer_actions: Mapping[str, CustomerAction] = field(default_factory=dict)
-    """The customer's own actions by tool name."""
-    meanwhile: Sequence[Meanwhile] = ()
-    """Changes that occur between two messages from the customer."""
-
-
 class Desk:
     """One conversation's view of the store; opening a desk copies nothing.
 
@@ -53,8 +33,9 @@ class Desk:
     ----------
     store, tools : Store, dict of str to Tool
         The shared, immutable store, and the tools that replace its own.
-    **staged
-        The fields of `Staged`.
+    trouble, planted, customer_actions, meanwhile
+        What the case stages: tool failures; texts whose appearance in a result is recorded; the customer's own actions
+        by tool name; changes between two messages from the customer.
 
     Attributes
     ----------
@@ -67,17 +48,22 @@ class Desk:
     """
 
     __slots__ = ("store", "tools", "calls", "over", "faults", "staged") + (
-        "_case", "_overlay", "_mark", "_broken", "_moved", "_turn",
+        "_trouble", "_planted", "_customer_actions", "_meanwhile", "_overlay", "_mark", "_broken", "_moved", "_turn",
     )  # fmt: skip
 
-    def __init__(self, store: Store, tools: dict[str, Tool] | None = None, **staged: Any):
+    def __init__(
+        self, store: Store, tools: dict[str, Tool] | None = None, *,
+        trouble: Sequence[Trouble] = (), planted: Sequence[str] = (),
+        customer_actions: Mapping[str, CustomerAction] | None = None, meanwhile: Sequence[Meanwhile] = (),
+    ):  # fmt: skip
         self.store = store
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
         self.faults: list[Fault] = []
         self.staged: dict[str, str] = {}
         self.over: str | None = None
-        self._case, self._turn = Staged(**staged), 1
+        self._trouble, self._planted, self._meanwhile, self._turn = trouble, planted, meanwhile, 1
+        self._customer_actions = customer_actions or {}
         self._overlay: Rows = {}
         self._moved: Rows = {}
         self._mark, self._broken = _Mark(0, {}, None), False
@@ -89,7 +75,7 @@ class Desk:
 
     @turn.setter
     def turn(self, turn: int) -> None:
-        for move in self._case.meanwhile:
+        for move in self._meanwhile:
             if self._turn < move.at <= turn:
                 for table, rows in move.rows.items():
                     for key, fields in rows.items():
@@ -147,7 +133,7 @@ class Desk:
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out and record a tool call; its error tells the caller how to correct bad input."""
-        if side == "customer" and name in self._case.customer_actions:
+        if side == "customer" and name in self._customer_actions:
             return self._act_of_customer(name)
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
@@ -199,7 +185,7 @@ class Desk:
             self._overlay, self.over = before, over
             return result
 
-        trouble = met(self._case.trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
+        trouble = met(self._trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
         else:
@@ -207,12 +193,11 @@ class Desk:
             carried_out(call, trouble, work, undone)
 
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
-        planted = self._case.planted
-        shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if planted else ""
-        return any(text in shown for text in planted)
+        shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if self._planted else ""
+        return any(text in shown for text in self._planted)
 
     def _act_of_customer(self, name: str) -> ToolCall:
-        action = self._case.customer_actions[name]
+        action = self._customer_actions[name]
         self.edit(action.table, action.id).update(copy.deepcopy(action.set))
         call = ToolCall(self.turn, len(self.calls), name, {}, {action.id: dict(action.set)}, None, True, "customer")
         self.calls.append(call)
@@ -240,8 +225,9 @@ class Desk:
         The user's own tools are not repeated, because they may act differently. Repetition starts from the desk as the
         last of them left it, and the desk is also checked before each of them begins.
         """
-        fresh, known = Desk(self.store, self.tools), self._mark.calls
-        fresh._case = self._case
+        fresh, known = copy.copy(self), self._mark.calls
+        fresh.staged, fresh.faults, fresh._moved, fresh._turn = {}, [], {}, 1
+        fresh._mark, fresh._broken = _Mark(0, {}, None), False
         fresh.turn = max((c.turn for c in self.calls[:known]), default=1)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
         fresh.calls = self.calls[:known]

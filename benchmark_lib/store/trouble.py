@@ -1,19 +1,61 @@
-"""Simulate trouble with the tools: answers that are late, refused, stale, cut or false."""
-
-from __future__ import annotations
+"""Declare what a case stages on a desk, and simulate trouble: late, refused, stale, cut or false answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..records import ToolCall
-
-if TYPE_CHECKING:
-    from ..cases.case import Trouble
 
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
 """Error kinds of calls that met trouble: no answer, too many calls, and a false success."""
 CALL_LIMIT = "too_many_calls"
 """Error kind of a call beyond its turn's limit; such a call is not carried out."""
+
+
+class Part(BaseModel):
+    """A part of a case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CustomerAction(Part):
+    """An action that the customer takes with a tool of its own, and that sets fields of a row."""
+
+    tool: str
+    table: str
+    id: str
+    set: dict[str, Any]
+
+
+class Trouble(Part):
+    """A failure of a tool."""
+
+    tool: str
+    at: int = Field(1, ge=1)
+    times: int = Field(1, ge=1)
+    """First call of the conversation that is affected (from 1), and number of calls affected in a row."""
+    where: dict[str, Any] = {}
+    """Arguments of the calls that can be affected, such as one order's number; only these calls count."""
+    kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
+    """``timeout`` and ``rate_limit``: not carried out, with an error; ``lost_ack``: carried out, but
+    answered with a timeout; ``false_ack``: not carried out, but answered with success; ``stale``: an older version of
+    the row; ``cut``: lists cut short."""
+    shows: dict[str, Any] = {}
+    as_of: str = ""
+    """Fields of a stale answer, and their time."""
+    keep: int = Field(1, ge=0)
+    """Number of entries that a shortened list keeps."""
+
+
+class Meanwhile(Part):
+    """A change before the customer's message number `at`, at a time shown above the message."""
+
+    at: int = Field(ge=2)
+    clock: datetime | None = None
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    """Changed fields by table and id, as in a world's rows."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:

@@ -169,22 +169,10 @@ class FolderStore:
     def laid_over(self, name: str, world: Mapping[str, Any], library: str | None = None, seed: str = "") -> FolderStore:
         """Return the store as a case sees it: the store itself if the case has no world of its own.
 
-        Parameters
-        ----------
-        name : str
-            The case's id, under which the result is cached.
-        world : mapping
-            ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id,
-            title, topics and text).
-        library : str, optional
-            ``large`` for the store's whole library, or comma-separated ids of its articles.
-        seed : str, optional
-            Seed of the world's draws, combined with the store's canary; `name` by default.
-
-        Raises
-        ------
-        BadInput
-            If the world names a table that the store does not have.
+        The result is cached under `name`, the case's id. A world has ``rows`` (table, id, fields), ``policy`` (dotted
+        path to value) and ``articles`` (each with id, title, topics and text). `library` is ``large`` for the store's
+        whole library, or comma-separated ids of its articles. `seed`, by default `name`, and the store's canary
+        determine what the world draws. Raise `BadInput` if the world names a table that the store does not have.
         """
         if self.below is not None or not (world or library):
             return self

@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...language.addresses import name_words, spaced, stands_in
 from ...language.sentences import fold, kept, parts, squash
@@ -98,54 +98,27 @@ def _opened(before: Before, store: Store) -> list[str]:
     return [number for number in numbers if number in store.tables["orders"]]
 
 
-class _Details(NamedTuple):
-    """Details of an order that can be recognized in a text with certainty."""
-
-    values: frozenset[tuple[str, str]]
-    streets: frozenset[str]
-    postcodes: frozenset[str]
-    places: frozenset[str]
-    cards: frozenset[tuple[str, str]]
-    titles: frozenset[str]
-
-
 @lru_cache(maxsize=4096)
-def _details(number: str, store: Store) -> _Details:
-    order, places = store.tables["orders"][number], set()
-    values = {("id", number), ("link", return_link(store.policy, number))}
+def _details(number: str, store: Store) -> frozenset[tuple[str, str]]:
+    """Return the details of an order that can be recognized in a text with certainty, by kind."""
+    order = store.tables["orders"][number]
+    address = order["shipping_address"]
+    details = {("id", number), ("link", return_link(store.policy, number)), ("postcode", address["postcode"])}
+    details |= {("street", address["line1"]), ("place", fold(f"{address['city']}, {address['region']}"))}
+    details |= {("card", p["method"]) for p in order["payments"] if " " in p["method"]}
+    details |= {("title", line["title"]) for line in order["lines"]}
     for key, value in ((key, value) for key, value in leaves(order) if value is not None):
         if key.endswith("_cents"):
-            values.add(("money", str(value)))
+            details.add(("money", str(value)))
         elif key in ("at", "placed_at", "shipped_at", "delivered_at", "estimated_delivery", "date"):
-            values.add(("date", str(value)[:10]))
+            details.add(("date", str(value)[:10]))
         elif key.endswith("_url"):
-            values.add(("link", str(value)))
+            details.add(("link", str(value)))
         elif key in ("tracking_number", "parcel_id", "payment_id"):
-            values.add(("id", str(value)))
+            details.add(("id", str(value)))
         elif key == "location":
-            places.add(fold(str(value)))
-    address = order["shipping_address"]
-    places.add(fold(f"{address['city']}, {address['region']}"))
-    cards = {tuple(p["method"].rsplit(" ", 1)) for p in order["payments"] if " " in p["method"]}
-    published = _published(store)
-    return _Details(
-        frozenset(v for v in values if v not in published),
-        frozenset({address["line1"]}),
-        frozenset({address["postcode"]}),
-        frozenset(places),
-        frozenset(cards),
-        frozenset(line["title"] for line in order["lines"]),
-    )
-
-
-def _details_beside(number: str, theirs: tuple[str, ...], store: Store) -> _Details:
-    """Return an order's details without those that an order of `theirs` shares, such as a day."""
-    details = _details(number, store)
-    for other in theirs:
-        known = _details(other, store)
-        pairs: Any = zip(details, known)
-        details = _Details(*(own - its for own, its in pairs))
-    return details
+            details.add(("place", fold(str(value))))
+    return frozenset(details - _published(store))
 
 
 @remembered("products", "policy")
@@ -160,21 +133,28 @@ def _published(store: Store) -> frozenset[tuple[str, str]]:
 
 def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Before, store: Store) -> bool:
     """Return whether a text discloses a detail unknown from the customer and `theirs`."""
-    details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
-    known_values = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
+    # A detail that two orders share, such as a day, belongs to neither.
+    details = _details(order["order_id"], store).difference(*(_details(other, store) for other in theirs))
+    text, year, known = kept(text), store.now.year, fold(own)
+    words, known_values = fold(text), {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
     disclosed = {value for part in parts(text) for value in _values_stated(part, known_values, year)} - known_values
-    if disclosed & details.values:
-        return True
-    words, known = fold(text), fold(own)
-    if any(re.search(spaced(code), words) and not re.search(spaced(code), known) for code in details.postcodes):
-        return True
-    if any(stands_in("line1", street, text) and not stands_in("line1", street, own) for street in details.streets):
-        return True
-    if any(place in words and place.partition(",")[0] not in known for place in details.places):
-        return True
-    if any(brand in words and re.search(rf"\b{last}\b", words) and last not in known for brand, last in details.cards):
-        return True
-    return any(_names(title, text, own, before) for title in details.titles)
+
+    def told(kind: str, value: str) -> bool:
+        match kind:
+            case "postcode":
+                return bool(re.search(spaced(value), words) and not re.search(spaced(value), known))
+            case "street":
+                return stands_in("line1", value, text) and not stands_in("line1", value, own)
+            case "place":
+                return value in words and value.partition(",")[0] not in known
+            case "card":
+                brand, _, last = value.rpartition(" ")
+                return bool(brand in words and re.search(rf"\b{last}\b", words) and last not in known)
+            case "title":
+                return _names(value, text, own, before)
+        return False
+
+    return bool(disclosed & details) or any(told(kind, value) for kind, value in details)
 
 
 def _values_stated(sentence: str, known_values: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
