@@ -58,13 +58,12 @@ def _with_product(line: Row, store: Store) -> Row:
 class Sheet:
     """One return from a group order, in pieces and cents.
 
-    The rates are the rebates, in percent, for the pieces kept before and after the return.
+    The rate is the rebate, in percent, for the pieces that the group keeps.
     """
 
     pieces: int
     held: int
     back: int
-    rate_before: int
     rate: int
     labels: int
 
@@ -77,8 +76,7 @@ def sheet(order: Row, back: Mapping[str, int], store: Store, by: str = "") -> Sh
     terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
     earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
     gone = {line["line_id"]: back.get(line["line_id"], 0) + earlier.get(line["line_id"], 0) for line in order["lines"]}
-    ordered = sum(line["quantity"] for line in order["lines"])
-    stay = ordered - sum(gone.values())
+    stay = sum(line["quantity"] for line in order["lines"]) - sum(gone.values())
     rate = _rate(stay, terms)
     kept = less(sum((x["quantity"] - gone[x["line_id"]]) * x["price_cents"] for x in order["lines"]), rate)
     held = sum(gone[line["line_id"]] * _held(line, terms, store) for line in order["lines"])
@@ -90,7 +88,6 @@ def sheet(order: Row, back: Mapping[str, int], store: Store, by: str = "") -> Sh
         pieces=sum(back.values()),
         held=held,
         back=order["subtotal_cents"] - order["discount_cents"] - kept - held - delivery - refunded,
-        rate_before=_rate(ordered - sum(earlier.values()), terms),
         rate=rate,
         labels=_labels(order, back, store),
     )
