@@ -1,4 +1,4 @@
-"""Declare what a case stages on a desk, and simulate trouble: late, refused, stale, cut or false answers."""
+"""Declare what a case stages on a desk, and simulate trouble with its tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
