@@ -35,7 +35,7 @@ from ...scoring.deciding import reasons_against
 from ...scoring.scales import SHARE
 from ...scoring.state import CLOSE, HANDOVER
 from ...scoring.written import DASH
-from ...store import Store, load_store
+from ...store import FolderStore, load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
 from .desk_file import CASES, mark_of, texts, write_made
@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
-    desk = Store(out)
+    desk = FolderStore(out)
     played = content_hash(orjson.dumps([desk.hash, desk.prompt(), *(case.hash for case in load_cases(desk))]))
     given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
     experiments = []
