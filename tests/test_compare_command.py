@@ -265,21 +265,3 @@ def test_a_name_with_runs_of_both_sets_means_the_core_set_and_the_two_are_never_
     assert core != hard
     code, _, error = told(capsys, folder / "oracle-core.deskbench", folder / "no_op-hard.deskbench", "--partial")
     assert code == 2 and "never compared" in error
-
-
-def test_a_hidden_run_is_named_as_hidden(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    for agent in ("echo", "no_op", "oracle"):
-        assert main(["run", f"scripted:{agent}", "--cases", "tracking_1", "--trials", "1"]) == 0
-    assert main(["runs", "hide", "scripted:echo"]) == 0
-    capsys.readouterr()
-    assert main(["compare", "scripted:echo", "scripted:oracle"]) == 2
-    assert "'scripted:echo' is hidden: deskbench runs unhide " in capsys.readouterr().err
-    assert main(["run", "scripted:echo", "--cases", "tracking_1", "--trials", "1", "--seed", "1"]) == 0
-    (second,) = {path.stem for path in Path("data/runs").glob("*echo*")} - {
-        name.removesuffix(".deskbench") for name in Path("data/runs/.hidden").read_text().split()
-    }
-    assert main(["runs", "hide", second]) == 0
-    assert main(["compare", "scripted:echo", "scripted:oracle"]) == 2
-    said = capsys.readouterr().err
-    assert "has 2 runs" in said and second in said

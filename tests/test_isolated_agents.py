@@ -486,7 +486,7 @@ def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes
 def test_a_file_that_the_agent_wrote_ends_without_a_board(folder):
     code, said, path = played(folder, "Forges", "--concurrency", "1", cases="tracking_1,tracking_2,damaged_no_proof")
     assert code == 2 and "not what this command wrote: case " in said and "The board" not in said
-    assert (folder / ".hidden").read_text() == f"{path.name}\n"
+    assert not path.exists() and [one.name.startswith("run-") for one in (folder / "old").iterdir()] == [True]
 
 
 def test_scores_forged_between_two_sessions_are_found_by_scoring_afresh(folder):

@@ -1,7 +1,6 @@
-"""The runs of a folder: listed, hidden, merged, put aside and removed, and each shown once and as what it is."""
+"""The runs of a folder: listed, put aside, and each shown once and as what it is."""
 
 import re
-import sys
 
 import pytest
 from made_runs import mixed, run_of
@@ -11,7 +10,7 @@ from benchmark_lib import load_results, tables
 from benchmark_lib.cli import ending, main
 from benchmark_lib.experiment import options
 from benchmark_lib.experiment.demo import add_example
-from benchmark_lib.experiment.manifest import default_name, played_as
+from benchmark_lib.experiment.manifest import default_name
 from benchmark_lib.reports import terminal
 from benchmark_lib.reports.terminal import terminal_board
 from benchmark_lib.runfile import RunFile
@@ -107,75 +106,6 @@ def test_a_second_file_of_the_same_scripted_run_stands_on_no_board(play, tmp_pat
     assert len(results.runs) == 2 and sorted(results.conversations.groupby("run_id").size()) == [3, 6]
 
 
-def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
-    assert play("scripted:echo") == 0 and play("scripted:no_op") == 0
-    assert main(["runs", "hide", "scripted:echo"]) == 0
-    assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
-    capsys.readouterr()
-    assert main(["runs"]) == 0 and capsys.readouterr().out.splitlines()[-1].endswith("hidden")
-    assert play("scripted:echo", "--seed", "7") == 0
-    capsys.readouterr()
-    assert main(["runs", "show", "scripted:echo"]) == 0 and "seed 7" in capsys.readouterr().out, "the other is hidden"
-    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 3
-    assert main(["runs", "show", "scripted:echo"]) == 2 and "has 2 runs" in capsys.readouterr().err
-
-
-def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, capsys):
-    with RunServer() as server:
-        for name in ("a", "b"):
-            assert play("some-model", "--base-url", server.base_url, "--trials", "2", "--out", f"{name}.deskbench") == 0
-        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
-        one, other, both = (RunFile(f"{name}.deskbench") for name in "abc")
-        both.check()
-        assert sorted(both.endings()) == sorted((case, t) for case in play.cases for t in (1, 2, 3, 4))
-        assert len(both.scores()) == len(one.scores()) + len(other.scores())
-        assert both.cost() == (0.0, server.count)
-        text = [message.text for message in both.record(play.cases[0], 3).replies()]
-        assert text == [message.text for message in other.record(play.cases[0], 1).replies()]
-        before = server.count
-        more = ("--base-url", server.base_url, "--trials", "4", "--out", "c.deskbench")
-        assert play("some-model", *more) == 0 and server.count == before, "nothing is bought again"
-    assert tables.leaderboard(load_results("c.deskbench")).iloc[0]["trials"] == 4
-
-
-def test_a_merged_run_is_replayed_and_gone_on_with_under_the_numbers_its_trials_were_played_as(play, capsys):
-    drawn = "scripted:tunable?skill=0.5&caution=0.5"  # what it does follows from the number of the trial
-    with RunServer() as server:
-        at = ("--customer", "some-model", "--customer-base-url", server.base_url)
-        for name in ("a", "b", "d"):
-            assert play(drawn, *at, "--trials", "2", "--out", f"{name}.deskbench") == 0
-        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
-        assert main(["runs", "merge", "d.deskbench", "c.deskbench", "--out", "e.deskbench"]) == 0
-        manifest = RunFile("e.deskbench").manifest
-        assert [played_as(manifest, play.cases[0], trial) for trial in range(1, 8)] == [1, 2, 1, 2, 1, 2, 3]
-        assert play(drawn, *at, "--trials", "7", "--out", "e.deskbench") == 0
-    capsys.readouterr()
-    assert play(drawn, *at[:2], "--trials", "7", "--out", "e.deskbench", "--replay") == 0
-    assert f"{7 * len(play.cases)} conversations" in capsys.readouterr().out
-
-
-def test_runs_of_different_settings_are_not_merged_and_the_difference_is_named(play, capsys):
-    with RunServer() as server:
-        assert play("some-model", "--base-url", server.base_url, "--out", "a.deskbench") == 0
-        assert play("some-model", "--base-url", server.base_url, "--seed", "7", "--out", "b.deskbench") == 0
-    capsys.readouterr()
-    assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 2
-    assert "seed is 0 there and 7 here" in capsys.readouterr().err
-    assert main(["runs", "merge", "a.deskbench", "a.deskbench", "--out", "c.deskbench"]) == 2
-    assert "the same run" in capsys.readouterr().err
-
-
-def test_endpoints_are_shown_and_those_of_a_merge_are_named(play, capsys):
-    with RunServer() as one, RunServer() as other:
-        for name, server in (("a", one), ("b", other)):
-            assert play("some-model", "--base-url", server.base_url, "--out", f"{name}.deskbench") == 0
-        capsys.readouterr()
-        assert main(["runs", "show", "a.deskbench"]) == 0
-        assert f"the agent's model at {one.base_url}\n" in capsys.readouterr().out
-        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
-        assert f"at different endpoints: {one.base_url}, {other.base_url}\n" in capsys.readouterr().out
-
-
 def test_an_address_with_a_slash_at_its_end_is_the_same_run(play, tmp_path, monkeypatch):
     names = []
     monkeypatch.setattr(options, "default_name", lambda *given: names.append(default_name(*given)) or names[-1])
@@ -190,6 +120,14 @@ def test_an_address_with_a_slash_at_its_end_is_the_same_run(play, tmp_path, monk
     assert files(tmp_path) == [before] and server.count == calls, "a file that was named with the slash is found"
 
 
+def test_the_endpoint_of_a_run_is_shown(play, capsys):
+    with RunServer() as server:
+        assert play("some-model", "--base-url", server.base_url, "--out", "a.deskbench") == 0
+        capsys.readouterr()
+        assert main(["runs", "show", "a.deskbench"]) == 0
+        assert f"the agent's model at {server.base_url}\n" in capsys.readouterr().out
+
+
 def test_a_run_is_put_aside_and_the_same_command_begins_afresh(play, tmp_path, capsys):
     assert play("scripted:echo") == 0
     first = RunFile(tmp_path / "data" / "runs" / files(tmp_path)[0]).run_id
@@ -199,30 +137,10 @@ def test_a_run_is_put_aside_and_the_same_command_begins_afresh(play, tmp_path, c
     assert RunFile(tmp_path / "data" / "runs" / files(tmp_path)[0]).run_id != first
 
 
-def test_partial_runs_are_removed_after_a_question_and_finished_ones_never(play, tmp_path, capsys, monkeypatch):
-    assert play("scripted:echo") == 0
-    with RunServer() as server:
-        partial = ("--base-url", server.base_url, "--budget-usd", "0.12", "--messages", "8")
-        assert play("gpt-5.5", *partial) == 3
-    assert len(files(tmp_path)) == 2
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
-    capsys.readouterr()
-    assert main(["runs", "remove-partial"]) == 2 and "add --yes" in capsys.readouterr().err
-    assert main(["runs", "remove-partial", "scripted:echo", "--yes"]) == 2
-    assert "is not a partial run" in capsys.readouterr().err
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(sys.stdin, "readline", lambda: "n\n", raising=False)
-    assert main(["runs", "remove-partial"]) == 2 and len(files(tmp_path)) == 2
-    assert main(["runs", "remove-partial", "--yes"]) == 0 and len(files(tmp_path)) == 1
-    assert files(tmp_path)[0].startswith("scripted-echo")
-
-
-def test_what_somebody_played_is_never_proposed_for_removal(project, capsys):
-    played = add_example(project / "data" / "runs", "core")
-    assert main(["runs", "remove-partial", "--yes"]) == 0 and played.exists()
-    assert "no partial runs" in capsys.readouterr().out
+def test_a_cost_that_nobody_paid_is_a_dash(project, capsys):
+    add_example(project / "data" / "runs", "core")
     assert main(["runs"]) == 0
-    assert " - " in capsys.readouterr().out.splitlines()[1], "nobody paid for it"
+    assert " - " in capsys.readouterr().out.splitlines()[1]
 
 
 def test_a_board_with_many_runs_keeps_models_and_people_and_says_what_it_leaves_out(project, capsys, monkeypatch):
@@ -242,14 +160,6 @@ def test_a_board_with_many_runs_keeps_models_and_people_and_says_what_it_leaves_
     assert f"deskbench compare {done[0].path.stem} {done[1].path.stem}" in said
     rows = [line for line in terminal_board([half, *floors]).splitlines() if line.endswith(("model", "scripted"))]
     assert " half " in rows[-1], "a partial run stands below the full ones"
-
-
-def test_a_hidden_run_that_is_gone_on_with_says_at_its_end_that_it_is_hidden(play, capsys):
-    assert play("scripted:echo") == 0 and "run is hidden" not in capsys.readouterr().out
-    assert main(["runs", "hide", "scripted:echo"]) == 0 and play("scripted:echo") == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("this run is hidden: ") and (unhide := last.partition("deskbench ")[2].split())
-    assert main(unhide) == 0 and "is shown now" in capsys.readouterr().out
 
 
 def test_an_unknown_run_is_refused_with_the_nearest_one(play, capsys):

@@ -265,7 +265,6 @@ MISTYPED = [
     ("cases", {"a": None}, "a wrong cases.a"),
     ("inputs", {"model": {"value": 1, "hash": "x"}}, r"a wrong inputs \(the store is missing\)"),
     ("sessions", [5], "a wrong sessions.0"),
-    ("counted_on", {"a": [[2, "2"]]}, "a wrong counted_on.a.0.1"),
     ("sessions", {}, "a wrong sessions"),
     ("inputs", {"store": 5}, "a wrong inputs.store"),
 ]

@@ -19,7 +19,7 @@ from ..errors import BadInput
 from ..experiment.budget import costs_of, is_estimate
 from ..project import in_project
 from ..records import FORK, NO_SCORE, SCORE_FAULT, source_of
-from ..runfile import SUFFIX, RunFile, is_hidden
+from ..runfile import SUFFIX, RunFile
 from ..scoring.columns import Column, Score, columns_of
 from ..store import foreign_named
 from .dictionary import DICTIONARY
@@ -187,7 +187,7 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     ----------
     *where : RunFile, path, or folder
         Run files, or folders of run files (by default ``data/runs`` with the forks of ``data/forks``). In folders,
-        files hidden by ``deskbench runs hide`` and copies of a scripted run are skipped.
+        copies of a scripted run are skipped.
     optional : iterable of path
         Files and folders that need not exist.
     """
@@ -238,7 +238,7 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
     path = in_project(place)
     if not os.path.isdir(path):
         return [RunFile(path)]
-    runs = [_unless_damaged(_opened, p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
+    runs = [_unless_damaged(_opened, p) for p in sorted(path.glob(f"*{SUFFIX}"))]
     return without_copies([run for run in runs if run is not None])
 
 

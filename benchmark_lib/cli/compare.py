@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..commands import command
 from ..errors import BadInput
 from ..outputs import write_csv, writing
 from .codes import FINISHED
@@ -77,7 +76,7 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
 
 def _entry(text: str, results: Results, folder: str) -> str:
     from ..experiment.run_list import find_run
-    from ..runfile import RunFile, is_hidden
+    from ..runfile import RunFile
 
     known = sorted(set(results.entries.values()))
     meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
@@ -85,10 +84,7 @@ def _entry(text: str, results: Results, folder: str) -> str:
         raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(map(repr, meant))}")
     if meant:
         return meant[0]
-    path = find_run(text, Path(folder))
-    if is_hidden(path):
-        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', path.stem)} shows it again")
-    if entry := results.entries.get(RunFile(path).run_id):
+    if entry := results.entries.get(RunFile(find_run(text, Path(folder))).run_id):
         return entry
     raise BadInput(f"{text!r} was played on the other set: add or omit --hard")
 

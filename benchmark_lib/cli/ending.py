@@ -18,7 +18,7 @@ from ..errors import BadInput
 from ..records import source_of
 from ..reports.notebooks import LEADERBOARD
 from ..reports.terminal import terminal_board
-from ..runfile import SUFFIX, RunFile, is_hidden
+from ..runfile import SUFFIX, RunFile
 from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
@@ -34,7 +34,7 @@ def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True, s
 
     The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
-    others = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
+    others = [*run.path.parent.glob(f"*{SUFFIX}")]
     try:
         lines = _what_next(run, others, page_follows, made, store)
     except (BadInput, OSError):
@@ -55,11 +55,7 @@ def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: b
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    lines += next_steps(run, alike[1:], page_follows, store)
-    if is_hidden(run.path):
-        unhide = command("runs", "unhide", _named(run))
-        lines.append(f"this run is hidden: no other board or page shows it until {unhide}")
-    return lines
+    return [*lines, *next_steps(run, alike[1:], page_follows, store)]
 
 
 def next_steps(

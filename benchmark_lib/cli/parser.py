@@ -17,7 +17,7 @@ from .options import add_options
 
 COMMANDS = {
     "run": "have a model or a scripted agent play cases, and keep the conversations in a run file",
-    "runs": "list the runs in data/runs; show, hide, merge, set aside or remove them",
+    "runs": "list the runs in data/runs; show one or set some aside",
     "watch": "follow a run in progress: how far it has got, and its finished conversations",
     "score": "rescore finished run files without an endpoint",
     "compare": (

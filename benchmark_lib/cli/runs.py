@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..commands import command
 from ..errors import BadInput
-from .codes import FINISHED, REFUSED, confirmed
+from .codes import FINISHED
 
 if TYPE_CHECKING:
     from ..experiment.run_list import ListedRun
@@ -17,20 +15,14 @@ if TYPE_CHECKING:
 ACTIONS = {
     "list": (0, 0, "every run with model, setting, progress, cost and age (the default)"),
     "show": (1, 1, "RUN: its inputs and its results"),
-    "hide": (1, None, "RUN: keep it off the boards and pages that read data/runs; the file stays and is listed last"),
-    "unhide": (1, None, "RUN: show it again"),
-    "merge": (2, 2, "RUN RUN --out FILE: combine the trials of two runs with the same setting in a new file"),
-    "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command starts over"),
-    "remove-partial": (0, None, "[RUN ...]: delete unfinished runs, after asking; runs played by people only if named"),
+    "fresh": (1, None, "RUN: move its file to data/runs/old, off every board, so that the same command starts over"),
 }
 """Minimum and maximum number of runs for each action (None: no maximum), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
-    "--out FILE": "the new file for a merge",
-    "--yes": "remove without asking",
 }
-NOTES = """To get rid of a finished run, delete its file in data/runs, or set it aside with `fresh`.
+NOTES = """To get rid of a run, delete its file in data/runs.
 cost: ? no price is known for the model; + after a sum: some calls have no known price; - a person played"""
 DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, (*_, words) in ACTIONS.items()), "", NOTES])
 KINDS = {
@@ -47,36 +39,20 @@ KINDS = {
 def execute(options: argparse.Namespace) -> int:
     """Carry out an action on the named runs."""
     from ..experiment import run_list
-    from ..experiment.manifest import addresses
-    from ..runfile import hide
 
     action, (least, most, words) = options.action, ACTIONS[options.action]
     if most is not None and len(options.runs) > most:
         raise BadInput(f"deskbench runs {action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out")
     if len(options.runs) < least:
         raise BadInput(f"deskbench runs {action} needs {words.split(':')[0]}: see `deskbench runs`")
-    if action == "merge" and not options.out:
-        raise BadInput("a merge makes a new file: name it with --out FILE")
-    paths = [run_list.find_run(name, hidden=action == "unhide") for name in options.runs]
+    paths = [run_list.find_run(name) for name in options.runs]
     if action == "list":
         _list(run_list.list_runs())
-    elif action == "remove-partial":
-        return _remove_partial(paths, options.yes)
     elif action == "show":
         _show(run_list.describe_run(paths[0]))
-    elif action == "merge":
-        run = run_list.merge(paths[0], paths[1], Path(options.out))
-        print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two originals)")
-        for side, urls in addresses(run.manifest).items():
-            if len(urls) > 1:
-                print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")
-    elif action == "fresh":
-        for path in paths:
-            print(f"{path.name} is now {run_list.archive(path)}: the same command starts over")
     else:
         for path in paths:
-            changed = "now" if hide(path, action == "hide") else "already"
-            print(f"{path.name} is {'hidden' if action == 'hide' else 'shown'} {changed}")
+            print(f"{path.name} is now {run_list.archive(path)}: the same command starts over")
     return FINISHED
 
 
@@ -114,7 +90,7 @@ def _row(one: ListedRun, names: dict[str, str]) -> list[str]:
     source = source_of(manifest)
     unknown = unpriced or one.run.own_calls()
     known = f"{cost:.2f}{'+' * bool(unknown)}" if not unknown or cost else "?"
-    marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing) + ["hidden"] * one.hidden
+    marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing)
     trials = sorted({*manifest["planned"].values()})
     return [
         one.path.stem,
@@ -162,28 +138,3 @@ def _show(one: ListedRun) -> None:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
         print("  partial: rerun the same command to resume it")
-
-
-def _remove_partial(named: list[Path], sure: bool) -> int:
-    from ..analysis.estimators.estimate import counted
-    from ..experiment import run_list
-
-    chosen = [run_list.describe_run(path) for path in named]
-    if finished := next((one for one in chosen if not one.partial), None):
-        raise BadInput(f"{finished.path} is not a partial run: delete the file itself to remove it")
-    if not named:
-        chosen = [one for one in run_list.list_runs() if one.partial and not one.writing and not one.played]
-    if not chosen:
-        print("no partial runs")
-        return FINISHED
-    for one in chosen:
-        print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
-    if not sure and not sys.stdin.isatty():
-        raise BadInput("there is no terminal to confirm the deletion: add --yes")
-    if not sure and not confirmed(f"Delete {counted(len(chosen), 'partial run')}?"):
-        print("nothing was deleted")
-        return REFUSED
-    for one in chosen:
-        run_list.remove_partial(one.path)
-        print(f"deleted {one.path}")
-    return FINISHED

@@ -15,7 +15,7 @@ from ..project import code_version
 from ..records import NOT_SCORED, SCORE_FAULT, Usage, content_hash
 from ..runfile import COLUMNS, RunFile, upsert
 from ..store import Tool
-from .manifest import addresses, merged, now, played_as
+from .manifest import addresses, merged, now
 from .plan import Plan
 from .players import SIDES
 from .progress import Progress
@@ -61,7 +61,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
             calls = kept.of(case_id, trial)
             complete = {side: Recorder(side, case_id, trial, None, calls) for side in SIDES}
             try:
-                record = await plan.play(cases[case_id], trial, complete, played_as(manifest, case_id, trial))
+                record = await plan.play(cases[case_id], trial, complete)
             except NotOnFile as missing:
                 differing.append(str(missing))
             else:

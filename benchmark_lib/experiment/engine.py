@@ -13,10 +13,10 @@ from ..conversation.speaker import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
-from ..runfile import RunFile, hide, upsert, writing_rows
+from ..runfile import RunFile, set_aside, upsert, writing_rows
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
-from .manifest import now, played_as
+from .manifest import now
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
@@ -158,10 +158,10 @@ class Engine:
         what += ["its manifest" for name in AS_BEGUN if manifest[name] != self.manifest[name]]
         if what:
             with contextlib.suppress(OSError, BadInput):
-                hide(self.run.path)
+                set_aside(self.run.path)
             raise BadInput(
                 f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so the "
-                "file is hidden from every board: delete it and play again, and do not trust the agent"
+                "file was moved to old/: play again, and do not trust the agent"
             )
 
     async def _end_lasting(self) -> None:
@@ -284,7 +284,7 @@ class Engine:
 
     async def _played(self, case: Case, trial: int) -> Ended | None:
         kept = self._kept.of(case.id, trial)
-        return await play_whole(self.plan, case, trial, self._lines, kept, played_as(self.manifest, case.id, trial))
+        return await play_whole(self.plan, case, trial, self._lines, kept)
 
     def _acknowledged(self, on_disk: asyncio.Future[None], finished: bool) -> None:
         self._on_the_way -= 1
@@ -323,16 +323,11 @@ async def ended(plan: Plan, case: Case, conversation: Conversation) -> Ended:
 
 
 async def play_whole(
-    plan: Plan,
-    case: Case,
-    trial: int,
-    lines: Mapping[str, CallLine],
-    kept: dict[tuple[str, int], KeptCall],
-    as_trial: int,
+    plan: Plan, case: Case, trial: int, lines: Mapping[str, CallLine], kept: dict[tuple[str, int], KeptCall]
 ) -> Ended:
-    """Play one conversation of a plan and score it; for `as_trial` see `played_as`."""
+    """Play one conversation of a plan and score it."""
     complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in lines.items()}
-    conversation = await plan.play(case, trial, complete, as_trial)
+    conversation = await plan.play(case, trial, complete)
     if plan.players is not None:
         plan.players.chairs.ended((case.id, trial), conversation)
     return await ended(plan, case, conversation)

@@ -285,9 +285,9 @@ def _on_file(plan: Plan) -> OnFile:
 
 
 def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    # the run files with the inputs of the plan, each with its unchanged cases; a run counts once, alone or merged
+    # the run files with the inputs of the plan, each with its unchanged cases; a copy counts once
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
-    runs, merged = {}, set[str]()
+    runs = {}
     for path in sorted(plan.path.parent.glob(f"*{SUFFIX}")):
         try:
             run = RunFile(path)
@@ -295,9 +295,8 @@ def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
         except BadInput:
             continue
         if addresses(manifest) == urls and _inputs(manifest) == _inputs(plan.manifest):
-            merged |= {*manifest.get("merged", ())}
             runs[run.run_id] = run, {case.id for case in plan.cases if manifest["cases"].get(case.id) == case.hash}
-    return [one for run_id, one in runs.items() if run_id not in merged]
+    return [*runs.values()]
 
 
 def _inputs(manifest: dict[str, Any]) -> dict[str, str]:

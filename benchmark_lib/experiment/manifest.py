@@ -107,28 +107,6 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     }
 
 
-def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
-    """Return the number under which a trial is played; in a merged file, its original number.
-
-    A customer's messages depend on this number, so a merged file keeps both.
-    """
-    by = [by for after, by in manifest.get("counted_on", {}).get(case_id, ()) if trial > after]
-    return trial - by[-1] if by else trial
-
-
-def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """Return, by case, where a merged file renumbers trials, with the offsets, for `played_as`."""
-    renumbered = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
-    for case in second["planned"]:
-        before, parts = first["planned"].get(case, 0), second.get("counted_on", {}).get(case, [])
-        if before:
-            moved = [[after + before, by + before] for after, by in ([0, 0], *parts)]
-            renumbered[case] = [*renumbered.get(case, ()), *moved]
-        elif parts:
-            renumbered[case] = parts
-    return renumbered
-
-
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -91,16 +91,12 @@ class Plan:
         finished = self.finished()
         return any((case.id, trial) not in finished for case, trial in self.pairs())
 
-    async def play(
-        self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
-    ) -> Conversation:
-        """Play one conversation with each side's model call in `complete`; see `played_as`."""
+    async def play(self, case: Case, trial: int, complete: dict[str, Recorder]) -> Conversation:
+        """Play one conversation with each side's model call in `complete`."""
         agent = await self.agent(case, complete.get("agent"))
         calls = complete.get("customer")
         customer = make_customer(self.customer_name, case=case, store=self.store, complete=calls)
-        conversation = await self.converse(case, agent, customer, as_trial or trial)
-        conversation.trial = trial
-        return conversation
+        return await self.converse(case, agent, customer, trial)
 
     async def converse(self, case: Case, agent: Speaker, customer: Speaker, trial: int) -> Conversation:
         """Let an agent and a customer play a case with the settings of the plan."""

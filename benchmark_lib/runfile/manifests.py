@@ -1,15 +1,15 @@
-"""Check the form of a manifest, and keep the list of hidden run files."""
+"""Check the form of a manifest, and set run files aside."""
 
 import re
+import secrets
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ..outputs import writing
-
-HIDDEN = ".hidden"
-"""Name of the file in a folder of runs that lists the hidden runs, one per line."""
+OLD = "old"
+"""The subfolder for run files that were set aside."""
 LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -35,7 +35,6 @@ class _Manifest(_Strict):
     trials: int
     planned: dict[str, Annotated[int, Field(ge=0)]] = Field(min_length=1)
     sessions: list[_Session]
-    counted_on: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
 
     @field_validator("inputs")
     @classmethod
@@ -62,24 +61,9 @@ def without_line_ends(text: str) -> str:
     return LINE_ENDS.sub(" ", text)
 
 
-def is_hidden(path: Path) -> bool:
-    """Return whether a run file is hidden in its folder."""
-    return path.name in _hidden_in(path.parent)
-
-
-def hide(path: Path, hidden: bool = True) -> bool:
-    """Hide a run file, or show it again; return whether that changed anything."""
-    names = _hidden_in(path.parent)
-    if (path.name in names) == hidden:
-        return False
-    with writing(path.parent, ""):
-        text = "".join(f"{name}\n" for name in sorted(names ^ {path.name}))
-        (path.parent / HIDDEN).write_text(text, encoding="utf-8")
-    return True
-
-
-def _hidden_in(folder: Path) -> set[str]:
-    try:
-        return set((folder / HIDDEN).read_text(encoding="utf-8").splitlines())
-    except (OSError, UnicodeDecodeError):
-        return set()
+def set_aside(path: Path) -> Path:
+    """Move a run file into ``old/`` in its folder, from which nothing is loaded; return its new path."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{path.suffix}"
+    new.parent.mkdir(exist_ok=True)
+    return path.replace(new)

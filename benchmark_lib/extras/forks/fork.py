@@ -21,7 +21,7 @@ from ...conversation.model_agent import Spoken
 from ...errors import BadInput
 from ...experiment import Experiment
 from ...experiment.forecast import Forecast, Range, forecast
-from ...experiment.manifest import addresses, default_name, differences, part, played_as
+from ...experiment.manifest import addresses, default_name, differences, part
 from ...experiment.plan import Plan, prepare
 from ...experiment.recorder import KeptCall, KeptCalls, Recorder
 from ...project import project_folder
@@ -233,9 +233,7 @@ class ForkPlan(Plan):
 
         return lru_cache(maxsize=256)(read)
 
-    async def play(
-        self, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
-    ) -> Conversation:
+    async def play(self, case: Case, trial: int, complete: dict[str, Recorder]) -> Conversation:
         """Play one fork; `complete` is the model call of each side."""
         point = point_in(self.manifest, case.id, trial)
         record, change = self._parent(case.id, point.trial)[0], self.fork.change
@@ -260,8 +258,7 @@ class ForkPlan(Plan):
         prompt = change.prompt(self.prompt_of(case), self.store.of(case))
         agent = ForkedAgent(branch, live, None if own else Spoken(record), prompt)
         inner = make_customer(self.customer_name, case=case, store=self.store, complete=calls["customer"])
-        as_trial = played_as(self.fork.begun, case.id, record.trial)
-        return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), as_trial)
+        return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), record.trial)
 
     async def rehearse(self) -> None:
         """Restore every point before anything is paid for; raise `NotRestored` if one differs."""

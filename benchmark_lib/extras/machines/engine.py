@@ -12,7 +12,7 @@ from ...endpoint import load_settings
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
 from ...experiment.engine import GRACE_S, Ended, Engine, ended
-from ...experiment.manifest import now, played_as
+from ...experiment.manifest import now
 from ...experiment.options import Options
 from ...experiment.plan import Plan
 from ...records import Conversation, Fault
@@ -161,7 +161,7 @@ class MachinesEngine(Engine):
         self._out += 1
         try:
             kept = self._kept.of(*key, began=lost)
-            played: Ended | None = await seat.post.ask("play", *key, played_as(self.manifest, *key), kept)
+            played: Ended | None = await seat.post.ask("play", *key, kept)
             return played
         except Lost:
             self._lost[key] += 1

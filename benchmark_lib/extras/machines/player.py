@@ -97,12 +97,10 @@ class Player:
             with contextlib.suppress(Exception):
                 await model.endpoint.aclose()
 
-    async def play(
-        self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]
-    ) -> Ended | None:
+    async def play(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> Ended | None:
         """Play one conversation; return None if it ends with the run."""
         try:
-            return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept, as_trial)
+            return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept)
         except Exception as error:
             end = end_after(error, case_id, trial)
             if end is not None:
