@@ -70,29 +70,6 @@ def test_a_cost_that_is_known_stays_when_the_price_changes(played, price_file):
     assert RunFile(played).cost() == cost and len(RunFile(played).manifest[PRICED]) == 1
 
 
-def test_a_changed_price_holds_for_old_runs_once_it_is_asked_for(played, price_file, capsys):
-    price_file.write_text(LISTED + ENTRY)
-    assert main(["score", str(played), "--costs"]) == 0
-    before, calls = RunFile(played).cost()[0], RunFile(played).counts()["calls"] - 2
-    price_file.write_text(LISTED + ENTRY.replace("2.0", "20.0").replace("10.0", "100.0").replace("1.0}", "10.0}"))
-    capsys.readouterr()
-    assert main(["score", str(played), "--costs"]) == 0
-    day = RunFile(played).manifest[PRICED][0]["at"][:10]
-    assert f"{calls} calls keep the price of {day}; deskbench score --again --costs" in capsys.readouterr().out
-    assert RunFile(played).cost()[0] == before
-    assert main(["score", str(played), "--again", "--costs"]) == 0
-    run, said = RunFile(played), capsys.readouterr().out
-    run.check()
-    after = 0.5 + 10 * (before - 0.5)
-    assert run.cost()[0] == pytest.approx(after), "the one call estimated for a budget stays as it is"
-    assert f"the cost of {calls} calls by prices.yaml of 2026-11-24" in said
-    assert f"{after:.4f} USD, before {before:.4f} USD" in said and len(run.manifest[PRICED]) == 1
-    price_file.write_text(LISTED.replace("models:\n", ""))
-    assert main(["score", str(played), "--again", "--costs"]) == 0
-    assert f"{calls} calls keep the price of" in capsys.readouterr().out
-    assert RunFile(played).cost()[0] == pytest.approx(after), "a price that is taken away leaves what is known"
-
-
 def test_a_price_without_a_day_has_that_of_its_file(price_file, capsys):
     price_file.write_text(LISTED + ENTRY)
     assert main(["doctor", "newcomer", "--base-url", "http://127.0.0.1:9/v1"]) != 0

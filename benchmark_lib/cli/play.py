@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import math
 import os
 import signal
 import sys
@@ -21,19 +20,11 @@ if TYPE_CHECKING:
     from ..experiment.forecast import Forecast
     from ..runfile import RunFile
 
-ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
-"""Ask above this likely cost unless the user sets another, or above this number of calls if a price is unknown."""
+"""Ask in a terminal above this likely cost, or above this number of calls if a price is unknown."""
 BEFORE = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
-    "--ask-above USD": (
-        (
-            f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or "
-            f"{ASK_ABOVE_USD:g} in a terminal; without a price, more than {ASK_ABOVE_CALLS:,} calls)"
-        ),
-        float,
-    ),
-    "--yes": "begin without asking",
+    "--yes": f"do not ask before a run that is likely to cost more than {ASK_ABOVE_USD:g} USD",
 }
 """Options for what happens between the forecast and the first call."""
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
@@ -46,12 +37,11 @@ GO_ON = "rerun the same command to resume"
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
     """Print the forecast of each run that calls models, and ask if it is above a limit.
 
-    Return the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. Raise `BadInput` if
-    nobody can answer, the answer is no, or an endpoint is out of reach and nothing is on file.
+    Return the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. Raise `BadInput` if the
+    answer is no, or an endpoint is out of reach and nothing is on file.
     """
     from ..endpoint import EndpointError
 
-    limit, chosen = _ask_above(options.ask_above)
     for experiment in experiments:
         if not (options.dry_run or experiment.calls_models):
             continue
@@ -64,44 +54,26 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
             return RESUMABLE
         print("\n".join(forecast.sentences(experiment.model)), flush=True)
         if not (options.dry_run or options.yes or experiment.budget_usd):
-            _ask(forecast, limit, chosen)
+            _ask(forecast)
     if options.dry_run:
         print("dry run: nothing was called")
         return FINISHED
     return None
 
 
-def _ask_above(given: float | None) -> tuple[float, bool]:
-    # the limit, and whether the user chose it
-    name, text = "--ask-above", str(given)
-    if given is None:
-        name, text = ASK_VARIABLE, os.environ.get(ASK_VARIABLE, "").strip()
-    try:
-        limit = float(text or ASK_ABOVE_USD)
-    except ValueError:
-        limit = math.nan
-    if not limit >= 0:
-        raise BadInput(f"{name} must be an amount in USD of 0 or more, not {text}: change it")
-    return limit, bool(text)
-
-
-def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
+def _ask(forecast: Forecast) -> None:
     from ..scoring.written import usd
 
     cost = forecast.cost_usd
-    if forecast.calls.likely <= ASK_ABOVE_CALLS if cost is None else cost.likely <= limit:
-        return
     if cost is None:
-        above = f"the run takes {forecast.calls.written()} calls at an unknown price"
-        way = "a price in data/prices.yaml"
+        above = forecast.calls.likely > ASK_ABOVE_CALLS
+        what, way = f"takes {forecast.calls.written()} calls at an unknown price", "a price in data/prices.yaml"
     else:
-        above = f"the run is likely to cost {usd(cost.likely, 2)}, more than {limit:g} USD"
-        way = "a limit with --budget-usd"
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        if not confirmed(f"{above}. Begin?"):
-            raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
-    elif chosen:
-        raise BadInput(f"{above}, and there is no terminal to confirm it: add --yes, or {way}")
+        above = cost.likely > ASK_ABOVE_USD
+        what, way = f"is likely to cost {usd(cost.likely, 2)}", "a limit with --budget-usd"
+    asks = above and sys.stdin.isatty() and sys.stderr.isatty()
+    if asks and not confirmed(f"the run {what}. Begin?"):
+        raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool = True) -> int:
@@ -146,7 +118,6 @@ def played(experiment: Experiment) -> tuple[int, RunFile | None]:
 
 
 def _report(experiment: Experiment, run: RunFile, short: bool) -> None:
-    from ..experiment.forecast import forecast_against_real
     from ..experiment.summary import summary
 
     if short:
@@ -156,8 +127,7 @@ def _report(experiment: Experiment, run: RunFile, short: bool) -> None:
     if experiment.replay:
         many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
         print(f"{many} replayed, each identical byte for byte")
-    print(*summary(run), *(forecast_against_real(run) if experiment.foreseen else ()), sep="\n")
-    print(f"run file: {run.path}", flush=True)
+    print(*summary(run), f"run file: {run.path}", sep="\n", flush=True)
     if experiment.stopped:
         note(f"finished conversations are saved; {experiment.stopped.sentence}")
 

@@ -7,7 +7,7 @@ from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, 
 from .play import BEFORE, agreed, play
 
 ALL_SCRIPTED = "scripted:all"
-NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes", "play_on")
+NOT_OF_THE_RUN = ("command", "execute", "dry_run", "yes", "play_on")
 """Options of the command line that are not part of the run."""
 
 ARGUMENTS = {

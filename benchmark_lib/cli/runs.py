@@ -117,7 +117,6 @@ def _age(one: ListedRun) -> str:
 
 def _show(one: ListedRun) -> None:
     from ..analysis.estimators.estimate import counted
-    from ..experiment.forecast import forecast_against_real
     from ..experiment.manifest import addresses
     from ..experiment.summary import summary
     from ..records import source_of
@@ -127,7 +126,7 @@ def _show(one: ListedRun) -> None:
         raise BadInput(one.problem)
     manifest = one.run.manifest
     print(f"{one.path}")
-    for line in (*summary(one.run), *forecast_against_real(one.run)):
+    for line in summary(one.run):
         print(f"  {without_line_ends(line)}")
     inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
     print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {counted(len(manifest['sessions']), 'session')}")

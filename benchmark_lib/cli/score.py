@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..commands import command
 from .codes import FINISHED, RESUMABLE, note
 from .options import STORE_PLAYED, TOOLS_PLAYED
 
@@ -20,10 +19,7 @@ ARGUMENTS = {
     "FILE+": "run files",
     **STORE_PLAYED,
     **TOOLS_PLAYED,
-    "--again": (
-        "also rescore conversations that have scores from this version; with --costs, compute every cost at "
-        "today's prices"
-    ),
+    "--again": "also rescore conversations that have scores from this version",
     "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml without scoring",
 }
 
@@ -40,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     for file in options.files:
         try:
             if options.costs:
-                _price(file, options.again)
+                _price(file)
                 continue
             scored, recorded = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
@@ -54,22 +50,18 @@ def execute(options: argparse.Namespace) -> int:
     return code
 
 
-def _price(file: str, every: bool) -> None:
+def _price(file: str) -> None:
     from ..analysis.estimators.estimate import counted
     from ..endpoint.prices import PRICES, how_to_add
     from ..experiment.again import price_again
     from ..experiment.summary import summary
     from ..runfile import RunFile
-    from ..scoring.written import in_words, usd
+    from ..scoring.written import usd
 
-    repriced = price_again(file, every)
+    repriced = price_again(file)
     by = f"{PRICES.name} of {repriced.prices.dated} ({repriced.prices.hash[:8]})"
     total = f": {usd(repriced.after)}, before {usd(repriced.before)}" if repriced.priced else ""
     print(f"{file}: computed the cost of {counted(repriced.priced, 'call')} by {by}{total}")
-    if repriced.kept:
-        how = "" if every else f"; {command('score', '--again', '--costs', file)} computes them at today's prices"
-        keeps = "keeps" if repriced.kept == 1 else "keep"
-        print(f"  {counted(repriced.kept, 'call')} {keeps} the price of {in_words(list(repriced.days))}{how}")
     if repriced.unreported:
         print(f"  {counted(repriced.unreported, 'call')} reported no tokens, so their cost remains unknown")
     for model in repriced.unpriced:

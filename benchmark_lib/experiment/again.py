@@ -118,26 +118,24 @@ def rescore(
 class Repriced:
     """Result of pricing the calls on a run file with `prices`.
 
-    `priced` counts the calls that got a new cost, `unreported` those without reported tokens (their cost stays
-    unknown), and `kept` those left at the prices of `days`. `before` and `after` are the known cost of all calls, in US
-    dollars. Models are `unpriced` if they have no price, or different prices at the endpoints of the run.
+    `priced` counts the calls that got a cost, `unreported` those without reported tokens (their cost stays unknown).
+    `before` and `after` are the known cost of all calls, in US dollars. Models are `unpriced` if they have no price, or
+    different prices at the endpoints of the run.
     """
 
     priced: int
     unreported: int
-    kept: int
     before: float
     after: float
-    days: tuple[str, ...]
     unpriced: tuple[str, ...]
     prices: PriceFile
 
 
-def price_again(path: str | Path, every: bool = False) -> Repriced:
-    """Compute a run file's unknown costs, or `every` cost, from its tokens and the price file.
+def price_again(path: str | Path) -> Repriced:
+    """Compute a run file's unknown costs from its tokens and the price file.
 
-    Keep costs that were estimated for a budget, and what the sessions record about budgets and prices. The manifest
-    records the time and the price file. Raise `BadInput` if the file is damaged or a run is writing it.
+    Keep known costs, and what the sessions record about budgets and prices. The manifest records the time and the price
+    file. Raise `BadInput` if the file is damaged or a run is writing it.
     """
     run, listed = RunFile(path), load_prices()
     with RunLock(run.path):
@@ -145,39 +143,27 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
             what = f"{path} is damaged (some calls differ from what was written)"
             raise BadInput(f"{what}: first rerun the command of its run")
         manifest, before = run.manifest, run.cost()[0]
-        prices: dict[tuple[str, str], Price | None] = {}
-        costs, unreported, kept = [], 0, 0
-        for call in run.calls():
-            has_cost, who = call["cost_usd"] is not None, (call["side"], call["model"])
-            if call["prompt_tokens"] is None:
-                unreported += not has_cost
-                continue
-            if has_cost and not every:
-                kept += 1
-                continue
-            if who not in prices:
-                prices[who] = _price(listed, manifest, *who)
-            if (price := prices[who]) is None:
-                kept += has_cost
-                continue
-            used = Usage(call["prompt_tokens"], call["completion_tokens"], cached_tokens=call["cached_tokens"] or 0)
-            costs.append((price.cost_usd(used), call["case_id"], call["trial"], call["side"], call["n"]))
+        unknown = [call for call in run.calls() if call["cost_usd"] is None]
+        reported = [call for call in unknown if call["prompt_tokens"] is not None]
+        models = dict.fromkeys((call["side"], call["model"]) for call in reported)
+        prices = {who: _price(listed, manifest, *who) for who in models}
+        costs = [
+            (price.cost_usd(_usage(call)), call["case_id"], call["trial"], call["side"], call["n"])
+            for call in reported
+            if (price := prices[call["side"], call["model"]]) is not None
+        ]
         if costs:
-            earlier = () if every and not kept else manifest.get(PRICED, ())
-            entries = [*earlier, _entry(listed, prices, len(costs))]
+            entries = [*manifest.get(PRICED, ()), _entry(listed, prices, len(costs))]
             with saving(run.path) as db:
                 db.executemany(SET_COST, costs)
                 db.execute(upsert("manifest"), (PRICED, orjson.dumps(entries).decode()))
     unpriced = tuple(dict.fromkeys(model for (_, model), price in prices.items() if price is None))
     after = RunFile(path).cost()[0]
-    return Repriced(len(costs), unreported, kept, before, after, _days(manifest), unpriced, listed)
+    return Repriced(len(costs), len(unknown) - len(reported), before, after, unpriced, listed)
 
 
-def _days(manifest: dict[str, Any]) -> tuple[str, ...]:
-    endpoints = ((one["started"], one.get("endpoints", {})) for one in manifest["sessions"])
-    played = [started for started, sides in endpoints if any(at["price"] for at in sides.values())]
-    later = [one["at"] for one in manifest.get(PRICED, ())]
-    return tuple(sorted({at[:10] for at in (*played, *later)}))
+def _usage(call: dict[str, Any]) -> Usage:
+    return Usage(call["prompt_tokens"], call["completion_tokens"], cached_tokens=call["cached_tokens"] or 0)
 
 
 def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:

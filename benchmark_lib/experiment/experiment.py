@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from ..errors import BadInput
 from ..extension import offer
@@ -31,14 +31,11 @@ class Experiment(Options):
         Number of conversations that a replay played again.
     nothing_to_play : bool
         Whether everything was on file when the last `run` began.
-    foreseen : Forecast or None
-        Result of `forecast`; `run` stores it on the run file.
     """
 
     stopped: Stop | None = field(default=None, init=False, repr=False)
     replayed: int = field(default=0, init=False, repr=False)
     nothing_to_play: bool = field(default=False, init=False, repr=False, compare=False)
-    foreseen: Forecast | None = field(default=None, init=False, repr=False, compare=False)
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
     def plan(self, keyless: bool = False) -> Plan:
@@ -63,8 +60,7 @@ class Experiment(Options):
                 if plan.lacks_conversations and (greet or model.endpoint.keyless):
                     asyncio.run(model.endpoint.greet())
             check_budget(plan)
-        self.foreseen = self._foresee(plan, finished)
-        return self.foreseen
+        return self._foresee(plan, finished)
 
     def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
         return forecast(plan, finished)
@@ -92,8 +88,6 @@ class Experiment(Options):
         """
         self.stopped = None
         plan = self.plan()
-        if self.foreseen is not None:
-            plan.session["forecast"] = asdict(self.foreseen)
         if self.replay:
             run, self.replayed = await replay(plan)
             return run

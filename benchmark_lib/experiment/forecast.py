@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from math import exp, hypot, log, nan, sqrt
 from typing import Any
 
@@ -94,17 +93,10 @@ class Range:
 
     def written(self, digits: int = 0) -> str:
         """Write ``about 1,900 (1,200 to 3,100)``, with two significant digits."""
-        low, likely, high = self._rounded(digits)
+        low, likely, high = (
+            rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.low, self.likely, self.high)
+        )
         return f"about {likely} ({low} to {high})"
-
-    def contains(self, written: str, digits: int = 0) -> bool:
-        """Return whether a value is within the range, with both rounded as shown to a reader."""
-        low, _, high = self._rounded(digits)
-        least, value, most = (float(number.replace(",", "")) for number in (low, written, high))
-        return least <= value <= most
-
-    def _rounded(self, digits: int) -> list[str]:
-        return [rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.low, self.likely, self.high)]
 
 
 NOTHING = Range(0, 0, 0)
@@ -311,36 +303,3 @@ def check_budget(plan: Plan) -> None:
     least = CallCost(agent.price, agent.settings).cost(len(orjson.dumps([plan.prompt, plan.schemas])))
     if least > plan.budget_usd:
         raise BadInput(Budget(plan.budget_usd, 0.0).passed(least).sentence)
-
-
-def forecast_against_real(run: RunFile) -> list[str]:
-    """Compare the forecast of a run's last session with the actual values, one per line.
-
-    Return an empty list if the session has no forecast or no calls, or if the run is not finished.
-    """
-    session = run.manifest["sessions"][-1]
-    foreseen = session.get("forecast")
-    calls = [call for call in run.calls() if call["finished_at"] >= session["started"]]
-    if not foreseen or not calls or run.counts()["finished"] < sum(run.manifest["planned"].values()):
-        return []
-    began, ended = (datetime.fromisoformat(at) for at in (session["started"], max(c["finished_at"] for c in calls)))
-    quantities = (
-        ("calls", "calls", 0, len(calls)),
-        *((name, name.replace("_", " "), 0, _sum(calls, name)) for name in ("prompt_tokens", "completion_tokens")),
-        ("cost_usd", "USD", 2, _sum(calls, "cost_usd")),
-        ("minutes", "minutes", 1, (ended - began).total_seconds() / 60),
-    )
-    lines = []
-    for name, unit, digits, value in quantities:
-        if value is None or foreseen.get(name) is None:
-            continue
-        expected, actual = Range(**foreseen[name]), rounded(value, digits)
-        outside = "" if expected.contains(actual, digits) else ", outside the range"
-        lines.append(f"{expected.written(digits)} {unit}, actual {actual}{outside}")
-    this = " of this session" if len(run.manifest["sessions"]) > 1 else ""
-    return [f"forecast{this} {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
-
-
-def _sum(calls: list[dict[str, Any]], name: str) -> float | None:
-    values = [call[name] for call in calls]
-    return None if None in values else sum(values)

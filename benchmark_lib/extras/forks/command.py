@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 SHOWN = 24
 """Maximum number of points in the terminal's table."""
-NOT_OF_THE_FORK = ("command", "execute", "dry_run", "ask_above", "yes", "run", "traps", "stop_at")
+NOT_OF_THE_FORK = ("command", "execute", "dry_run", "yes", "run", "traps", "stop_at")
 AS_FOR_RUNS = (
     *("--base-url URL", "--agent MODULE:OBJECT", "--prompt FILE", "--rules RULES", "--tools MODULE:NAME"),
-    *("--settings FILE", "--concurrency N", "--timeout S", "--dry-run", "--ask-above USD", "--yes", "--budget-usd X"),
+    *("--settings FILE", "--concurrency N", "--timeout S", "--dry-run", "--yes", "--budget-usd X"),
     "--retry-faults",
 )
 ARGUMENTS = {
