@@ -1,6 +1,5 @@
 """One truth: `deskbench compare`, the table of notebook 15 and the site's page say the same of the same two runs."""
 
-import csv
 import re
 import shlex
 from pathlib import Path
@@ -46,14 +45,13 @@ def told(capsys, *words):
 
 
 def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, capsys):
-    code, out, _ = told(capsys, *two, "--out", tmp_path / "table.csv", "--partial")
+    code, out, _ = told(capsys, *two, "--partial")
     verdicts, _, steps = out.partition("\nnext:\n")
     assert code == 0 and max(map(len, verdicts.splitlines())) <= 100
     assert " is better at " in verdicts.splitlines()[0] and "notebook 15_compare -p " in steps
     folders = dict.fromkeys(str(Path(path).parent) for path in two)
     assert f"site {shlex.join(folders)}\n" in steps, "a plain `deskbench site` would look in data/runs"
-    with open(tmp_path / "table.csv", newline="") as file:
-        terminal = {row["metric"]: row for row in csv.DictReader(file)}
+    of_runs = tables.compare_runs(five_agents, [TUNED, OTHER]).set_index("metric")
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
     content = Content(five_agents)
     made = comparison_page._tests(content)
@@ -69,11 +67,11 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         assert written == [page[0], *page[3][::sign], *page[5][:2][::sign]]
         means = [mean_in_words(METRICS[metric], row[side], row["cases"]) for side in "ab"]
         assert means == page[1:3][::sign]
-        assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
+        assert [of_runs.loc[metric, c] for c in ("difference", "low", "high", "these_low", "these_high")] == (
             pytest.approx(numbers, abs=1e-9)
         )
         assert page[4] == level_in_words(row["level"])
-        assert row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Who is better"]
+        assert row["verdict"] == of_runs.loc[metric, "verdict"] == shown.loc[row["title"], "Who is better"]
         assert page[-1] == row["verdict"]
         assert row["better"] == (names[min(a, b) + page[6] * abs(a - b)] if page[6] is not None else row["better"])
         assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
@@ -104,10 +102,9 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
     for words, said in (
         (["goood", "bad"], "did you mean good?"),
-        (["good", "good"], "same run"),
+        (["good", "good"], "is named twice"),
         (["good"], "at least two"),
         (["good", "half"], "partial run (18 of 54"),
-        (["good", "bad", "--out", "x.xlsx"], ".csv nor .md"),
     ):
         code, out, error = told(capsys, *words, "--folder", made)
         assert code == 2 and said in error and not out and error.count("\n") == 1, error
@@ -177,15 +174,6 @@ def test_who_resolves_too_little_gets_no_credit_for_what_it_avoids(made, five_ag
     )
 
 
-def test_the_table_is_written_although_nobody_reads_on(made, tmp_path, monkeypatch):
-    def gone(*_, **__):
-        raise BrokenPipeError
-
-    monkeypatch.setattr("builtins.print", gone)
-    main(["compare", "good", "bad", "--folder", made, "--out", str(tmp_path / "table.md")])
-    assert "Resolved" in (tmp_path / "table.md").read_text()
-
-
 def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
     runs = [
         run_of(tmp_path, name, lambda c, t, n=name: n == "acme-very-large-2") for name in ("acme-very-large-2", "b-2")
@@ -193,20 +181,6 @@ def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
     code, out, _ = told(capsys, *(run.run_id for run in runs), "--folder", tmp_path)
     assert code == 0 and "A  acme-very-large-2" in out
     assert not re.search(r"acme-(very-)?(large-)?$", out, re.MULTILINE)
-
-
-def test_a_name_is_no_formula_in_the_csv_and_no_markup_in_the_markdown(tmp_path, capsys):
-    for name in ("=1+1", "<b>|*x*"):
-        run_of(tmp_path, name, lambda c, t, n=name: n == "=1+1")
-    for suffix in (".csv", ".md"):
-        code, _, error = told(capsys, "=1+1", "<b>|*x*", "--folder", tmp_path, "--out", tmp_path / f"table{suffix}")
-        assert code == 0, error
-    with open(tmp_path / "table.csv", newline="") as file:
-        assert {row["entry_a"] for row in csv.DictReader(file)} == {"'=1+1"}
-    written = (tmp_path / "table.md").read_text()
-    assert r"\<b\>\|\*x\*" in written and "<b>" not in written
-    code, out, error = told(capsys, "=1+1", "<b>|*x*", "--folder", tmp_path, "--out", tmp_path / "no" / "table.csv")
-    assert code == 2 and error.count("\n") == 1 and "--out" in error
 
 
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):
@@ -239,11 +213,11 @@ def test_any_number_of_runs_keeps_each_verdict(made, tmp_path, capsys):
     assert (planned["all_low"] <= planned["low"] + 1e-12).all() and (
         planned["high"] <= planned["all_high"] + 1e-12
     ).all()
-    code, out, _ = told(capsys, "good", "bad", "half", "--folder", made, "--partial", "--out", tmp_path / "t.md")
-    assert code == 0 and out.count("A  good") == 2 and (tmp_path / "t.md").read_text().count("\n") >= 10
+    code, out, _ = told(capsys, "good", "bad", "half", "--folder", made, "--partial")
+    assert code == 0 and out.count("A  good") == 2
 
 
-def test_a_name_with_runs_of_both_sets_means_the_core_set_and_the_two_are_never_mixed(tmp_path, capsys):
+def test_a_name_with_runs_of_both_sets_needs_a_file_and_the_two_are_never_mixed(tmp_path, capsys):
     folder = tmp_path / "runs"
     for cases, kind in (("tracking_1,tracking_2", "core"), ("hard:dense_1,dense_2", "hard")):
         for agent in ("oracle", "no_op"):
@@ -258,10 +232,13 @@ def test_a_name_with_runs_of_both_sets_means_the_core_set_and_the_two_are_never_
                 folder / f"{agent}-{kind}.deskbench",
             ]
             assert main([str(word) for word in words]) == 0
-    named = ("scripted:oracle", "scripted:no_op", "--folder", folder, "--partial")
     capsys.readouterr()
-    assert "2 cases x 1 trial" in told(capsys, *named)[1]
-    core, hard = told(capsys, *named)[1], told(capsys, *named, "--hard")[1]
-    assert core != hard
+    code, _, error = told(capsys, "scripted:oracle", "scripted:no_op", "--folder", folder)
+    assert code == 2 and "has 2 runs: name one of" in error and "oracle-core" in error
+    core, hard = (
+        told(capsys, *(folder / f"{agent}-{kind}.deskbench" for agent in ("oracle", "no_op")), "--partial")
+        for kind in ("core", "hard")
+    )
+    assert core[0] == hard[0] == 0 and "2 cases x 1 trial" in core[1] and core[1] != hard[1]
     code, _, error = told(capsys, folder / "oracle-core.deskbench", folder / "no_op-hard.deskbench", "--partial")
     assert code == 2 and "never compared" in error

@@ -1,6 +1,5 @@
 """Commands that are printed can be pasted into a shell, whatever files and models are called."""
 
-import os
 import re
 import shlex
 import shutil
@@ -60,23 +59,6 @@ def test_a_run_ends_with_three_commands_at_most(run, tmp_path, project):
     found = run_of(project / "data" / "runs", "acme", mixed(0.8, 1))
     assert [one.command for one in told("\n".join(next_steps(found)))] == ["notebook", "site"]
     assert len(next_steps(run[0])) <= 1 + 3
-
-
-def test_pages_older_than_a_run_are_named_with_what_makes_them_anew(tmp_path, project):
-    (project / "data" / "runs").mkdir(parents=True)
-    run, other = (run_of(project / "data" / "runs", name, mixed(0.8, 1)) for name in ("acme", "other"))
-    made = run.path.stat().st_mtime
-    for name, at in (("02-leaderboard.html", made - 9), ("site/index.html", made + 9)):
-        page = project / "reports" / name
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.touch()
-        os.utime(page, (at, at))
-    lines = next_steps(run, [other])
-    assert len(lines) == 1 + 3 and "02-leaderboard.html is older than this run" in lines[2]
-    assert [one.command for one in told("\n".join(lines))] == ["notebook", "notebook", "site"]
-    assert "older" not in "".join(next_steps(run, [other], page_follows=True))
-    os.utime(page, (made - 9, made - 9))
-    assert "site/index.html is older than this run" in next_steps(run, [other], page_follows=True)[-1]
 
 
 def test_a_file_of_any_name_is_the_entry_that_the_report_is_given():

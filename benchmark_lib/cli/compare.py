@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from ..outputs import write_csv, writing
 from .codes import FINISHED
 
 if TYPE_CHECKING:
@@ -24,69 +23,36 @@ ARGUMENTS = {
     "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
     "--every-pair": "compare every pair, not only the first run with each of the others",
     "--all": "also test the metrics that were not planned, each on its own (exploratory)",
-    "--hard": "compare the runs of these names on the hard set",
     "--partial": "also compare unfinished runs",
-    "--out FILE": "also write the table, as .csv or .md",
 }
 
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
-    from ..analysis.tables.pairs import chosen_runs, compare_pairs, pairs_table
+    from ..analysis.tables.pairs import chosen_runs, compare_pairs
     from .ending import steps_from_comparison
 
-    if options.out and Path(options.out).suffix not in (".csv", ".md"):
-        raise BadInput(f"{options.out} is neither .csv nor .md: give --out one of these endings")
-    everything, names = _named(options.runs, options.folder, options.hard)
+    everything, names = _named(options.runs, Path(options.folder))
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
     compared = compare_pairs(results, entries, every_pair=options.every_pair, explore=options.all)
-    lines = _lines(results, entries, partial, compared, options.all)
-    if options.out:  # before printing: a reader such as `head` may close the output after a few lines
-        _write(pairs_table(compared), Path(options.out))
-        lines.append(f"table: {options.out}")
-    print(*lines, sep="\n")
+    print(*_lines(results, entries, partial, compared, options.all), sep="\n")
     print("", *steps_from_comparison(results.runs[0], results.runs[1]), sep="\n")
     return FINISHED
 
 
-def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
-    # the available runs of one set, and the entry of each given file or name
-    from ..analysis.entries import entry_meant
+def _named(given: list[str], folder: Path) -> tuple[Results, list[str]]:
+    # the named runs of one set, and the entry of each
     from ..analysis.frames import is_hard, load_results
-    from ..runfile import SUFFIX, RunFile
-
-    paths = {text: text if text.endswith(SUFFIX) else Path(folder) / f"{text}{SUFFIX}" for text in given}
-    files = {text: RunFile(path) for text, path in paths.items() if path == text or Path(path).is_file()}
-    results = load_results(*files.values(), *([] if files.keys() >= set(given) else [folder]))
-    sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())
-    if len(sets) > 1:
-        raise BadInput("hard and other runs are never compared with each other: name runs on one set")
-    results, names = results.hard if sets == {True} else results, []
-    for text in given:
-        meant = entry_meant(results, text)
-        name = results.entries[files[text].run_id] if text in files else _entry(str(meant), results, folder)
-        if name in names:
-            raise BadInput(f"{text!r} is the same run as one named before: name each run only once")
-        names.append(name)
-    if len(names) < 2:
-        raise BadInput("a comparison needs at least two runs: name another one")
-    return results, names
-
-
-def _entry(text: str, results: Results, folder: str) -> str:
     from ..experiment.run_list import find_run
     from ..runfile import RunFile
 
-    known = sorted(set(results.entries.values()))
-    meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
-    if len(meant) > 1:
-        raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(map(repr, meant))}")
-    if meant:
-        return meant[0]
-    if entry := results.entries.get(RunFile(find_run(text, Path(folder))).run_id):
-        return entry
-    raise BadInput(f"{text!r} was played on the other set: add or omit --hard")
+    runs = [RunFile(find_run(text, folder)) for text in given]
+    if len({is_hard(run.manifest) for run in runs}) > 1:
+        raise BadInput("hard and other runs are never compared with each other: name runs on one set")
+    results = load_results(*runs)
+    results = results.hard if is_hard(runs[0].manifest) else results
+    return results, [results.entries[run.run_id] for run in runs]
 
 
 def _lines(
@@ -164,16 +130,3 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
     wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
     wrapper.break_on_hyphens = False  # a name stays on one line
     return wrapper.wrap(text)
-
-
-def _write(table: Any, file: Path) -> None:
-    from ..reports.paper import markdown
-
-    columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]
-    columns += ["these_low", "these_high", "these_level", "verdict"]
-    with writing(file):
-        if file.suffix == ".csv":
-            write_csv(table, file)
-        else:
-            text = table[columns].map(lambda v: f"{v:.4g}" if isinstance(v, float) and v == v else v)
-            file.write_text(markdown(text), encoding="utf-8")

@@ -23,26 +23,23 @@ from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
 """Maximum rows of the board in the terminal: first the run that ended, then models and people, then scripted agents."""
-BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
-SITE_PAGE = ("reports/site/index.html", "site")
-"""Pages over all runs, each with the command that makes it."""
 PAGES = "  every conversation and comparison of data/runs as pages to share: "
 
 
-def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True, store: str | Path = "") -> None:
+def say_what_next(run: RunFile, made: bool = True, store: str | Path = "") -> None:
     """Print the board of the runs on the same store, and the next steps; see `next_steps`.
 
     The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
     others = [*run.path.parent.glob(f"*{SUFFIX}")]
     try:
-        lines = _what_next(run, others, page_follows, made, store)
+        lines = _what_next(run, others, made, store)
     except (BadInput, OSError):
-        lines = _what_next(run, [], page_follows, made, store)
+        lines = _what_next(run, [], made, store)
     print(*lines, sep="\n")
 
 
-def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: bool, store: str | Path) -> list[str]:
+def _what_next(run: RunFile, others: Sequence[Path], made: bool, store: str | Path) -> list[str]:
     newest = sorted((path for path in others if path.is_file()), key=lambda path: -path.stat().st_mtime)
     runs = without_copies(_readable([run.path, *newest]), keep=run.run_id)
     words = store_words(one.manifest for one in runs)
@@ -55,18 +52,15 @@ def _what_next(run: RunFile, others: Sequence[Path], page_follows: bool, made: b
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    return [*lines, *next_steps(run, alike[1:], page_follows, store)]
+    return [*lines, *next_steps(run, alike[1:], store)]
 
 
-def next_steps(
-    run: RunFile, others: Sequence[RunFile] = (), page_follows: bool = False, store: str | Path = ""
-) -> Sequence[str]:
+def next_steps(run: RunFile, others: Sequence[RunFile] = (), store: str | Path = "") -> Sequence[str]:
     """Return at most three commands to continue with after a run; each names its file.
 
     The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model.
-    The comparison is with the newest of the `others` on its board that is a model and finished the same cases. A page
-    in ``reports`` that is older than the run comes with the command to update it, except the leaderboard if its
-    `page_follows`. If the `store` is a folder, the commands name it.
+    The comparison is with the newest of the `others` on its board that is a model and finished the same cases. If the
+    `store` is a folder, the commands name it.
     """
     runs = _runs_parameter(run)
     on = ["--store", store] if (Path(store) / "store.yaml").is_file() else []
@@ -82,14 +76,10 @@ def next_steps(
         f"  against {other.manifest['model']}: {command('compare', _named(run), _named(other))}"
         for other in itertools.islice(comparable, 1)
     ]
+    page = PAGES + command("site", *on)
     if not _in_data_runs(run):
-        return "next:", first, *against, f"  its conversations: {command('watch', _short(run.path), '--page')}"
-    board = [] if page_follows or is_hard(run.manifest) else _older(run, BOARD_PAGE)
-    return (
-        "next:",
-        *[first, *board, *against][:2],
-        *(_older(run, (*SITE_PAGE, *map(str, on))) or [PAGES + command("site", *on)]),
-    )
+        page = f"  its conversations: {command('watch', _short(run.path), '--page')}"
+    return "next:", first, *against, page
 
 
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
@@ -99,12 +89,6 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     pages = f"  every conversation and comparison of the runs there as pages to share: {site}"
     pages = PAGES + command("site") if all(map(_in_data_runs, (a, b))) else pages
     return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", pages
-
-
-def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
-    at = run.path.parents[2] / page[0]
-    older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
-    return [f"  {_short(at)} is older than this run; to update it: {command(*page[1:])}"] if older else []
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:

@@ -100,7 +100,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False, board: bool 
     if before:
         print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
     if board and code == FINISHED and done is not None:
-        say_what_next(done, page_follows=brief, made=made, store=experiment.store)
+        say_what_next(done, made=made, store=experiment.store)
     return code
 
 
