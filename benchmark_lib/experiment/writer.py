@@ -61,7 +61,7 @@ def locked_run_file(plan: Plan) -> Iterator[RunFile]:
         try:
             yield run
         except BadInput:
-            if begins and not any(run.counts().values()):
+            if begins and path.exists() and not any(run.counts().values()):
                 path.unlink()
             raise
 
