@@ -21,7 +21,7 @@ from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.client import DEAD_AFTER
-from benchmark_lib.endpoint.http import proxy_of, redirected
+from benchmark_lib.endpoint.http import proxy_of
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.endpoint.waits import asked_for
 from benchmark_lib.errors import BadInput
@@ -171,44 +171,11 @@ class TestTheWire:
         monkeypatch.setenv("NO_PROXY", "models.example")
         assert proxy_of("http://models.example/v1") is None
 
-    def test_a_redirect_of_another_machine_is_followed_with_the_whole_request(self, monkeypatch):
-        moved = Answer(b"", 307, {"Location": "http://models.example/v2/chat/completions"})
-        with Failing(moved) as proxy:
-            monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
-            answer = ask(
-                SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1
-            )
-        assert answer.text == "Sound." and proxy.requests[0] == proxy.requests[1]
-
-    @pytest.mark.parametrize("status", [301, 302, 307, 308])
-    @pytest.mark.parametrize("place", ["/v1/chat/completions", "/elsewhere", "//{host}/v1/chat/completions"])
-    def test_a_redirect_on_the_same_server_is_followed_with_method_and_body(self, status, place):
-        with Failing(None) as server:
-            moved = Answer(b"", status, {"Location": place.format(host=f"127.0.0.1:{server.port}")})
-            server.reply = lambda request, number: "Sound." if number else moved
-            answer = ask(server, attempts=1, api_key="sk-test-1234567890")
-        assert answer.text == "Sound." and server.requests[0] == server.requests[1] and answer.attempts == []
-        assert [headers["authorization"] for headers in server.headers] == ["Bearer sk-test-1234567890"] * 2
-
-    @pytest.mark.parametrize(
-        "status, headers, said",
-        [
-            (307, {}, "without a target"),
-            (308, {"Location": ""}, "without a target"),
-            (307, {"Location": "http://[::1"}, "without a target"),
-            (303, {"Location": "/v1"}, "status 303"),
-            (304, {}, "status 304"),
-        ],
-    )
-    def test_a_redirect_that_leads_nowhere_is_tried_again(self, status, headers, said):
-        with Failing(Answer(b"", status, headers)) as server:
-            answer = ask(server)
-        (attempt,) = answer.attempts
-        assert answer.text == "Sound." and attempt["kind"] == "connection" and said in attempt["detail"]
-
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
     @pytest.mark.parametrize(
         "place",
         [
+            "/v1/chat/completions",
             "http://127.0.0.1:{port}/v1",
             "http://localhost:{port}/v1",
             "https://127.0.0.1/v1",
@@ -216,38 +183,19 @@ class TestTheWire:
             "http://anna:secret@127.0.0.1:{own}/v1",
         ],
     )
-    def test_a_redirect_to_another_host_gets_neither_the_key_nor_the_conversation(self, place):
+    def test_a_redirect_gets_neither_the_key_nor_the_conversation(self, place, status):
         with ScriptedServer() as other, ScriptedServer() as server:
-            server.reply = Answer(b"", 307, {"Location": place.format(port=other.port, own=server.port)})
+            server.reply = Answer(b"", status, {"Location": place.format(port=other.port, own=server.port)})
             error = refused(server, attempts=2, api_key="sk-test-1234567890")
         assert (error.kind, server.count, other.count) == ("connection", 2, 0)
         assert "base URL" in str(error) and "secret" not in str(error)
 
-    @pytest.mark.parametrize(
-        "base, target, to_https, follows",
-        [
-            ("http://host/v1", "https://host/v1", True, True),
-            ("http://host/v1", "https://host/v1", False, False),
-            ("http://host/v1", "https://host:8443/v1", True, False),
-            ("http://host:8000/v1", "https://host/v1", True, False),
-            ("https://host/v1", "http://host/v1", True, False),
-            ("https://host/v1", "https://host:443/v2", True, True),
-            ("https://host/v1", "https://host.example/v1", True, False),
-            ("https://host/v1", "//other/v1", True, False),
-        ],
-    )
-    def test_where_a_key_may_go(self, base, target, to_https, follows):
-        answer = SimpleNamespace(headers={"Location": target}, status=308)
-        if follows:
-            assert redirected(base, answer, to_https, "m") == target
-        else:
-            with pytest.raises(EndpointError, match="is not given the key"):
-                redirected(base, answer, to_https, "m")
-
-    def test_a_circle_of_redirects_ends(self):
-        with ScriptedServer(Answer(b"", 307, {"Location": "/v1/chat/completions"})) as server:
-            error = refused(server, attempts=2)
-        assert error.kind == "connection" and "redirects more than 5 times" in str(error) and server.count == 12
+    @pytest.mark.parametrize("status, headers", [(307, {}), (308, {"Location": ""}), (304, {})])
+    def test_a_redirect_without_a_target_is_tried_again(self, status, headers):
+        with Failing(Answer(b"", status, headers)) as server:
+            answer = ask(server)
+        (attempt,) = answer.attempts
+        assert answer.text == "Sound." and attempt["kind"] == "connection" and f"status {status}" in attempt["detail"]
 
     @pytest.mark.filterwarnings("ignore:Sending a large body")
     def test_a_request_larger_than_any_buffer_on_the_way(self):

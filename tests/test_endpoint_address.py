@@ -8,7 +8,6 @@ import base64
 import os
 import socket
 import sqlite3
-import threading
 from pathlib import Path
 
 import pytest
@@ -243,34 +242,16 @@ class TestNothingIsWritten:
 class TestWhetherAnythingIsThere:
     def test_a_proxy_where_nothing_listens_is_named_as_one(self, monkeypatch):
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        endpoint = Endpoint("m", "http://models.example/v1", api_key="a-key-for-it", attempts=1)
-        with pytest.raises(EndpointError, match="the proxy 127.0.0.1 port 9"):
-            endpoint.reach()
+        endpoint = Endpoint("m", "http://models.example/v1", api_key="a-key-for-it")
         with pytest.raises(EndpointError, match="the proxy: "):
             asyncio.run(endpoint.complete([{"role": "user", "content": "Hi"}]))
 
-    def test_an_address_where_nothing_listens(self):
+    def test_an_address_where_nothing_listens_is_told_of_at_the_first_attempt(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             endpoint = Endpoint("some-model", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-            with pytest.raises(EndpointError, match="cannot be reached") as refused:
-                endpoint.reach()
-        assert refused.value.kind == "connection" and "refused" in str(refused.value)
-
-    def test_an_address_that_never_answers(self, monkeypatch):
-        ended = threading.Event()
-
-        def silent(*_):
-            ended.wait()
-            raise TimeoutError
-
-        monkeypatch.setattr("benchmark_lib.endpoint.http.REACH_S", 0.05)
-        monkeypatch.setattr(socket, "create_connection", silent)
-        with pytest.raises(EndpointError, match="no answer in 0.05 s"):
-            Endpoint("some-model", "http://127.0.0.1:9/v1").reach()
-        ended.set()
-
-    def test_one_that_listens(self):
-        with ScriptedServer() as server:
-            Endpoint("some-model", server.base_url).reach()
-        assert server.count == 0
+            for call in (endpoint.greet(), endpoint.complete([{"role": "user", "content": "Hi"}])):
+                with pytest.raises(EndpointError, match="cannot be reached") as refused:
+                    asyncio.run(call)
+                assert refused.value.kind == "connection" and "onnect" in str(refused.value)
+        assert len(refused.value.attempts) == 1

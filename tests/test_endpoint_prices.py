@@ -213,9 +213,7 @@ class TestSettings:
             ("agent: {body: {max_tokens: abc}}", "body: max_tokens: input should be a valid integer"),
             ("agent: {body: {max_tokens: 0}}", "max_tokens: input should be greater than or equal to 1"),
             ("agent: {body: {max_completion_tokens: 1.5}}", "body: max_completion_tokens"),
-            ("agent: {body: {temperature: warm}}", "body: temperature: input should be a valid number"),
             ("agent: {body: {temperature: .nan}}", "body, temperature: input should be a finite number"),
-            ("agent: {body: {top_p: true}}", "body: top_p"),
             (
                 "agent: {body: {seed: 99999999999999999999}}",
                 "body cannot be sent as JSON (Integer exceeds 64-bit range)",

@@ -567,4 +567,4 @@ class TestWordsOfOtherProviders:
         assert next(iter(kinds_in(text, status))) == kind
 
     def test_waits(self):
-        assert (wait_in("slow down for 10s"), wait_in("cooldown 60s")) == (10.0, 60.0)
+        assert (wait_in("wait for 10s"), wait_in("Retry in 2 min, 5 s."), wait_in("at 10:30")) == (10.0, 125.0, None)

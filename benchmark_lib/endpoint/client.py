@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from .faults import STOPS_THE_RUN, EndpointError, from_exception
 from .history import Manner, cleaned
-from .http import Client, check_base_url, check_certificates, is_loopback, proxy_of, reach
+from .http import Client, check_base_url, check_certificates, is_loopback, proxy_of
 from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide
 from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
@@ -31,10 +31,6 @@ DEAD_AFTER = 10
 """Number of calls that must fail in a row, after all attempts, before an endpoint counts as dead."""
 Messages = Sequence[dict[str, Any]]
 Tools = list[dict[str, Any]] | None
-
-
-def _names(tools: Tools) -> set[str]:
-    return {tool["function"]["name"] for tool in tools or ()}
 
 
 class Endpoint:
@@ -116,14 +112,10 @@ class Endpoint:
         if client is not None:
             await client.close()
 
-    def reach(self) -> None:
-        """Open a connection to the base URL, or raise `EndpointError` within three seconds."""
-        reach(self.base_url, self.where)
-
     async def greet(self) -> None:
-        """Make a one-token call, so that an unknown key or model is refused at once.
+        """Make a one-token call, so that an unknown key or model, or an address out of reach, is refused at once.
 
-        Raise `EndpointError` only for a kind that stops a run; later calls meet any other fault.
+        Raise `EndpointError` only for a kind that stops a run or if nothing accepts the connection.
         """
         try:
             async with asyncio.timeout(HELLO_S):
@@ -131,7 +123,7 @@ class Endpoint:
         except TimeoutError:
             pass
         except EndpointError as error:
-            if error.kind in STOPS_THE_RUN:
+            if error.kind in STOPS_THE_RUN or error.unreached:
                 raise self._final(error) from None
         finally:
             await self.aclose()
@@ -179,8 +171,8 @@ class Endpoint:
         manner: Manner | None = None,
     ) -> bytes:
         """Return the JSON body: model, conversation, tools, settings and `extra`."""
-        cleaned_messages = cleaned(messages, manner or self._manner, _names(tools))
-        fields = {"model": self.model, "messages": cleaned_messages, **self.settings.body, **(extra or {})}
+        sent = cleaned(messages, manner or self._manner)
+        fields = {"model": self.model, "messages": sent, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
@@ -205,8 +197,9 @@ class Endpoint:
                         client.limiter.refused(sent_at)
                     if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
                         error.retry, error.fatal = False, True
-                    other = manner.after(error, messages, _names(tools)) if error.kind == "bad_request" else None
-                    if other is None and (not error.retry or len(failed) >= self.attempts):
+                    other = manner.after(error, messages) if error.kind == "bad_request" else None
+                    again = error.retry and len(failed) < self.attempts and (self._answered or not error.unreached)
+                    if other is None and not again:
                         raise
                     wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
                 else:

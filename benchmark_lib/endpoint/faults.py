@@ -18,10 +18,6 @@ WRAPPED = re.compile(
     r"(?:[\w.]+(?: \w+Error)?(?:: | - ))*(?:Error code: (?=\d+ - )|\{\s*\"error\":\s*\{\s*\"code\": *)([45]\d\d)\b"
 )
 """Beginning of a message in which a gateway wraps its provider's error; quotes from the conversation come later."""
-INNER = re.compile(
-    r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:00|13|22|29))\b", re.IGNORECASE
-)
-"""Other places where the provider's status may be; a match may also be quoted from the conversation."""
 DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
 CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 """Faults of a secure connection that another attempt may not meet."""
@@ -32,9 +28,9 @@ class EndpointError(Exception):
 
     `kind` is listed in ``data/endpoints.yaml``; `status` is the last answer's HTTP status. `words` has more of the
     endpoint's text than `detail`. `fatal` means that no other call of this run can fare better. `retry` means that
-    another attempt is worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` lists the
-    failed ones with ``kind``, ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the
-    next.
+    another attempt is worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. If nothing accepted
+    the connection, it is `unreached`. `attempts` lists the failed ones with ``kind``, ``status`` (None without an
+    answer), ``detail`` and ``wait_s``, the seconds before the next.
     """
 
     def __init__(
@@ -52,7 +48,7 @@ class EndpointError(Exception):
         self.detail = one_line(detail)
         self.retry = kind in RETRIED
         self.retry_after_s = retry_after_s
-        self.words = self.detail
+        self.words, self.unreached = self.detail, False
         self.attempts: list[dict[str, Any]] = []
 
 
@@ -83,14 +79,10 @@ def _kind_of_status(status: int | None, text: str) -> str:
 
 
 def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
-    # The kind of a provider's error inside a gateway's error; only its code or first words can stop a run.
+    # The kind of a provider's error inside a gateway's error, by its code or the beginning of its message.
     head = WRAPPED.match(message)
     sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
-    if sure:
-        return _kind_of_status(sure, text)
-    inner = INNER.search(text)
-    kind = _kind_of_status(int(inner[1]), text) if inner else None
-    return None if kind in STOPS_THE_RUN else kind
+    return _kind_of_status(sure, text) if sure else None
 
 
 def _without_request(content: Any, levels: int = MOST_LEVELS) -> Any:
@@ -161,7 +153,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str
         decoded = json.loads(content)
         error = error_in(decoded)
         content = decoded if error is None else error
-    return from_error_body(content, where, status, asked_for(headers, status))
+    return from_error_body(content, where, status, asked_for(headers))
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
@@ -188,5 +180,7 @@ def from_exception(error: Exception, where: str) -> EndpointError:
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (aiohttp.ClientError, OSError)):
         proxy = "the proxy: " * isinstance(error, aiohttp.ClientProxyConnectionError)
-        return fault("connection", where, f"{proxy}{chain[-1] or type(chain[-1]).__name__}")
+        known = fault("connection", where, f"{proxy}{chain[-1] or type(chain[-1]).__name__}")
+        known.unreached = isinstance(error, aiohttp.ClientConnectorError)
+        return known
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")

@@ -58,19 +58,11 @@ def _header_value(value: str) -> str:
 Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]]
 
 
-class Sampling(BaseModel):
-    """Body fields that mean the same at every endpoint; all others are passed on unchanged."""
+class Limits(BaseModel):
+    """Body fields that the budget and the forecast use; all others are passed on unchanged."""
 
     model_config = STRICT | ConfigDict(extra="allow")
 
-    temperature: float | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    repetition_penalty: float | None = None
-    seed: int | None = None
-    top_k: int | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
 
@@ -173,7 +165,7 @@ def _check_body(body: dict[str, Any], where: str) -> None:
         )
     if reserved := RESERVED_BODY_FIELDS.intersection(body):
         raise BadInput(f"{where}: body.{min(reserved)} is set by the run itself; remove it")
-    read_as(Sampling, body, f"{where}: body")
+    read_as(Limits, body, f"{where}: body")
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:

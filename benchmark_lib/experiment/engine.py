@@ -101,9 +101,7 @@ class Engine:
         Deskbench.
         """
         if self.done < self.total:
-            out_of_reach = await self._prepare()
-            if out_of_reach is not None:
-                return out_of_reach
+            await self._prepare()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
         self._writer = Writer(self.run.path)
@@ -130,14 +128,8 @@ class Engine:
             self.incomplete, self.done = self.incomplete - (done - self.done), done
         return self.stopped or self._unfinished()
 
-    async def _prepare(self) -> Stop | None:
-        try:
-            for model in self.plan.models.values():
-                await in_thread(model.endpoint.reach)
-        except EndpointError as error:  # with calls on file, the outage may be temporary
-            return Stop(str(error), refused=not self.run.counts()["calls"])
+    async def _prepare(self) -> None:
         await self.plan.rehearse()
-        return None
 
     def _on_file(self) -> dict[tuple[str, int], str]:
         rows = self.run.rows("conversations", ("case_id", "trial", "record_hash"))

@@ -47,7 +47,7 @@ class Experiment(Options):
 
         With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a one-token
         call checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
-        refuse. Raise `EndpointError` if an endpoint accepts no connection within three seconds, or refuses that call.
+        refuse, and `EndpointError` if an endpoint is out of reach or refuses that call.
         """
         plan = self.plan(keyless=dry)
         finished = plan.finished()
@@ -56,7 +56,6 @@ class Experiment(Options):
                 with RunLock(plan.path):  # refuse a file in use before printing anything
                     pass
             for model in plan.models.values() if self.executor is None else ():
-                model.endpoint.reach()
                 if plan.lacks_conversations and (greet or model.endpoint.keyless):
                     asyncio.run(model.endpoint.greet())
             check_budget(plan)

@@ -29,7 +29,6 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         yield from _bomb(folder)
         yield from _budget(folder)
         yield from _doubled(folder)
-        yield _redirected(folder)
         yield _unreachable(folder)
 
 
@@ -117,12 +116,6 @@ def _doubled(folder: Path) -> Iterator[Figure]:
         [e.code for e in ends] == [2, 2, 0],
         f"no (exits {', '.join(str(e.code) for e in ends)})",
     )
-
-
-def _redirected(folder: Path) -> Figure:
-    with serving("redirect") as endpoint:
-        ended = deskbench(_line(endpoint.base_url, "redirect.deskbench"), folder)
-    return yes("a single 307 of each call is tried again", ended.code == 0, f"no (exit {ended.code})")
 
 
 def _unreachable(folder: Path) -> Figure:

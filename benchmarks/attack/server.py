@@ -48,8 +48,7 @@ class MoodyServer(ScriptedServer):
     ----------
     mood : str
         ``plain``; ``long`` (one conversation of hostile replies); ``bomb`` (a small answer that is large when
-        unpacked); ``no_usage``; ``call:TOOL`` (one call of that tool, then a text); ``redirect`` (every second
-        attempt).
+        unpacked); ``no_usage``; ``call:TOOL`` (one call of that tool, then a text).
     latency_s : float
         Time before every answer.
     """
@@ -64,8 +63,6 @@ class MoodyServer(ScriptedServer):
         key = hashlib.sha256(body).hexdigest()
         self.times[key] += 1
         request = orjson.loads(body)
-        if self.mood == "redirect" and self.times[key] == 1:
-            return Answer(b"", 307, {"Location": f"{self.base_url}/chat/completions"})
         said = request["messages"]
         if self.mood == "long":
             email = str(next(m["content"] for m in said if m["role"] == "user"))

@@ -22,7 +22,6 @@ from ...experiment.writer import RunLock, Writer
 from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile
 from ...store import Store
-from ...threads import in_thread
 from .losses import forecast, read_again, readings_of, rests_on
 from .verdicts import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 
@@ -209,11 +208,6 @@ class Judging:
         Raise `BadInput` if an endpoint refuses key, model or settings at its first call, and `CannotSave` if the file
         can no longer be written.
         """
-        try:
-            for model in self.models if self._work else ():
-                await in_thread(model.endpoint.reach)
-        except EndpointError as error:
-            raise BadInput(str(error)) from None
         if self.progress and (coming := [(self.readings[one], model) for one, model in self._work if self.readings]):
             note(forecast(self.run.path, coming, self.rubrics[0], self.store, self.apart))
         total, left = self.done.conversations, len(self._work)

@@ -67,8 +67,8 @@ async def examine(
     """Examine an endpoint with requests like those of a run, and look up its price.
 
     The options are those of `benchmark_lib.experiment.Experiment`; `role` (agent, customer or judge) selects the
-    settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`, or a single one if the endpoint
-    refuses the connection; the finding on the price comes last.
+    settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`; the finding on the price
+    comes last.
     """
     if model.startswith("scripted:"):
         raise BadInput(f"{model} runs inside Deskbench and has no endpoint: run it, or name a model that has one")
@@ -79,10 +79,6 @@ async def examine(
     endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
     price = find_price(endpoint.model, endpoint.base_url)
     costs = found("price", "ok" if price else "warn", price=price)
-    try:
-        endpoint.reach()
-    except EndpointError as error:
-        return [Finding("answers", "fail", str(error)), costs]
     async with endpoint:
         return [*await diagnose(endpoint, text, world.schemas()), costs]
 

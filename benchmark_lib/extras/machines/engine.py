@@ -103,8 +103,8 @@ class MachinesEngine(Engine):
             seat.post.tell("stop")
         self._changed()
 
-    async def _prepare(self) -> Stop | None:
-        return None  # the workers reach the endpoint and rehearse
+    async def _prepare(self) -> None:
+        pass  # the workers rehearse
 
     def _open_lines(self, budget: Budget) -> dict[str, Any]:
         self.budget = budget

@@ -7,7 +7,6 @@ from typing import Any
 
 from distributed import get_worker
 
-from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
 from ...experiment.engine import Ended, end_after, lines_to, play_whole, quiet_collector
@@ -58,11 +57,6 @@ class Player:
         found += [f"{part} is {there[part]} there and {here[part]} here" for part in parts]
         if found:
             raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same versions there")
-        try:
-            for model in plan.models.values():
-                await in_thread(model.endpoint.reach)
-        except EndpointError as error:
-            raise BadInput(str(error)) from None
         await plan.rehearse()
         self._cases = {c.id: c for c in plan.cases}
         budget = Budget(None, 0.0) if plan.budget_usd is None else self
