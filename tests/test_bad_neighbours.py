@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 from made_runs import change_rows, made_run, play_agents
-from run_server import RunServer, copy_store, some_cases
+from run_server import copy_store
 from servers import Answer, ScriptedServer
 
 from benchmark_lib import BadInput, Experiment, load_results
@@ -86,21 +86,6 @@ def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, oracle
 def test_a_crash_has_a_code_of_its_own(monkeypatch, capsys):
     monkeypatch.setattr("benchmark_lib.cli.cases.execute", lambda options: 1 / 0)
     assert main(["cases"]) == CRASHED and "fault of Deskbench" in capsys.readouterr().err
-
-
-def test_a_deleted_call_is_noticed_when_a_run_goes_on(tmp_path, own_store, capsys):
-    out = tmp_path / "run.deskbench"
-    cases = ",".join(some_cases(own_store, 2))
-    with RunServer() as server:
-        line = ["run", "some-model", "--base-url", server.base_url, "--store", str(own_store), "--cases", cases]
-        line += ["--trials", "1", "--messages", "2", "--out", str(out)]
-        assert main(line) == FINISHED
-        change_rows(out, "DELETE FROM calls WHERE id = 2")
-        bought = server.count
-        capsys.readouterr()
-        assert main(line) == FINISHED
-        assert server.count == bought
-    assert "rows were deleted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

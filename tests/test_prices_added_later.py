@@ -1,7 +1,6 @@
 """A price that is added after a run: what was unknown is computed from the recorded tokens, and nothing else is touched."""
 
 import asyncio
-import sqlite3
 
 import pytest
 from made_runs import AT, add_rows, change_manifest
@@ -10,8 +9,6 @@ from run_server import RunServer, some_cases
 from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import prices
-from benchmark_lib.errors import BadInput
-from benchmark_lib.experiment.again import PRICED, price_again
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.runfile import RunFile
 
@@ -42,32 +39,27 @@ def played(own_store, price_file, tmp_path, monkeypatch):
     return run.path
 
 
-def test_unknown_costs_are_computed_from_the_recorded_tokens_and_the_file_says_so(played, price_file, capsys):
-    before = RunFile(played)
-    sessions, (known, unknown), old = before.manifest["sessions"], before.cost(), [*before.rows("calls")]
-    assert known == 0.5 and unknown == len(old) - 1
+def test_unknown_costs_are_computed_from_the_recorded_tokens_and_the_file_stays_as_it_is(played, price_file):
+    run, content = RunFile(played), played.read_bytes()
+    (known, unknown), sessions = run.cost(), run.manifest["sessions"]
+    assert known == 0.5 and unknown == run.counts()["calls"] - 1 and sessions[0]["endpoints"]["agent"]["price"] is None
     price_file.write_text(LISTED + ENTRY)
-    assert main(["score", str(played), "--costs"]) == 0
-    said, run = capsys.readouterr().out, RunFile(played)
-    run.check()
-    assert run.cost() == (pytest.approx(0.5 + (unknown - 1) * CALL), 1)
-    assert f"computed the cost of {unknown - 1} calls by prices.yaml of 2026-11-24" in said
-    assert "1 call reported no tokens, so their cost remains unknown" in said
-    (entry,) = run.manifest[PRICED]
-    assert entry["price_file"]["hash"] == prices.load_prices(price_file).hash and entry["calls"] == unknown - 1
-    assert run.manifest["sessions"] == sessions and sessions[0]["endpoints"]["agent"]["price"] is None
-    assert "priced afterwards on" in summary(run)[-1] and entry["price_file"]["hash"][:8] in summary(run)[-1]
-    at = 13
-    assert [row[:at] + row[at + 1 :] for row in run.rows("calls")] == [row[:at] + row[at + 1 :] for row in old]
+    assert run.cost() == (pytest.approx(0.5 + (unknown - 1) * CALL), 1), "one call reported no tokens"
+    assert [call["cost_usd"] for call in run.calls()].count(CALL) == unknown - 1
+    case_id = next(call["case_id"] for call in run.calls() if call["case_id"] != "made")
+    assert {call["cost_usd"] for call in run.calls_of(case_id, 1)} == {CALL}
+    assert f"{known + (unknown - 1) * CALL:.4f} USD" in summary(run)[-1]
+    assert played.read_bytes() == content
 
 
-def test_a_cost_that_is_known_stays_when_the_price_changes(played, price_file):
+def test_a_cost_that_was_known_stays_when_the_price_changes(own_store, price_file, tmp_path):
     price_file.write_text(LISTED + ENTRY)
-    assert price_again(played).priced
-    cost = RunFile(played).cost()
+    with RunServer() as server:
+        how = {"store": own_store, "cases": some_cases(own_store, 1)[0], "trials": 1, "messages": 1, "progress": False}
+        run = asyncio.run(Experiment("newcomer", base_url=server.base_url, out=tmp_path / "r.deskbench", **how).run())
+    cost = run.cost()
     price_file.write_text(LISTED + ENTRY.replace("2.0", "200.0"))
-    assert price_again(played).priced == 0
-    assert RunFile(played).cost() == cost and len(RunFile(played).manifest[PRICED]) == 1
+    assert cost[0] > 0 and run.cost() == cost
 
 
 def test_a_price_without_a_day_has_that_of_its_file(price_file, capsys):
@@ -76,34 +68,19 @@ def test_a_price_without_a_day_has_that_of_its_file(price_file, capsys):
     assert "10 USD out for a million tokens, as of 2026-11-24." in capsys.readouterr().out
 
 
-def test_without_a_price_nothing_is_written_and_how_to_add_it_is_said(played, capsys):
-    before = played.read_bytes()
-    assert main(["score", str(played), "--costs"]) == 0
-    assert "add under models in data/prices.yaml" in (said := capsys.readouterr().out) and "newcomer" in said
-    assert played.read_bytes() == before
-
-
-def test_a_damaged_row_is_not_sealed_anew(played, price_file):
-    price_file.write_text(LISTED + ENTRY)
-    with sqlite3.connect(played) as db:
-        db.execute("UPDATE calls SET response=x'00' WHERE id=1")
-    with pytest.raises(BadInput, match="damaged"), pytest.warns(UserWarning, match="1 of its calls left out"):
-        price_again(played)
-
-
 def test_endpoints_with_different_prices_leave_the_cost_unknown(played, price_file):
     price_file.write_text(LISTED + ENTRY.replace("model:", "at: 127.0.0.1, model:"))
     sessions = RunFile(played).manifest["sessions"]
     agent = sessions[0]["endpoints"]["agent"]
     elsewhere = {"endpoints": {"agent": agent | {"base_url": "https://elsewhere.example/v1"}}}
     change_manifest(played, sessions=[*sessions, sessions[0] | elsewhere])
-    assert price_again(played).unpriced == ("newcomer",)
+    assert RunFile(played).cost()[0] == 0.5
     change_manifest(played, sessions=sessions)
-    assert price_again(played).priced
+    assert RunFile(played).cost()[0] > 0.5
 
 
-def test_where_a_price_is_unknown_the_board_names_the_command(played):
+def test_where_a_price_is_unknown_the_board_says_where_to_add_it(played):
     results = load_results(played)
     reason, note = (table(results).iloc[0] for table in (tables.cost_table, tables.leaderboard))
     for words in (reason["reason"], note["notes"]):
-        assert "price unknown" in words and "`deskbench score FILE --costs`" in words
+        assert "price unknown" in words and "add the model to data/prices.yaml" in words

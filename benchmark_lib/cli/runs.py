@@ -117,10 +117,9 @@ def _age(one: ListedRun) -> str:
 
 def _show(one: ListedRun) -> None:
     from ..analysis.estimators.estimate import counted
-    from ..experiment.manifest import addresses
     from ..experiment.summary import summary
     from ..records import source_of
-    from ..runfile import without_line_ends
+    from ..runfile import addresses, without_line_ends
 
     if one.run is None:
         raise BadInput(one.problem)

@@ -113,7 +113,7 @@ class Endpoint:
             await client.close()
 
     async def greet(self) -> None:
-        """Make a one-token call, so that an unknown key or model, or an address out of reach, is refused at once.
+        """Make a one-token call, to refuse an unknown key, model or address at once.
 
         Raise `EndpointError` only for a kind that stops a run or if nothing accepts the connection.
         """

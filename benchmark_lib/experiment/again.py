@@ -1,21 +1,16 @@
-"""Replay, rescore or reprice a run on file, without an endpoint."""
+"""Replay or rescore a run on file, without an endpoint."""
 
 import asyncio
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from ..cases.played import same_cases, store_of
-from ..endpoint.prices import PRICES, Price, PriceFile, load_prices
 from ..errors import BadInput
 from ..project import code_version
-from ..records import NOT_SCORED, SCORE_FAULT, Usage, content_hash
-from ..runfile import COLUMNS, RunFile, upsert
+from ..records import NOT_SCORED, SCORE_FAULT, content_hash
+from ..runfile import RunFile, upsert
 from ..store import Tool
-from .manifest import addresses, merged, now
+from .manifest import merged
 from .plan import Plan
 from .players import SIDES
 from .progress import Progress
@@ -27,12 +22,6 @@ SHOWN = 3
 """Maximum number of differing conversations that a replay names."""
 GROUP = 50
 """Records scored between two commits, so that a later failure does not lose earlier scores."""
-PRICED = "priced_afterwards"
-"""The part of a manifest that records which costs were computed after the run, when, and from which price file."""
-_VALUES = ",".join("?1" if name == "cost_usd" else name for name in COLUMNS["calls"])
-SET_COST = (
-    f"UPDATE calls SET cost_usd=?1, seal=seal('calls',{_VALUES}) WHERE case_id=?2 AND trial=?3 AND side=?4 AND n=?5"
-)
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
@@ -112,67 +101,3 @@ def rescore(
             with saving(run.path) as db:
                 db.executemany(upsert("scores"), rows)
     return scored, len(records)
-
-
-@dataclass(frozen=True)
-class Repriced:
-    """Result of pricing the calls on a run file with `prices`.
-
-    `priced` counts the calls that got a cost, `unreported` those without reported tokens (their cost stays unknown).
-    `before` and `after` are the known cost of all calls, in US dollars. Models are `unpriced` if they have no price, or
-    different prices at the endpoints of the run.
-    """
-
-    priced: int
-    unreported: int
-    before: float
-    after: float
-    unpriced: tuple[str, ...]
-    prices: PriceFile
-
-
-def price_again(path: str | Path) -> Repriced:
-    """Compute a run file's unknown costs from its tokens and the price file.
-
-    Keep known costs, and what the sessions record about budgets and prices. The manifest records the time and the price
-    file. Raise `BadInput` if the file is damaged or a run is writing it.
-    """
-    run, listed = RunFile(path), load_prices()
-    with RunLock(run.path):
-        if run.check()["calls"]:  # rows get a new seal below, so they must be intact before
-            what = f"{path} is damaged (some calls differ from what was written)"
-            raise BadInput(f"{what}: first rerun the command of its run")
-        manifest, before = run.manifest, run.cost()[0]
-        unknown = [call for call in run.calls() if call["cost_usd"] is None]
-        reported = [call for call in unknown if call["prompt_tokens"] is not None]
-        models = dict.fromkeys((call["side"], call["model"]) for call in reported)
-        prices = {who: _price(listed, manifest, *who) for who in models}
-        costs = [
-            (price.cost_usd(_usage(call)), call["case_id"], call["trial"], call["side"], call["n"])
-            for call in reported
-            if (price := prices[call["side"], call["model"]]) is not None
-        ]
-        if costs:
-            entries = [*manifest.get(PRICED, ()), _entry(listed, prices, len(costs))]
-            with saving(run.path) as db:
-                db.executemany(SET_COST, costs)
-                db.execute(upsert("manifest"), (PRICED, orjson.dumps(entries).decode()))
-    unpriced = tuple(dict.fromkeys(model for (_, model), price in prices.items() if price is None))
-    after = RunFile(path).cost()[0]
-    return Repriced(len(costs), len(unknown) - len(reported), before, after, unpriced, listed)
-
-
-def _usage(call: dict[str, Any]) -> Usage:
-    return Usage(call["prompt_tokens"], call["completion_tokens"], cached_tokens=call["cached_tokens"] or 0)
-
-
-def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:
-    # None if unknown, or not the same at each endpoint of the run
-    prices = {listed.price(model, url) for url in addresses(manifest).get(side, [None])}
-    return prices.pop() if len(prices) == 1 else None
-
-
-def _entry(listed: PriceFile, prices: dict[tuple[str, str], Price | None], calls: int) -> dict[str, Any]:
-    known = {model: asdict(price) for (_, model), price in prices.items() if price is not None}
-    file = {"name": PRICES.name, "dated": str(listed.dated), "hash": listed.hash}
-    return {"at": now(), "price_file": file, "calls": calls, "prices": known}

@@ -12,7 +12,7 @@ from ..runfile import RunFile
 from .again import replay
 from .budget import Stop
 from .engine import Engine, quiet_collector
-from .forecast import Forecast, check_budget, forecast
+from .forecast import Forecast, forecast
 from .options import SCRIPTED, Options
 from .plan import Plan, prepare
 from .progress import in_notebook
@@ -58,7 +58,6 @@ class Experiment(Options):
             for model in plan.models.values() if self.executor is None else ():
                 if plan.lacks_conversations and (greet or model.endpoint.keyless):
                     asyncio.run(model.endpoint.greet())
-            check_budget(plan)
         return self._foresee(plan, finished)
 
     def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:

@@ -20,10 +20,10 @@ from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
 from ..errors import BadInput
 from ..records import NOT_SCORED, Usage
-from ..runfile import SUFFIX, RunFile
+from ..runfile import SUFFIX, RunFile, addresses
 from ..scoring.written import rounded
-from .budget import LIMIT_NAMES, Budget, CallCost
-from .manifest import addresses, public_url
+from .budget import LIMIT_NAMES
+from .manifest import public_url
 from .plan import Model, Plan
 
 PATIENCE = 6
@@ -293,13 +293,3 @@ def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
 
 def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
     return {name: part["hash"] for name, part in manifest["inputs"].items() if name not in FREE_TO_DIFFER}
-
-
-def check_budget(plan: Plan) -> None:
-    """Refuse a budget that the agent's first call may already exceed."""
-    agent = plan.models.get("agent")
-    if agent is None or plan.budget_usd is None or plan.path.exists():
-        return
-    least = CallCost(agent.price, agent.settings).cost(len(orjson.dumps([plan.prompt, plan.schemas])))
-    if least > plan.budget_usd:
-        raise BadInput(Budget(plan.budget_usd, 0.0).passed(least).sentence)

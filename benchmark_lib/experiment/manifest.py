@@ -40,16 +40,6 @@ def public_url(url: str | None) -> str | None:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the addresses of a run's models by side, each address once."""
-    urls: dict[str, list[str]] = {}
-    for one in manifest["sessions"]:
-        for side, at in one.get("endpoints", {}).items():
-            known = urls.setdefault(side, [])
-            known += [at["base_url"]] * (at["base_url"] not in known)
-    return urls
-
-
 def session(**recorded: Any) -> dict[str, Any]:
     """Return the record of one session: what may differ each time a run starts or resumes."""
     return {"started": now(), "code": code_version(), **recorded}

@@ -3,7 +3,6 @@
 import math
 import os
 from dataclasses import KW_ONLY, dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -153,9 +152,8 @@ class Options:
         ]
         paths, root = list[Path](), project_folder()
         own = os.path.relpath(self.store, root) if os.path.isfile(f"{self.store}/store.yaml") else str(self.store)
-        for end, store in product(("", "/"), (own, str(self.store))):  # names used to depend on how both are written
-            agent_url, customer_url = (url and f"{url}{end}" for url in urls)
-            given = [agent_url, name_of(self.agent), self.customer, customer_url, store, *rest]
+        for store in (own, str(self.store)):  # names used to depend on how the folder is written
+            given = [urls[0], name_of(self.agent), self.customer, urls[1], store, *rest]
             paths.append(root / "data" / "runs" / default_name(self.label, given))
         return next(filter(Path.exists, paths), paths[0])
 

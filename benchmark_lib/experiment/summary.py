@@ -10,7 +10,6 @@ from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
 from ..store import foreign_named
-from .again import PRICED
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
@@ -42,9 +41,6 @@ def _cost(run: RunFile, calls: int) -> str:
     cost, unpriced = run.cost()
     estimated = sum(is_estimate(call) for call in run.calls())
     notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
-    for one in run.manifest.get(PRICED, ()):
-        file = f"{one['price_file']['name']} of {one['price_file']['dated']} ({one['price_file']['hash'][:8]})"
-        notes.append(f"{one['calls']:,} priced afterwards on {one['at'][:10]}, from {file}")
     counted = f"{format(calls, ',') if calls else 'no'} model call{'s' * (calls != 1)}"
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return f"{counted}, {cost_in_words(cost, calls, unpriced, run.own_calls())}{of_calls}"

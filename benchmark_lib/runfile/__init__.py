@@ -1,6 +1,6 @@
 """The run file: one SQLite file with one experiment, from its manifest to its scores."""
 
-from .manifests import set_aside, without_line_ends
+from .manifests import addresses, set_aside, without_line_ends
 from .run_file import RunFile
 from .tables import (
     COLUMNS,

@@ -56,13 +56,23 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
     return None
 
 
+def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the addresses of a run's models by side, each address once."""
+    urls: dict[str, list[str]] = {}
+    for one in manifest["sessions"]:
+        for side, at in one.get("endpoints", {}).items():
+            known = urls.setdefault(side, [])
+            known += [at["base_url"]] * (at["base_url"] not in known)
+    return urls
+
+
 def without_line_ends(text: str) -> str:
     """Replace each sequence of tabs and line ends in a name or line with one space."""
     return LINE_ENDS.sub(" ", text)
 
 
 def set_aside(path: Path) -> Path:
-    """Move a run file into ``old/`` in its folder, from which nothing is loaded; return its new path."""
+    """Move a run file into ``old/``, from which nothing is loaded; return its new path."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{path.suffix}"
     new.parent.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import os
 import shlex
 import sqlite3
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -17,10 +17,11 @@ from typing import Any
 
 import orjson
 
+from ..endpoint.prices import Price, find_price
 from ..errors import BadInput
-from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
-from .manifests import without_line_ends, wrong_part
-from .tables import APPLICATION_ID, COLUMNS, FORMAT, LIGHT, SUFFIX, checked_rows, connect_to_read, take_in
+from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, Usage, source_of
+from .manifests import addresses, without_line_ends, wrong_part
+from .tables import APPLICATION_ID, COLUMNS, FORMAT, LIGHT, SUFFIX, TOKENS, checked_rows, connect_to_read, take_in
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """Exceptions raised for a damaged file; the second occurs when SQLite's own message quotes damaged bytes."""
@@ -105,22 +106,20 @@ class RunFile:
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
         """Yield finished model calls as dicts by column; `responses` adds the response JSON."""
-        for row in self._dicts("calls", None if responses else LIGHT["calls"]):
+        for row in self._calls(None if responses else LIGHT["calls"]):
             yield {**row, "attempts": orjson.loads(row["attempts"])}
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
         """Return the finished calls of one conversation, without texts, ordered by end time."""
-        key = (case_id, int(trial))
-        return self.calls_by_conversation(ONE, key).get(key, [])
+        calls = self._calls(LIGHT["calls"], ONE, (case_id, int(trial)))
+        return sorted(calls, key=lambda call: call["finished_at"])
 
-    def calls_by_conversation(
-        self, where: str = "", given: Sequence[Any] = ()
-    ) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """Return the finished calls by case and trial, without texts, ordered by end time."""
+    def calls_by_conversation(self) -> dict[tuple[str, int], list[dict[str, Any]]]:
+        """Return the calls of every conversation as `calls_of` does, by case and trial."""
         calls = defaultdict(list)
-        for call in self._dicts("calls", LIGHT["calls"], where, given):
+        for call in sorted(self._calls(LIGHT["calls"]), key=lambda call: call["finished_at"]):
             calls[call["case_id"], call["trial"]].append(call)
-        return {key: sorted(some, key=lambda call: call["finished_at"]) for key, some in calls.items()}
+        return calls
 
     def faults(self) -> Iterator[dict[str, Any]]:
         """Yield the calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
@@ -141,7 +140,7 @@ class RunFile:
 
     def cost(self) -> tuple[float, int]:
         """Return the cost of the calls in US dollars, and the number of calls without a price."""
-        costs = [cost for (cost,) in self.rows("calls", ("cost_usd",))]
+        costs = [call["cost_usd"] for call in self._calls(LIGHT["calls"])]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def own_calls(self) -> int:
@@ -170,25 +169,6 @@ class RunFile:
                 pass
         return {table: [number for number, _ in rows] for table, rows in spoilt.items()}
 
-    def check_calls(self) -> None:
-        """Warn about conversations with fewer calls on file than their record counts for a model."""
-        there = Counter(self.rows("calls", ("case_id", "trial", "side")))
-        inputs = self.manifest["inputs"]
-        if "fork" in inputs:  # the calls before a fork are on file where it comes from
-            return
-        models = {"agent"} if self.manifest["source"] == "model" and not inputs.get("agent", {}).get("value") else set()
-        models |= {side for *_, side in there}
-        for record in self.records():
-            for side, usage in record.usage.items():
-                count = there[record.case_id, record.trial, side]
-                if side in models and count < usage.calls:
-                    warnings.warn(
-                        f"{self.path} has {count} of the {usage.calls} calls of the {side} in {record.case_id} trial "
-                        f"{record.trial}: rows were deleted or lost, so the cost of the run is understated: use a "
-                        "complete copy if there is one",
-                        stacklevel=2,
-                    )
-
     def rows(
         self,
         table: str,
@@ -212,6 +192,18 @@ class RunFile:
     def _dicts(self, table: str, names: Sequence[str] | None = None, *where: Any) -> Iterator[dict[str, Any]]:
         for row in self.rows(table, names, *where):
             yield dict(zip(names or COLUMNS[table], row))
+
+    def _calls(self, names: Sequence[str] | None, *where: Any) -> Iterator[dict[str, Any]]:
+        # a cost that was unknown is computed from the tokens and today's price file
+        prices: dict[tuple[str, str], Price | None] = {}
+        for call in self._dicts("calls", names, *where):
+            if call["cost_usd"] is None and call["prompt_tokens"] is not None:
+                who = call["side"], call["model"]
+                if who not in prices:
+                    prices[who] = _price(self.manifest, *who)
+                if price := prices[who]:
+                    call["cost_usd"] = price.cost_usd(Usage(*(call[name] or 0 for name in TOKENS)))
+            yield call
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -251,6 +243,14 @@ def _check_header(path: Path) -> None:
     if version != FORMAT:
         age, mend = ("a newer", "update it") if version > FORMAT else ("an unreleased", "play the run again")
         raise BadInput(f"{path} was written by {age} Deskbench (format {version}, this one reads {FORMAT}): {mend}")
+
+
+def _price(manifest: dict[str, Any], side: str, model: str) -> Price | None:
+    # None if unknown, not the same at each endpoint of the run, or paid by somebody else
+    if manifest["source"] == "imported":
+        return None
+    prices = {find_price(model, url) for url in addresses(manifest).get(side, [None])}
+    return prices.pop() if len(prices) == 1 else None
 
 
 def _absent(path: Path) -> BadInput:

@@ -22,7 +22,7 @@ from .rows import Row, framed
 
 NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
 """Texts shown instead of a tier: no paid model, a player, and a missing price."""
-HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --costs` computes the costs"
+HOW_TO_PRICE = "add the model to data/prices.yaml"
 K = 3
 """Number of trials of a reliable case: all three must succeed (pass^3)."""
 

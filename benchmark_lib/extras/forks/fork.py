@@ -21,12 +21,12 @@ from ...conversation.model_agent import Spoken
 from ...errors import BadInput
 from ...experiment import Experiment
 from ...experiment.forecast import Forecast, Range, forecast
-from ...experiment.manifest import addresses, default_name, differences, part
+from ...experiment.manifest import default_name, differences, part
 from ...experiment.plan import Plan, prepare
 from ...experiment.recorder import KeptCall, KeptCalls, Recorder
 from ...project import project_folder
 from ...records import FORK, Conversation, content_hash
-from ...runfile import RunFile
+from ...runfile import RunFile, addresses
 from .branch import Branch, Calls, ForkedAgent, ForkedCustomer
 from .changes import WhatIf
 from .points import (

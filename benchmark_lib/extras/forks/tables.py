@@ -50,12 +50,12 @@ def forks(results: Results) -> pd.DataFrame:
     """
     these, rows = results.forks, []
     for run in these.runs:
-        manifest, calls = run.manifest, run.calls_by_conversation()
+        manifest, calls = run.manifest, Counter(run.rows("calls", ("case_id", "trial")))
         about = [str((manifest.get("fork") or {}).get(name, "")) for name in SETTING[1:]]
         for record in run.records():
             _, trial, turn, _ = point_in(manifest, record.case_id, record.trial)
             acts = [call.name for call in writes(record) if call.turn >= turn]
-            bought = len(calls.get((record.case_id, record.trial), ()))
+            bought = calls[record.case_id, record.trial]
             if record.ended_by not in NOT_SCORED:
                 which = (run.run_id, record.case_id, record.trial)
                 rows.append((*which, *about, trial, turn, place_of(record.trial)[1], bought, (acts or [NO_ACT])[0]))
