@@ -11,7 +11,6 @@ import pytest
 from benchmark_lib import Experiment, figures, load_results, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.tables.headlines import ESTIMATORS, headline, per_case
-from benchmark_lib.experiment.summary import summary
 from benchmark_lib.reports.html import readable_board
 from benchmark_lib.reports.one_model import model_report
 from benchmark_lib.reports.one_model.numbers import at_a_glance
@@ -185,11 +184,3 @@ def test_the_board_prints_a_headline_as_two_things(results):
         title = METRICS[name].title
         assert [c for c in shown if c.startswith(title) and c.endswith(", median")] and f"{title}, mean (95%)" in shown
     assert shown["Unsafe actions, mean (95%)"].iloc[0].startswith("0.0 (0.0 to ")
-
-
-def test_a_run_is_summed_up_by_the_main_metrics_of_which_less_is_better(results):
-    assert any(
-        "; what should not happen: over-escalation 0/" in line and "unsafe actions 0/54" in line
-        for run in results.runs
-        for line in summary(run)
-    )

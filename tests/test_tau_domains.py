@@ -153,18 +153,12 @@ def made(message):
     )
 
 
-def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
-    from benchmark_lib.experiment.summary import summary
-
+def test_a_run_is_resumed_and_replayed(tmp_path):
     options = {"store": "tau:telecom", "out": tmp_path / "t.sqlite", "progress": False}
     first = [c.id for c in load_cases(load_store("tau:telecom"))[:2]]
     asyncio.run(Experiment("scripted:oracle", cases=first[0], trials=1, **options).run())
     run = asyncio.run(Experiment("scripted:oracle", cases=",".join(first), trials=1, **options).run())
     assert run.counts()["finished"] == 2
-    assert (
-        "conversations that succeeded: tau telecom 2/2" in summary(run)[1]
-        and "doing nothing passes 0 of its 114 tasks" in summary(run)[1]
-    )
     again = Experiment("scripted:oracle", cases=",".join(first), trials=1, replay=True, **options)
     asyncio.run(again.run())
     assert again.replayed == 2

@@ -1,23 +1,18 @@
-"""Summary of a run in a few lines, each rate with its denominator."""
+"""Summary of a run in a few lines; the board has its rates."""
 
 from collections import Counter
 from textwrap import shorten
 from typing import Any
 
-from ..cases.played import store_name
-from ..records import BUCKETS, CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
+from ..records import CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
 from ..runfile import RunFile
-from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
-from ..store import foreign_named
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
-SUCCEEDED = "conversations that succeeded"
-
 
 def summary(run: RunFile) -> list[str]:
-    """Return the progress of a run, the success by bucket and the cost, one sentence per line."""
+    """Return the progress of a run, what went wrong and the cost, one sentence per line."""
     manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
@@ -27,7 +22,6 @@ def summary(run: RunFile) -> list[str]:
     progress = f"{counts['finished']:,} of {sum(planned):,} conversations finished ({size}){waiting}"
     return [
         f"{manifest['model']}: {progress}",
-        _rates(run, scores),
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
@@ -93,33 +87,3 @@ def _calls_in_text(run: RunFile) -> list[str]:
 
 def _conversations(count: int) -> str:
     return f"{count} conversation{'s' * (count != 1)}"
-
-
-def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
-    """Return the success of each bucket as k/n, and the main metrics for which less is better."""
-    scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
-    if foreign := foreign_named(store_name(run.manifest)):
-        return f"{SUCCEEDED}: {foreign.summary(_share(scores, foreign.domain, 'success'), scores)}"
-    parts = [
-        f"{bucket.replace('_', ' ')} {share}{_by_handover(scores, bucket)}"
-        for bucket in BUCKETS
-        if (share := _share(scores, bucket, "success"))
-    ]
-    bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
-    wrong = [f"{m.title.lower()} {share}" for m in bad if (share := _share(scores, str(m.bucket), m.column))]
-    return (
-        f"{SUCCEEDED}: {', '.join(parts) or 'none has a score'}"
-        + f"; what should not happen: {', '.join(wrong)}" * bool(wrong)
-    )
-
-
-def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """Count successes by a handover, which some hard cases accept but do not call `resolved`."""
-    count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
-    accepts = "its case accepts" if count == 1 else "their cases accept"
-    return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""
-
-
-def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
-    values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
-    return f"{values[True]}/{values.total()}" if values else ""

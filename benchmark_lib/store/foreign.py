@@ -91,7 +91,3 @@ class ForeignStore(ABC):
     @abstractmethod
     def score(self, conversation: Any, case: Any) -> dict[str, Any]:
         """Return the score of a conversation."""
-
-    @abstractmethod
-    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Describe the successes of a run."""

@@ -232,13 +232,6 @@ class ChatStore(ForeignStore):
         """Return the score of one conversation."""
         return chat_score(conversation, case, self.decision(case))
 
-    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Describe a run: how many decisions are right, and how many equal the human's."""
-        right = [bool(s["success"]) for s in scores if s.get("scored")]
-        equal = [p["human_acts"] for s in scores if (p := s.get("decision")) and p["human_acts"] is not None]
-        rights = f"{sum(right)} of {len(right)} decisions right"
-        return f"{self.domain}, {rights}; {sum(equal)} of {len(equal)} with the human's acts"
-
 
 def named(name: str) -> ChatStore:
     """Return the store of this name, or in this folder."""

@@ -119,12 +119,3 @@ class TauStore(ForeignStore):
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """Return the score that the package's evaluators give a conversation."""
         return tau_score(conversation, case, self.task(case), self.package)
-
-    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Describe the successes of a run, with the number of tasks that an idle agent passes."""
-        bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
-        floor = self.known["floor"]
-        return (
-            f"tau {self.domain} {share or '0/0'} (graded by {bases}); "
-            f"doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
-        )
