@@ -258,24 +258,3 @@ def test_a_resumed_run_is_forecast_from_its_own_conversations(line, capsys):
         said, before = getattr(again, name), getattr(first, name)
         assert holds(said, sum(call[name] for call in calls)), name
         assert said.high / said.low < before.high / before.low
-
-
-def test_a_forecast_learns_from_other_files_of_the_same_inputs_and_endpoint_alone(line, capsys, tmp_path):
-    with CountingServer() as server, CountingServer() as elsewhere:
-        assert main([*line(server.base_url, "--messages", "2")]) == 0
-
-        def said(url, *more, **named):
-            capsys.readouterr()
-            assert main([*line(url, "--out", "new.deskbench", "--dry-run", *more, **named)]) == 0
-            return capsys.readouterr().out
-
-        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2", "--seed", "3")
-        hot = tmp_path / "hot.yaml"
-        hot.write_text("agent: {body: {temperature: 2}}")
-        for more in (["--messages", "3"], ["--messages", "2", "--settings", str(hot)]):
-            assert "on file" not in said(server.base_url, *more)
-        assert "on file" not in said(elsewhere.base_url, "--messages", "2")
-        assert "on file" not in said(server.base_url, "--messages", "2", model="gpt-5.5-mini")
-        (tmp_path / "copy.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes())
-        (tmp_path / "broken.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes()[:9_000])
-        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2")

@@ -1,4 +1,4 @@
-"""Open or closed weights: stated by a dated file or by the run, unknown where nobody states it, and a filter wherever models are listed."""
+"""Open or closed weights: stated by a dated file, unknown where nobody states it, and a filter wherever models are listed."""
 
 import asyncio
 
@@ -7,8 +7,7 @@ from browser import open_browser, open_page
 from made_runs import change_manifest, mixed, run_of
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
-from benchmark_lib.cli import main
-from benchmark_lib.endpoint.weights import STATED, WEIGHTS, find_weights, load_weights, weights_of_run
+from benchmark_lib.endpoint.weights import WEIGHTS, find_weights, load_weights, weights_of_run
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.runfile import RunFile
 
@@ -28,19 +27,16 @@ def test_the_file_states_it_with_source_and_date(model, weights):
 
 
 def test_every_entry_says_where_and_when():
-    assert all(e.weights in STATED and e.source and e.as_of for e in load_weights(WEIGHTS))
+    assert all(e.weights in ("open", "closed") and e.source and e.as_of for e in load_weights(WEIGHTS))
 
 
 def test_what_nobody_states_is_unknown_and_an_agent_is_no_model():
     model = {"model": "acme-large", "source": "model", "inputs": {}, "sessions": []}
     assert weights_of_run(model) == "unknown"
-    assert weights_of_run(model | {"sessions": [{"weights": "open"}, {}]}) == "open"
     assert weights_of_run(model | {"source": "scripted", "model": "gpt-5.5"}) == "no model"
 
 
-def test_a_wrong_word_is_refused(tmp_path, capsys):
-    assert main(["run", "scripted:oracle", "--weights", "ajar", "--out", str(tmp_path / "x.deskbench")]) == 2
-    assert "weights are open or closed, not 'ajar': change --weights" in capsys.readouterr().err
+def test_a_wrong_word_is_refused(tmp_path):
     bad = tmp_path / "weights.yaml"
     bad.write_text("models:\n  - {model: x, weights: ajar}\n")
     with pytest.raises(BadInput, match="models: entry 1, weights: input should be 'open' or 'closed'"):
@@ -62,14 +58,6 @@ def test_a_date_and_a_source_may_be_left_empty(tmp_path):
     assert [(e.as_of, e.source) for e in load_weights(path)] == [("", ""), ("2026-01-02", "")]
 
 
-def test_a_run_says_it_for_itself(tmp_path):
-    out = tmp_path / "x.deskbench"
-    run = asyncio.run(
-        Experiment("scripted:oracle", weights="closed", cases="tracking_1", trials=1, out=out, progress=False).run()
-    )
-    assert load_results(run).conversations["weights"].unique().tolist() == ["closed"]
-
-
 def test_it_is_a_column_of_the_board_and_a_filter(tmp_path):
     runs = [run_of(tmp_path, name, mixed(0.7, n)) for n, name in enumerate(("acme", "gpt-5.5", "glm-5.2"))]
     results = load_results(*runs)
@@ -83,7 +71,7 @@ def test_it_is_a_column_of_the_board_and_a_filter(tmp_path):
 def test_the_board_of_the_site_is_filtered_by_it(tmp_path):
     out = tmp_path / "x.deskbench"
     asyncio.run(Experiment("scripted:oracle", cases="tracking_1", trials=1, out=out, progress=False).run())
-    change_manifest(out, model="acme", source="model", sessions=[{"weights": "open"}])
+    change_manifest(out, model="kimi-k2.6-acme", source="model", sessions=[])
     site = build_site(load_results(RunFile(out)), tmp_path / "site", published=True)
     with open_browser() as browser, open_page(browser) as (page, seen):
         page.goto((site.path / "index.html").as_uri())
@@ -92,5 +80,5 @@ def test_the_board_of_the_site_is_filtered_by_it(tmp_path):
         shown = page.locator("#board tr.row:visible")
         assert {row.get_attribute("data-weights") for row in shown.all()} == {"open"}
         names = shown.locator("th > a").all_inner_texts()
-        assert "acme" in names and "glm-5.2" in names and "gpt-5.5" not in names
+        assert "kimi-k2.6-acme" in names and "glm-5.2" in names and "gpt-5.5" not in names
         assert not seen.errors

@@ -38,7 +38,7 @@ class ConversationRow(_Row):
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
     floor: Annotated[float | None, Column("Share of a tau2 domain's tasks that an agent passes by doing nothing.")]
     settings: Annotated[str, Column("Settings of the model, such as effort or a custom prompt; or `default`.")]
-    weights: Annotated[str, Column("open or closed, as stated by the run or data/weights.yaml; otherwise unknown.")]
+    weights: Annotated[str, Column("open or closed, as stated by data/weights.yaml; otherwise unknown.")]
 
 
 class MessageRow(_Row):

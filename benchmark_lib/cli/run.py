@@ -36,8 +36,6 @@ ARGUMENTS = {
         "YAML file with settings for the agent and the customer; put request fields under body: agent: {body: "
         "{temperature: 1}}"
     ),
-    "--weights open|closed": "whether the model's weights are open, if data/weights.yaml does not say; recorded in "
-    "the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
     **executor("play"),
     "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),

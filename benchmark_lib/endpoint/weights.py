@@ -13,7 +13,6 @@ from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 WEIGHTS = DATA / "weights.yaml"
 OPEN, CLOSED, UNKNOWN, NO_MODEL = "open", "closed", "unknown", "no model"
-STATED = (OPEN, CLOSED)
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -42,12 +41,7 @@ def load_weights(path: Path, changed_ns: int = 0) -> list[StatedWeights]:
 
 
 def weights_of_run(manifest: dict[str, Any]) -> str:
-    """Return ``open``, ``closed``, ``unknown`` or ``no model``; the run's own statement wins."""
-    stated_in_run = [
-        s.get("weights") for s in manifest.get("sessions") or () if isinstance(s, dict) and s.get("weights") in STATED
-    ]
-    if stated_in_run:
-        return str(stated_in_run[-1])
+    """Return ``open``, ``closed``, ``unknown`` or ``no model``."""
     source = source_of(manifest)
     if source in ("scripted", "synthetic") or is_played(source):
         return NO_MODEL

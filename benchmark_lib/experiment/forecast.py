@@ -1,8 +1,8 @@
 """Forecast a run: calls, tokens, money and minutes, each as a range.
 
 A case says how many tool calls it needs and how many messages its customer may write. Sizes of prompt, tools, messages
-and results turn calls into tokens, and the price list turns tokens into money. Finished conversations on file with the
-same model and inputs correct the guess.
+and results turn calls into tokens, and the price list turns tokens into money. Finished conversations on the run's own
+file correct the guess.
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import exp, hypot, log, nan, sqrt
-from typing import Any
 
 import orjson
 
 from ..cases import Case
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
-from ..errors import BadInput
 from ..records import NOT_SCORED, Usage
-from ..runfile import SUFFIX, RunFile, addresses
+from ..runfile import RunFile
 from ..scoring.written import rounded
 from .budget import LIMIT_NAMES
-from .manifest import public_url
 from .plan import Model, Plan
 
 PATIENCE = 6
@@ -46,8 +43,6 @@ CACHED = 0.8
 """The largest share of a prompt that a provider's cache may supply: all but what is new since the last call."""
 GUESS_IN_CASES = 5
 """Number of cases on file that carry as much weight as the guess."""
-FREE_TO_DIFFER = frozenset({"seed"})
-"""Inputs that may differ between a run on file and the forecast."""
 QUANTITIES = ("calls", "prompt", "completion", "cost")
 
 
@@ -107,8 +102,8 @@ class Forecast:
     """Forecast of the conversations of a run that are not `on_file`, for all models together.
 
     `cost_usd` is None if models are `unpriced`. `spent_usd` is the cost of the calls on file, which counts towards
-    `budget_usd`. `learned_from` counts the finished conversations with the same model and inputs that corrected the
-    ranges. The calls of an `own_agent` are not known.
+    `budget_usd`. `learned_from` counts the finished conversations on file that corrected the ranges. The calls of an
+    `own_agent` are not known.
     """
 
     conversations: int
@@ -254,42 +249,23 @@ def _seconds(known: OnFile) -> Range:
 
 def _on_file(plan: Plan) -> OnFile:
     known = OnFile()
-    for run, cases in _alike(plan) if plan.models else ():
-        try:
-            endings, calls = run.endings(), [*run.calls()]
-        except BadInput:
+    if not plan.models or not plan.path.exists():
+        return known
+    run = RunFile(plan.path)
+    finished = {key for key, ending in run.endings().items() if ending not in NOT_SCORED} & {
+        (case.id, trial) for case, trial in plan.pairs()
+    }
+    known.conversations.update(case_id for case_id, _ in finished)
+    for call in run.calls():
+        side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
+        if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
             continue
-        finished = {key for key, ending in endings.items() if ending not in NOT_SCORED and key[0] in cases}
-        known.conversations.update(case_id for case_id, _ in finished)
-        for call in calls:
-            side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
-            if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
-                continue
-            cost = None
-            if prompt is not None:
-                used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1)
-                cost = plan.models[side].price(used)
-            waited = call["latency_s"] or 0.0
-            took = {"calls": 1, "prompt": prompt, "completion": completion, "cost": cost, "seconds": waited}
-            for name, value in took.items():
-                known.took[side, name] += nan if value is None else value
+        cost = None
+        if prompt is not None:
+            used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1)
+            cost = plan.models[side].price(used)
+        waited = call["latency_s"] or 0.0
+        took = {"calls": 1, "prompt": prompt, "completion": completion, "cost": cost, "seconds": waited}
+        for name, value in took.items():
+            known.took[side, name] += nan if value is None else value
     return known
-
-
-def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    # the run files with the inputs of the plan, each with its unchanged cases; a copy counts once
-    urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
-    runs = {}
-    for path in sorted(plan.path.parent.glob(f"*{SUFFIX}")):
-        try:
-            run = RunFile(path)
-            manifest = run.manifest
-        except BadInput:
-            continue
-        if addresses(manifest) == urls and _inputs(manifest) == _inputs(plan.manifest):
-            runs[run.run_id] = run, {case.id for case in plan.cases if manifest["cases"].get(case.id) == case.hash}
-    return [*runs.values()]
-
-
-def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
-    return {name: part["hash"] for name, part in manifest["inputs"].items() if name not in FREE_TO_DIFFER}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..endpoint.http import check_base_url
-from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
 from .manifest import default_name
@@ -65,9 +64,6 @@ class Options:
         Whether to play again the conversations that ended with a lasting fault.
     players : Players, optional
         Players of a side in place of a model; `model` or `customer` is then only their label.
-    weights : str, optional
-        Whether the model's weights are ``open`` or ``closed``, if ``data/weights.yaml`` does not say; recorded in the
-        file.
     executor, scheduler, workers : str, str, int, optional
         ``dask`` plays the conversations on a Dask cluster, see `benchmark_lib.extras.machines`. `scheduler` is the
         cluster's address. Without it, a cluster of `workers` processes (default: one per core) starts on this machine
@@ -99,7 +95,6 @@ class Options:
     replay: bool = False
     retry_faults: bool = False
     players: Players | None = None
-    weights: str | None = None
     executor: str | None = None
     scheduler: str | None = None
     workers: int | None = None
@@ -129,8 +124,6 @@ class Options:
                 raise BadInput(f"{name} must be a whole number of at least {least}, not {value!r}: change --{name}")
             if value > most:
                 raise BadInput(f"{name} must be at most {most}: change --{name}")
-        if self.weights not in (None, *STATED):
-            raise BadInput(f"weights are open or closed, not {self.weights!r:.40}: change --weights")
         for name in ("timeout", "tool_timeout", "budget_usd"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -274,6 +274,5 @@ def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
     return session(
         **{name: getattr(options, name) for name in ("cases", "trials", "concurrency", "budget_usd")},
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
-        **({"weights": options.weights} if options.weights else {}),
         endpoints=endpoints,
     )
