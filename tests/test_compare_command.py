@@ -1,7 +1,6 @@
 """One truth: `deskbench compare`, the table of notebook 15 and the site's page say the same of the same two runs."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -46,11 +45,7 @@ def told(capsys, *words):
 
 def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, capsys):
     code, out, _ = told(capsys, *two, "--partial")
-    verdicts, _, steps = out.partition("\nnext:\n")
-    assert code == 0 and max(map(len, verdicts.splitlines())) <= 100
-    assert " is better at " in verdicts.splitlines()[0] and "notebook 15_compare -p " in steps
-    folders = dict.fromkeys(str(Path(path).parent) for path in two)
-    assert f"site {shlex.join(folders)}\n" in steps, "a plain `deskbench site` would look in data/runs"
+    assert code == 0 and max(map(len, out.splitlines())) <= 100 and " is better at " in out.splitlines()[0]
     of_runs = tables.compare_runs(five_agents, [TUNED, OTHER]).set_index("metric")
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
     content = Content(five_agents)

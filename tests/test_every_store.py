@@ -73,12 +73,6 @@ def test_two_sets_in_one_run_are_refused_with_both_commands(capsys):
     assert "one command for tracking and one for hard:dense" in capsys.readouterr().err
 
 
-def test_all_scripted_agents_of_tau2(tmp_path, capsys):
-    line = "run scripted:all --store tau:airline --cases 0 --trials 1 --out"
-    assert main([*line.split(), str(tmp_path / "all")]) == 0
-    assert len([*(tmp_path / "all").glob("*.deskbench")]) == 2
-
-
 @pytest.mark.parametrize(
     "store, pattern, count",
     [("northline:hard", "hard", 143), ("northline", "hard:hard:dense", 18), ("northline", "hard:", 262)],

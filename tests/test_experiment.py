@@ -12,7 +12,7 @@ import nbformat
 import orjson
 import pytest
 import yaml
-from made_runs import add_rows, change_rows
+from made_runs import add_rows, change_rows, made_run, talk
 from run_server import RunServer, copy_store, some_cases
 from servers import FAULTS, Answer, error_body
 
@@ -588,6 +588,19 @@ def test_cases_may_be_added_with_another_number_of_trials(options, shared_store)
     assert summary(made)[0] == "scripted:no_op: 9 of 9 conversations finished (3 cases x 2 to 5 trials)"
 
 
+def test_a_summary_counts_successes_of_each_bucket_that_was_played(tmp_path):
+    scores = {"resolvable": [True, True, True, False], "must_escalate": [True]}
+    rows = [
+        (talk("Hi", "Yes", case_id=f"{bucket}_{n}"), {"bucket": bucket, "success": good}, [])
+        for bucket, those in scores.items()
+        for n, good in enumerate(those)
+    ]
+    line = summary(made_run(tmp_path / "made.deskbench", rows))[1]
+    assert line == "conversations that succeeded: resolvable 3/4, must escalate 1/1"
+    none = summary(made_run(tmp_path / "none.deskbench", [(talk("Hi", "Yes"), None, [])]))[1]
+    assert none == "conversations that succeeded: none has a score"
+
+
 def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(options, capsys):
     experiment = Experiment("scripted:no_op", **options | {"progress": True})
     assert play([experiment], brief=True) == 0
@@ -599,4 +612,6 @@ def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(o
     again = capsys.readouterr()
     assert experiment.nothing_to_play and not again.err and "no_op: 6 of 6" not in again.out
     assert again.out.startswith("finished before: 1 run of scripted agents")
-    assert play([experiment]) == 0 and "no_op: 6 of 6" in capsys.readouterr().out, "who asks for one run is told of it"
+    assert play([experiment]) == 0 and "conversations that succeeded: " in capsys.readouterr().out, (
+        "who asks for one run is told of it"
+    )

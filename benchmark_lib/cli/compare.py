@@ -30,14 +30,12 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
     from ..analysis.tables.pairs import chosen_runs, compare_pairs
-    from .ending import steps_from_comparison
 
     everything, names = _named(options.runs, Path(options.folder))
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
     compared = compare_pairs(results, entries, every_pair=options.every_pair, explore=options.all)
     print(*_lines(results, entries, partial, compared, options.all), sep="\n")
-    print("", *steps_from_comparison(results.runs[0], results.runs[1]), sep="\n")
     return FINISHED
 
 

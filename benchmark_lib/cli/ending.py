@@ -1,7 +1,6 @@
 """The end of a run: the board in the terminal, and what to do next."""
 
 import contextlib
-import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +22,6 @@ from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
 """Maximum rows of the board in the terminal: first the run that ended, then models and people, then scripted agents."""
-PAGES = "  every conversation and comparison of data/runs as pages to share: "
 
 
 def say_what_next(run: RunFile, made: bool = True, store: str | Path = "") -> None:
@@ -52,17 +50,17 @@ def _what_next(run: RunFile, others: Sequence[Path], made: bool, store: str | Pa
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    return [*lines, *next_steps(run, alike[1:], store)]
+    return [*lines, *next_steps(run, store)]
 
 
-def next_steps(run: RunFile, others: Sequence[RunFile] = (), store: str | Path = "") -> Sequence[str]:
-    """Return at most three commands to continue with after a run; each names its file.
+def next_steps(run: RunFile, store: str | Path = "") -> Sequence[str]:
+    """Return two commands to continue with after a run; each names its file.
 
-    The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model.
-    The comparison is with the newest of the `others` on its board that is a model and finished the same cases. If the
-    `store` is a folder, the commands name it.
+    The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model;
+    the second shows every conversation. If the `store` is a folder, the commands name it.
     """
-    runs = _runs_parameter(run)
+    default = _in_data_runs(run) and not is_hard(run.manifest)  # what notebooks load
+    runs = [] if default else [_runs([run.path])]
     on = ["--store", store] if (Path(store) / "store.yaml").is_file() else []
     if rules_played(run.manifest):
         first = f"  how well it keeps its rules: {_notebook('22_operator_rules', runs)}"
@@ -71,34 +69,14 @@ def next_steps(run: RunFile, others: Sequence[RunFile] = (), store: str | Path =
     else:  # a panel excludes runs of the hard set
         given = [f"entry={_as_yaml(run.path.stem)}", *runs, *["panel=null"] * is_hard(run.manifest)]
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
-    comparable = (one for one in others if _comparable(run, one))
-    against = [
-        f"  against {other.manifest['model']}: {command('compare', _named(run), _named(other))}"
-        for other in itertools.islice(comparable, 1)
-    ]
-    page = PAGES + command("site", *on)
+    page = f"  every conversation and comparison of data/runs as pages to share: {command('site', *on)}"
     if not _in_data_runs(run):
         page = f"  its conversations: {command('watch', _short(run.path), '--page')}"
-    return "next:", first, *against, page
-
-
-def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
-    """Return the commands that show two compared runs together."""
-    given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
-    site = command("site", *dict.fromkeys(_short(run.path.parent) for run in (a, b)))
-    pages = f"  every conversation and comparison of the runs there as pages to share: {site}"
-    pages = PAGES + command("site") if all(map(_in_data_runs, (a, b))) else pages
-    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", pages
+    return "next:", first, page
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:
     return command("notebook", name, *(word for one in given for word in ("-p", one)))
-
-
-def _runs_parameter(*runs: RunFile) -> list[str]:
-    # by default, notebooks load the core set from data/runs
-    default = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
-    return [] if default else [_runs([run.path for run in runs])]
 
 
 def _runs(paths: Sequence[Path]) -> str:
@@ -107,16 +85,6 @@ def _runs(paths: Sequence[Path]) -> str:
 
 def _in_data_runs(run: RunFile) -> bool:
     return run.path.parts[-3:-1] == ("data", "runs")
-
-
-def _named(run: RunFile) -> str:
-    return run.path.stem if _in_data_runs(run) else _short(run.path)
-
-
-def _comparable(run: RunFile, other: RunFile) -> bool:
-    planned = other.manifest["planned"]
-    models = all(source_of(one.manifest) == "model" for one in (run, other))
-    return models and {*planned} == {*run.manifest["planned"]} and other.counts()["finished"] == sum(planned.values())
 
 
 def _as_yaml(text: str) -> str:

@@ -121,7 +121,7 @@ def _report(experiment: Experiment, run: RunFile, short: bool) -> None:
     from ..experiment.summary import summary
 
     if short:
-        finished, *wrong, _ = summary(run)
+        finished, _, *wrong, _ = summary(run)
         print("; ".join([finished, *wrong]), flush=True)
         return
     if experiment.replay:

@@ -6,12 +6,11 @@ from ..errors import BadInput
 from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, executor
 from .play import BEFORE, agreed, play
 
-ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "yes", "play_on")
 """Options of the command line that are not part of the run."""
 
 ARGUMENTS = {
-    "MODEL?": "the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all",
+    "MODEL?": "the model's name at the endpoint (its key in OPENAI_API_KEY), or scripted:NAME",
     **ENDPOINT,
     "--agent MODULE:OBJECT": "your own agent; MODEL is then only its label",
     "--isolate": "run your own agent in a separate process that cannot reach the run file, the cases or your keys; "
@@ -49,9 +48,8 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Play one experiment, or one per scripted agent."""
+    """Play one experiment."""
     from ..experiment import Experiment
-    from ..experiment.demo import every_scripted
 
     if options.model is None and options.agent is None:
         raise BadInput("no model is named: run `deskbench run MODEL`; scripted:oracle needs no key")
@@ -59,6 +57,5 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput("a replay calls nothing, so there is nothing to forecast: omit --dry-run or --replay")
     options.cases += ",play-on" if options.play_on else ""
     experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in NOT_OF_THE_RUN})
-    experiments = every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment]
-    code = None if options.replay else agreed(experiments, options)
-    return play(experiments) if code is None else code
+    code = None if options.replay else agreed([experiment], options)
+    return play([experiment]) if code is None else code

@@ -119,7 +119,6 @@ def _show(one: ListedRun) -> None:
     from ..analysis.estimators.estimate import counted
     from ..experiment.summary import summary
     from ..records import source_of
-    from ..reports.terminal import terminal_board
     from ..runfile import addresses, without_line_ends
 
     if one.run is None:
@@ -133,7 +132,6 @@ def _show(one: ListedRun) -> None:
     print("  " + without_line_ends("; ".join(f"{name} {value}" for name, value in inputs.items())))
     for side, urls in addresses(manifest).items():
         print(without_line_ends(f"  the {side}'s model at {', '.join(urls)}"))
-    print(terminal_board([one.run]))
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:

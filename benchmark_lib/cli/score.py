@@ -24,12 +24,11 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Score every file and print a summary and the board of each run."""
+    """Score every file and print a summary of each run."""
     from ..experiment.again import rescore
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
     from ..experiment.writer import CannotSave
-    from ..reports.terminal import terminal_board
     from ..runfile import RunFile
 
     code = FINISHED
@@ -40,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
             note(f"{error}: make room, then rerun the same command")
             return RESUMABLE
         print(f"{file}: scored {scored} of {recorded} conversations")
-        print(*(f"  {line}" for line in summary(RunFile(file))), terminal_board([RunFile(file)]), sep="\n")
+        print(*(f"  {line}" for line in summary(RunFile(file))), sep="\n")
         if faults := [*score_faults(RunFile(file))]:
             code = RESUMABLE
             _show_faults(file, faults)

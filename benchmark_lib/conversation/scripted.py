@@ -166,7 +166,7 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``; ``scripted:all`` means these."""
+"""Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``."""
 RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter": RuleForgetter}
 """Agents that keep or break an operator's rules and otherwise act like the oracle; they test the rule detectors."""
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ..cases import load_cases
 from ..cases.hard import HARD
 from ..cases.load import case_set
 from ..conversation import AGENTS
-from ..errors import BadInput
 from ..extension import offer
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
-from ..store import foreign_named, load_store
+from ..store import load_store
 from .experiment import Experiment
 from .plan import prepare
 
@@ -71,17 +69,6 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
             yield local_slice(url, runs)
     elif isinstance(model, Experiment):
         yield model
-
-
-def every_scripted(experiment: Experiment) -> list[Experiment]:
-    """Return the experiment for each scripted agent; raise `BadInput` if `out` is a file."""
-    folder = None if experiment.out is None else Path(experiment.out)
-    if folder is not None and folder.is_file():
-        raise BadInput(f"{folder} is a file, and scripted:all makes one file per agent: name a folder with --out")
-    foreign = foreign_named(str(experiment.store))
-    models = [f"scripted:{name}" for name in (foreign.scripted if foreign else AGENTS)]
-    outs = [folder and folder / f"{slug(model)}{SUFFIX}" for model in models]
-    return [replace(experiment, model=model, out=out) for model, out in zip(models, outs, strict=True)]
 
 
 def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:

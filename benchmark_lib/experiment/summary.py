@@ -1,4 +1,4 @@
-"""Summary of a run in a few lines; the board has its rates."""
+"""Summary of a run in a few lines, each rate with its denominator."""
 
 from collections import Counter
 from textwrap import shorten
@@ -12,7 +12,7 @@ from .scoring import ScoreFault, score_faults
 
 
 def summary(run: RunFile) -> list[str]:
-    """Return the progress of a run, what went wrong and the cost, one sentence per line."""
+    """Return the progress of a run, the success by bucket and the cost, one sentence per line."""
     manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
@@ -22,6 +22,7 @@ def summary(run: RunFile) -> list[str]:
     progress = f"{counts['finished']:,} of {sum(planned):,} conversations finished ({size}){waiting}"
     return [
         f"{manifest['model']}: {progress}",
+        _successes(run, scores),
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
@@ -38,6 +39,14 @@ def _cost(run: RunFile, calls: int) -> str:
     counted = f"{format(calls, ',') if calls else 'no'} model call{'s' * (calls != 1)}"
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return f"{counted}, {cost_in_words(cost, calls, unpriced, run.own_calls())}{of_calls}"
+
+
+def _successes(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
+    scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
+    ended = Counter((s["bucket"], bool(s["success"])) for s in scores if s.get("success") is not None)
+    buckets = {bucket: ended[bucket, True] + ended[bucket, False] for bucket, _ in ended}
+    parts = [f"{name.replace('_', ' ')} {ended[name, True]}/{count}" for name, count in buckets.items()]
+    return f"conversations that succeeded: {', '.join(parts) or 'none has a score'}"
 
 
 def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]:
