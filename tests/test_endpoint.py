@@ -22,8 +22,7 @@ from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.client import DEAD_AFTER
 from benchmark_lib.endpoint.http import proxy_of
-from benchmark_lib.endpoint.retries import Limiter
-from benchmark_lib.endpoint.waits import asked_for
+from benchmark_lib.endpoint.retries import Limiter, asked_for
 from benchmark_lib.errors import BadInput
 
 HELLO = [{"role": "user", "content": "Hello, where is my order?"}]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from .keys import scrub
-from .waits import asked_for, wait_in
+from .retries import asked_for, wait_in
 from .wording import book, kinds_in
 
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})

@@ -2,11 +2,26 @@
 
 import asyncio
 import random
+import re
 import time
 from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 LONGEST_RETRY_AFTER_S = 120.0
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 1.0, 30.0, 1.0
+LONGEST_MEANT_S = 7 * 86_400.0
+"""A longer requested wait is a mistake and is ignored."""
+UNITS = {"ms": 0.001, "milli": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0}
+"""Seconds per unit by the beginning of its name; the first match applies."""
+PIECE = r"(\d+(?:\.\d+)?) ?(milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s)(?![a-z])"
+IN_WORDS = re.compile(
+    rf"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait|available|resets?|retry_?delay)"
+    rf"(?:[ _-](?:again|in|after|for|about))*[\W_]{{1,6}}({PIECE}(?:(?: and|,)? ?{PIECE})*)",
+    re.IGNORECASE,
+)
 
 
 def wait_before(attempt: int, asked_s: float | None) -> float:
@@ -76,3 +91,32 @@ def start_delay_s(index: int, concurrency: int, latency_s: float) -> float:
     Later conversations start when an earlier one ends, without a wait.
     """
     return latency_s * index / concurrency if index < concurrency else 0.0
+
+
+def wait_in(text: str) -> float | None:
+    """Return the wait in seconds that the words of an error ask for, or None."""
+    found = IN_WORDS.search(text)
+    if not found:
+        return None
+    pieces = re.findall(PIECE, found[1].lower())
+    return _meant(sum(float(n) * next(s for start, s in UNITS.items() if u.startswith(start)) for n, u in pieces))
+
+
+def asked_for(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the wait in seconds that the headers of an answer ask for, or None.
+
+    A gateway passes on a provider's header with its own prefix.
+    """
+    for ending, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        for value in (value or "" for name, value in headers.items() if name.lower().endswith(ending)):
+            with suppress(ValueError):
+                return _meant(unit * float(value))
+            with suppress(TypeError, ValueError, OverflowError):
+                moment = parsedate_to_datetime(value)
+                wait_s = (moment.replace(tzinfo=moment.tzinfo or UTC) - (now or datetime.now(UTC))).total_seconds()
+                return _meant(max(0.0, wait_s))
+    return None
+
+
+def _meant(seconds: float) -> float | None:
+    return seconds if 0 <= seconds <= LONGEST_MEANT_S else None

@@ -32,7 +32,6 @@ LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait too, to bound memory."""
 ALLOCATIONS = (20_000, 20, 20)
 """Allocations before a garbage collection, and collections before an older generation is scanned."""
-_usual_allocations: list[tuple[int, int, int]] = []
 
 
 class Ended(NamedTuple):
@@ -48,16 +47,14 @@ class Ended(NamedTuple):
 def quiet_collector() -> Iterator[None]:
     """Exclude loaded objects from garbage collection and collect less often, within a block."""
     # a store has several hundred thousand objects; a collection that scans them takes longer than ten model calls
-    _usual_allocations.append(gc.get_threshold())
+    usual = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*ALLOCATIONS)
     try:
         yield
     finally:
-        usual = _usual_allocations.pop()
-        if not _usual_allocations:
-            gc.unfreeze()
-            gc.set_threshold(*usual)
+        gc.unfreeze()
+        gc.set_threshold(*usual)
 
 
 class Engine:

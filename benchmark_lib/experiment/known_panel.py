@@ -2,12 +2,9 @@
 
 import asyncio
 import inspect
-import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -84,7 +81,7 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
     """Play the agents of a `known_panel` over the real cases, into files of a folder.
 
-    Keep files that are still current; each new file appears only when it is complete.
+    Keep files that are still current.
     """
     from filelock import FileLock
 
@@ -94,12 +91,11 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
     paths = [folder / f"panel-{number:02d}{SUFFIX}" for number in range(1, len(panel) + 1)]
     with FileLock(folder / LOCK):
         for path, agent in zip(paths, panel.to_dict("records"), strict=True):
-            wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
+            seed = int(agent["seed"])
+            wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=seed, out=path, progress=False)
             if not _current(path, wanted.plan()):
-                with TemporaryDirectory(dir=folder, prefix=".playing-") as place:
-                    fresh = Path(place) / path.name
-                    _finish(replace(wanted, out=fresh).run())
-                    os.replace(fresh, path)
+                path.unlink(missing_ok=True)
+                _finish(wanted.run())
     return [RunFile(path) for path in paths]
 
 
