@@ -41,7 +41,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     cases = {c.id: c for c in plan.cases}
     ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
     finished = ended & {(case.id, trial) for case, trial in plan.pairs()}
-    progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
+    progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.options.progress)
     kept, differing = KeptCalls(run.path), []
     try:
         for case_id, trial, digest in run.rows("conversations", ("case_id", "trial", "record_hash")):

@@ -69,7 +69,7 @@ class Engine:
         self.plan, self.run = plan, run
         self.stopped: Stop | None = None
         self.manifest = run.manifest
-        self._finished = run.finished(plan.retry_faults)
+        self._finished = run.finished(plan.options.retry_faults)
         self._wanted = {(c.id, t) for c, t in plan.pairs()}
         self.total, self.done = len(self._wanted), len(self._wanted & self._finished)
         self.incomplete = self._on_the_way = 0
@@ -102,11 +102,13 @@ class Engine:
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
         self._writer = Writer(self.run.path)
-        self._progress = Progress(self.plan.model, self.total, self.done, self.plan.progress and self.done < self.total)
+        self._progress = Progress(
+            self.plan.model, self.total, self.done, self.plan.options.progress and self.done < self.total
+        )
         self._progress.cost_usd = spent
-        self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
-        if self.plan.players is not None:
-            self.plan.players.chairs.left = self.total - self.done
+        self._lines = self._open_lines(Budget(self.plan.options.budget_usd, spent))
+        if self.plan.options.players is not None:
+            self.plan.options.players.chairs.left = self.total - self.done
         try:
             await self._score_what_has_no_score()
             self._workers = self._begin()
@@ -172,7 +174,7 @@ class Engine:
                 db.executemany(upsert("scores"), [played.scores for played in given_up])
 
     def _begin(self) -> list[asyncio.Task[None]]:
-        wave = min(self.plan.concurrency, self.total - self.done)
+        wave = min(self.plan.options.concurrency, self.total - self.done)
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
     def _unfinished(self) -> Stop | None:
@@ -208,10 +210,10 @@ class Engine:
         self._writer.put("scores", played.scores)
 
     def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
-        players = self.plan.players
+        players = self.plan.options.players
         shared = {"budget": budget, "writer": self._writer, "stop": self.stop, "called": self._progress.call}
         began = self.run.counts()["calls"] > 0
-        lines = lines_to(self.plan.models, wave=self.plan.concurrency, began=began, **shared)
+        lines = lines_to(self.plan.models, wave=self.plan.options.concurrency, began=began, **shared)
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
@@ -317,6 +319,6 @@ async def play_whole(
     """Play one conversation of a plan and score it."""
     complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in lines.items()}
     conversation = await plan.play(case, trial, complete)
-    if plan.players is not None:
-        plan.players.chairs.ended((case.id, trial), conversation)
+    if plan.options.players is not None:
+        plan.options.players.chairs.ended((case.id, trial), conversation)
     return await ended(plan, case, conversation)

@@ -137,7 +137,7 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
             ahead, behind = (sum(n * guesses[case_id][name] for case_id, n in of.items()) for of in (missing, known))
             ratio = took[side][name] / behind if side in took and behind else nan
             likely[name] += ahead * (ratio ** (1 - left) if ratio > 0 else 1)
-    at_once = max(1, min(plan.concurrency, to_play))
+    at_once = max(1, min(plan.options.concurrency, to_play))
     ranges = {name: Range.within(WITHIN[name] ** sqrt(left), value) for name, value in likely.items()}
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     return Forecast(
@@ -151,7 +151,7 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
-        budget_usd=plan.budget_usd,
+        budget_usd=plan.options.budget_usd,
         spent_usd=RunFile(plan.path).cost()[0] if plan.path.exists() else 0.0,
         own_agent=plan.own_agent is not None,
         learned_from=known.total() if took else 0,
@@ -162,7 +162,7 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> Took:
     begun = 0
     if plan.store.foreign:  # it may begin in the middle of a chat
         begun = getattr(plan.store.foreign.resumed(None, case), "taken_over", 0)
-    messages = (case.limit or plan.messages) - max(begun - 1, 0)
+    messages = (case.limit or plan.options.messages) - max(begun - 1, 0)
     steps = STEPS + STEPS_A_CHANGE * len(case.outcomes[0].calls) if case.outcomes else UNKNOWN_STEPS
     few, many = min(messages, 2), min(messages, PATIENCE)
     if side == "agent":
@@ -171,7 +171,7 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> Took:
         fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
     else:  # one call per reply of the agent, or two with a correction
         calls, added = sqrt(few * 2 * many), REPLY_BYTES
-        fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
+        fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.options.messages).encode())
     # a call sends everything said so far, which is half of the whole conversation on average
     prompt = TOKENS_A_BYTE * calls * (fixed + calls * added / 2)
     limit = next((model.settings[name] for name in LIMIT_NAMES if model.settings.get(name)), REPLY_TOKENS)

@@ -26,11 +26,10 @@ from ..store.recorded_tools import declared_tools
 from ..store.tools import source_hashes
 from .manifest import merged, new_manifest, part, public_url, session
 from .options import SCRIPTED, Options
-from .players import Players, isolated_agent, own_agent_of, speaks
+from .players import isolated_agent, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 MEND = "fix it, then rerun the same command"
-AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 
 
 @dataclass
@@ -42,6 +41,7 @@ class Plan:
     of its replies, in seconds. `manifest` is the manifest for a new file, and `session` records this session.
     """
 
+    options: Options
     model: str
     source: str
     customer_name: str
@@ -51,20 +51,12 @@ class Plan:
     prompt: str
     prompt_file: Path | None
     rules: list[OperatorRule]
-    trials: int
-    messages: int
-    seed: int
-    concurrency: int
-    budget_usd: float | None
     models: dict[str, Model]
     own_agent: Any
-    players: Players | None
     reply_s: float
     path: Path
     manifest: dict[str, Any]
     session: dict[str, Any]
-    progress: bool
-    retry_faults: bool
 
     async def agent(self, case: Case, complete: Recorder | None) -> Speaker:
         """Return the agent of one conversation."""
@@ -75,7 +67,7 @@ class Plan:
 
     def pairs(self) -> Iterator[tuple[Case, int]]:
         """Yield the conversations of the plan as (case, trial), in the order of play."""
-        return ((case, trial) for trial in range(1, self.trials + 1) for case in self.cases)
+        return ((case, trial) for trial in range(1, self.options.trials + 1) for case in self.cases)
 
     def finished(self) -> set[tuple[str, int]]:
         """Return the finished conversations on file; raise `BadInput` if the file's inputs differ."""
@@ -83,7 +75,7 @@ class Plan:
             return set()
         run = RunFile(self.path)
         merged(run.manifest, self.manifest, self.path)
-        return run.finished(self.retry_faults)
+        return run.finished(self.options.retry_faults)
 
     @property
     def lacks_conversations(self) -> bool:
@@ -102,14 +94,14 @@ class Plan:
         """Let an agent and a customer play a case with the settings of the plan."""
         return await converse(
             *(case, self.store, agent, customer),
-            seed=self.seed,
+            seed=self.options.seed,
             model=self.model,
             source=self.source,
             customer_name=self.customer_name,
             schemas=self.schemas,
             reply_s=self.reply_s,
             trial=trial,
-            max_messages=self.messages,
+            max_messages=self.options.messages,
             prompt=self.prompt_of(case),
             own=self.own_agent is not None,
         )
@@ -200,6 +192,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     source = "scripted" if model.startswith(SCRIPTED) else "model"
     source = options.players.source if options.players else source if own_agent is None else OWN
     return Plan(
+        options=options,
         model=model,
         source=source,
         customer_name=options.customer,
@@ -215,7 +208,6 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         path=path,
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
         session=_session(options, models) | ({UNPROTECTED: open_why} if open_why else {}),
-        **{name: getattr(options, name) for name in AS_GIVEN},
     )
 
 

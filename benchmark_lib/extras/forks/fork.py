@@ -221,7 +221,7 @@ class ForkPlan(Plan):
         """Yield case and trial of every fork: each point once before any point twice."""
         cases, listed = {case.id: case for case in self.cases}, self.manifest["points"]
         places = [(cases[p.case_id], listed[p.case_id].index([*p[1:]])) for p in self.points]
-        return ((case, number_of(place, n)) for n in range(1, self.trials + 1) for case, place in places)
+        return ((case, number_of(place, n)) for n in range(1, self.options.trials + 1) for case, place in places)
 
     @cached_property
     def _parent(self) -> Any:
@@ -238,7 +238,9 @@ class ForkPlan(Plan):
         point = point_in(self.manifest, case.id, trial)
         record, change = self._parent(case.id, point.trial)[0], self.fork.change
         edit = partial(change.said, case=case) if change.name else None
-        rng = np.random.default_rng([self.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]])
+        rng = np.random.default_rng(
+            [self.options.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]]
+        )
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         if content_hash(record.to_json()) != point.digest:
             raise branch.not_restored("the run's conversation has changed since it was first forked")

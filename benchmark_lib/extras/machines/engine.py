@@ -124,7 +124,9 @@ class MachinesEngine(Engine):
     async def _lead(self) -> None:
         """Play everything at the run's concurrency, then release the workers."""
         staff = asyncio.ensure_future(self._staff())
-        slots = [asyncio.ensure_future(self._work()) for _ in range(min(self.plan.concurrency, len(self._fresh)))]
+        slots = [
+            asyncio.ensure_future(self._work()) for _ in range(min(self.plan.options.concurrency, len(self._fresh)))
+        ]
         try:
             await asyncio.gather(*slots)
         finally:

@@ -59,9 +59,9 @@ class Player:
             raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same versions there")
         await plan.rehearse()
         self._cases = {c.id: c for c in plan.cases}
-        budget = Budget(None, 0.0) if plan.budget_usd is None else self
+        budget = Budget(None, 0.0) if plan.options.budget_usd is None else self
         shared = {"budget": budget, "writer": self, "stop": self._end, "called": lambda cost: None, "began": began}
-        self._lines = lines_to(plan.models, wave=plan.concurrency, **shared)
+        self._lines = lines_to(plan.models, wave=plan.options.concurrency, **shared)
         self._open.enter_context(quiet_collector())
 
     async def take(self) -> list[Message]:
