@@ -186,7 +186,7 @@ class TestTheWire:
         with ScriptedServer() as other, ScriptedServer() as server:
             server.reply = Answer(b"", status, {"Location": place.format(port=other.port, own=server.port)})
             error = refused(server, attempts=2, api_key="sk-test-1234567890")
-        assert (error.kind, server.count, other.count) == ("connection", 2, 0)
+        assert (error.kind, server.count, other.count) == ("connection", 1, 0)
         assert "base URL" in str(error) and "secret" not in str(error)
 
     @pytest.mark.parametrize("status, headers", [(307, {}), (308, {"Location": ""}), (304, {})])

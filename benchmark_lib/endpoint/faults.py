@@ -28,9 +28,9 @@ class EndpointError(Exception):
 
     `kind` is listed in ``data/endpoints.yaml``; `status` is the last answer's HTTP status. `words` has more of the
     endpoint's text than `detail`. `fatal` means that no other call of this run can fare better. `retry` means that
-    another attempt is worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. If nothing accepted
-    the connection, it is `unreached`. `attempts` lists the failed ones with ``kind``, ``status`` (None without an
-    answer), ``detail`` and ``wait_s``, the seconds before the next.
+    another attempt is worthwhile, after `retry_after_s` seconds if the endpoint asked for a wait. An endpoint that
+    accepts no connection or redirects is `unreached`. `attempts` lists the failed ones with ``kind``, ``status`` (None
+    without an answer), ``detail`` and ``wait_s``, the seconds before the next.
     """
 
     def __init__(
