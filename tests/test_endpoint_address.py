@@ -5,6 +5,7 @@ What has to be kept out of sight has places of its own.
 
 import asyncio
 import base64
+import contextlib
 import os
 import socket
 import sqlite3
@@ -255,3 +256,17 @@ class TestWhetherAnythingIsThere:
                     asyncio.run(call)
                 assert refused.value.kind == "connection" and "onnect" in str(refused.value)
         assert len(refused.value.attempts) == 1
+
+    def test_an_address_that_never_answers_is_told_of_at_the_first_attempt(self, monkeypatch):
+        monkeypatch.setattr("benchmark_lib.endpoint.http.CONNECT_TIMEOUT_S", 0.1)
+        with socket.socket() as silent, contextlib.ExitStack() as others:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen(0)
+            for _ in range(3):  # as many as the queue holds
+                other = others.enter_context(socket.socket())
+                other.setblocking(False)
+                other.connect_ex(silent.getsockname())
+            endpoint = Endpoint("some-model", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+            with pytest.raises(EndpointError, match="onnection timeout") as refused:
+                asyncio.run(endpoint.complete([{"role": "user", "content": "Hi"}]))
+        assert (refused.value.kind, len(refused.value.attempts)) == ("connection", 1)

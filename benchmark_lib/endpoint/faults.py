@@ -176,11 +176,12 @@ def from_exception(error: Exception, where: str) -> EndpointError:
             return fault("bad_body", where, f"an answer that is not HTTP: {cause.message}")
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (aiohttp.ClientError, *CUT_OFF)):
             return fault("certificate", where, getattr(cause, "verify_message", "") or cause.reason or cause)
-    if any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
+    unreached = isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+    if not unreached and any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (aiohttp.ClientError, OSError)):
         proxy = "the proxy: " * isinstance(error, aiohttp.ClientProxyConnectionError)
-        known = fault("connection", where, f"{proxy}{chain[-1] or type(chain[-1]).__name__}")
-        known.unreached = isinstance(error, aiohttp.ClientConnectorError)
+        known = fault("connection", where, f"{proxy}{str(chain[-1]) or str(error) or type(error).__name__}")
+        known.unreached = unreached
         return known
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
