@@ -1,6 +1,5 @@
 """The forecast of a run: its ranges hold what became of it, it calls nothing, and it asks above a sum."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -134,15 +133,6 @@ def test_where_no_price_is_known_it_asks_above_a_number_of_calls(line, in_a_term
         said = capsys.readouterr().err
         assert "calls at an unknown price. Begin? [y/N]" in said and "data/prices.yaml" in said
         assert main([*words, "--yes"]) == 0
-
-
-def test_a_forecast_says_where_a_budget_will_stop_the_run(line, capsys):
-    dry = [*line("http://127.0.0.1:9/v1", "--dry-run", "--concurrency", "1")]
-    assert main([*dry, "--budget-usd", "0.1"]) == 0
-    said = capsys.readouterr().out
-    assert "up to 1 conversation at once\n" in said
-    assert re.search(r"a budget of 0\.1 USD is likely to stop this after about \d+ of 12 conversations\n", said)
-    assert main([*dry, "--budget-usd", "1000"]) == 0 and "a budget" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("model", ["gpt-5.5", "local"])

@@ -68,9 +68,8 @@ class Range:
 class Forecast:
     """Forecast of the conversations of a run that are not `on_file`, for all models together.
 
-    `cost_usd` is None if models are `unpriced`. `spent_usd` is the cost of the calls on file, which counts towards
-    `budget_usd`. `learned_from` counts the finished conversations on file that corrected the ranges. The calls of an
-    `own_agent` are not known.
+    `cost_usd` is None if models are `unpriced`. `learned_from` counts the finished conversations on file that corrected
+    the ranges. The calls of an `own_agent` are not known.
     """
 
     conversations: int
@@ -83,8 +82,6 @@ class Forecast:
     unpriced: tuple[str, ...]
     concurrency: int
     base_urls: tuple[str, ...] = ()
-    budget_usd: float | None = None
-    spent_usd: float = 0.0
     learned_from: int = 0
     own_agent: bool = False
 
@@ -109,18 +106,7 @@ class Forecast:
             lines.append(f"  cost {self.cost_usd.written(2) if self.cost_usd.high else 0} USD")
         at_once = f"up to {self.concurrency} conversation{'s' * (self.concurrency != 1)} at once"
         lines.append(f"  {self.minutes.written(1)} minutes with {at_once}")
-        return [*lines, *self._where_the_budget_ends()]
-
-    def _where_the_budget_ends(self) -> list[str]:
-        if self.budget_usd is None or self.cost_usd is None:
-            return []
-        left = max(self.budget_usd - self.spent_usd, 0)
-        if self.cost_usd.likely <= left:
-            return []
-        enough = int(self.conversations * left / self.cost_usd.likely)
-        spent = f", of which {self.spent_usd:.2f} is spent," if self.spent_usd else ""
-        of = f"about {enough:,} of {self.conversations:,} conversations"
-        return [f"  a budget of {self.budget_usd:g} USD{spent} is likely to stop this after {of}"]
+        return lines
 
 
 def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
@@ -151,8 +137,6 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
-        budget_usd=plan.options.budget_usd,
-        spent_usd=RunFile(plan.path).cost()[0] if plan.path.exists() else 0.0,
         own_agent=plan.own_agent is not None,
         learned_from=known.total() if took else 0,
     )
