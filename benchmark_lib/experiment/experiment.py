@@ -43,7 +43,7 @@ class Experiment(Options):
         return prepare(self, keyless)
 
     def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
-        """Forecast calls, tokens, cost and minutes of `run` from the cases and the runs on file.
+        """Forecast calls, tokens, cost and minutes of `run` from the cases and the run file.
 
         With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a one-token
         call checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
