@@ -23,10 +23,10 @@ WIDEST = 46
 BUDGETS = {
     "analysis": 7_590,
     "cases": 1_310,
-    "cli": 1_280,
+    "cli": 1_270,
     "conversation": 2_970,
     "endpoint": 1_910,
-    "experiment": 2_710,
+    "experiment": 2_610,
     "figures": 1_920,
     "language": 3_210,
     "reports": 5_900,

@@ -60,6 +60,7 @@ def _lines(
     from ..analysis.panels import conversations_of
     from ..analysis.tables.nuisance import shift_in_words
     from ..analysis.tables.verdicts import SAID, largest_in_words, outcome_in_words, what_is_tested
+    from ..reports.terminal import wrapped
 
     conversations, several = conversations_of(results), len(compared) > 1
     notes = [f"Note: {results.entries[run]}: {why}." for run, why in partial.items()]
@@ -69,16 +70,15 @@ def _lines(
     lines: list[str] = []
     for pair in compared:
         rows, (a, b) = [one.row() for one in pair], pair[0].names
-        lines += [*_wrapped(outcome_in_words(rows)), "", f"A  {a}", f"B  {b}", SAID["means"], ""]
+        lines += [*wrapped([outcome_in_words(rows)]), "", f"A  {a}", f"B  {b}", SAID["means"], ""]
         lines += [line for one in pair if one.tested for line in _row_lines(one, several)]
-        if largest := _wrapped(largest_in_words(rows)):
-            lines += ["", *largest]
+        if largest := largest_in_words(rows):
+            lines += ["", *wrapped([largest])]
         lines += ["", *_cases_lines(results, a, b), ""]
     unsure = any(one.open_here and one.cases for pair in compared for one in pair)
-    lines += _wrapped(f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"])
-    lines += _wrapped(SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}")
-    lines += _wrapped(SAID["every row"]) if several else []
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(note))]
+    last = [f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"]]
+    last += [SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}"]
+    return [*lines, *wrapped([*last, *[SAID["every row"]] * several, *[""] * bool(notes), *notes])]
 
 
 def _row_lines(compared: Comparison, several: bool) -> list[str]:
@@ -86,6 +86,7 @@ def _row_lines(compared: Comparison, several: bool) -> list[str]:
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import SAID, direction_in_words, level_in_words, mean_in_words, signed
     from ..analysis.tables.verdicts import signed_interval as interval
+    from ..reports.terminal import wrapped
 
     metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
     noun, (low, high), verdict = metric.scale.noun, compared.all_interval, compared.verdict
@@ -106,25 +107,18 @@ def _row_lines(compared: Comparison, several: bool) -> list[str]:
     values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, numbers['difference']):>12}"
     lines = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
     below = [verdict, "; ".join(parts)] if compared.cases else [verdict]
-    return [*lines, *(line for text in below for line in _wrapped(text, "      "))]
+    return [*lines, *wrapped(below, "      ")]
 
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.pairs import differing_cases
     from ..analysis.tables.verdicts import SAID
+    from ..reports.terminal import wrapped
 
     cases = differing_cases(results, a, b)
     if cases.empty:
-        return _wrapped(SAID["alike"])
+        return wrapped([SAID["alike"]])
     names = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
     names += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
-    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(names)}.")
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    import textwrap
-
-    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
-    wrapper.break_on_hyphens = False  # a name stays on one line
-    return wrapper.wrap(text)
+    return wrapped([f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(names)}."])

@@ -9,7 +9,6 @@ from ..project import DATA
 from ..textfiles import read_yaml
 
 WHOLE = "whole"
-_escaped = lru_cache(maxsize=4096)(re.escape)
 
 
 @lru_cache(maxsize=1)
@@ -65,6 +64,6 @@ def apart(text: str) -> tuple[str, list[str]]:
 
 def call_in_text(text: str, tools: Iterable[str]) -> str:
     """Return the form of the first tool call that a reply writes as text, or an empty string."""
-    names = "|".join(map(_escaped, tools)) or r"(?!)"
+    names = "|".join(map(re.escape, tools)) or r"(?!)"
     forms = book()["calls_in_text"].items()
     return next((form for form, shape in forms if pattern(shape.replace("NAMES", names)).search(text)), "")

@@ -30,7 +30,6 @@ KINDS = {**LABELS, "models": "model", "local model": "model"}
 """The kind of a board's row in a word, by its panel."""
 SAID = TEXTS["terminal"]
 TOO_LITTLE_MARK = "*"
-"""Mark after a count of unsafe acts that means nothing."""
 
 
 def terminal_board(runs: Iterable[RunFile], this_run: str | None = None, near: Sequence[Path] = ()) -> str:
@@ -54,12 +53,12 @@ def terminal_board(runs: Iterable[RunFile], this_run: str | None = None, near: S
     head, *lines = columns([heads, *rows], right=range(2, 2 + len(names)), width=screen_width(), gives=1)
     found = None if results.conversations.empty else answers(results, board=table, stores=stores_of(results, near))
     summary = [*answers_in_lines(found), ""] if found else []
-    shown = [*_wrapped([*summary, SAID["medians"]]), head]
+    shown = [*wrapped([*summary, SAID["medians"]]), head]
     acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
         shown += [f" {BELOW_LINE} ".center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
         notes = filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]])
-        shown += [line, *_wrapped(notes, indent=" " * 5)]
+        shown += [line, *wrapped(notes, indent=" " * 5)]
     return "\n".join([*shown, *_legend(board, marked)])
 
 
@@ -99,7 +98,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         SAID["unprotected"].format(unprotected=UNPROTECTED): any(UNPROTECTED in row["entry"] for row in board),
         SAID["too little"].format(mark=TOO_LITTLE_MARK): any(map(does_too_little, board)),
     }
-    return _wrapped(sentence for sentence, applies in sentences.items() if applies)
+    return wrapped(sentence for sentence, applies in sentences.items() if applies)
 
 
 def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[str, str]:
@@ -111,9 +110,10 @@ def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[
     }
 
 
-def _wrapped(sentences: Iterable[str], indent: str = "") -> list[str]:
+def wrapped(sentences: Iterable[str], indent: str = "") -> list[str]:
+    """Wrap sentences into lines of at most `WIDTH` without breaking a name."""
     wrapper = textwrap.TextWrapper(min(screen_width() or WIDTH, WIDTH), initial_indent=indent, subsequent_indent=indent)
-    wrapper.break_on_hyphens = False  # a name stays on one line
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
     return [line for sentence in sentences for line in wrapper.wrap(sentence) or [""]]
 
 
