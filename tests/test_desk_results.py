@@ -188,7 +188,7 @@ def test_the_front_page_says_whose_desk_it_is(hasty):
 
 def test_a_week_has_the_models_price_once_the_price_file_names_it(hasty, tmp_path, monkeypatch):
     desk, _, out = hasty
-    said = "The model's own price is unknown: add the model to data/prices.yaml, then `deskbench score FILE --costs`"
+    said = "The model's own price is unknown: add the model to data/prices.yaml and rebuild the page."
     assert said in plain(out / "index.html")
     prices = read_yaml(PRICES)
     prices["models"].insert(0, {"model": "hasty", "input": 1, "output": 2})
@@ -197,7 +197,6 @@ def test_a_week_has_the_models_price_once_the_price_file_names_it(hasty, tmp_pat
     )
     monkeypatch.setattr("benchmark_lib.endpoint.prices.PRICES", tmp_path / "prices.yaml")
     shutil.copyfile(desk.parent / "hasty.deskbench", tmp_path / "hasty.deskbench")
-    assert main(["score", str(tmp_path / "hasty.deskbench"), "--costs"]) == 0
     assert main(["site", str(tmp_path / "hasty.deskbench"), "--store", str(desk), "--out", str(tmp_path / "site")]) == 0
     assert re.search(r"The model's own price is [\d.]+ USD", plain(tmp_path / "site" / "index.html"))
 

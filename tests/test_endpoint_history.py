@@ -272,6 +272,26 @@ class TestWhatTheModelBroke:
         assert record.tool_calls[0].name == name and record.tool_calls[0].error == "unknown_tool"
         assert record.ended_by not in ("infrastructure_fault", "agent_fault")
 
+    def test_a_made_up_name_is_told_in_words_to_a_provider_that_refuses_it(self, tmp_path):
+        def strict(request, number):
+            known = {tool["function"]["name"] for tool in request["tools"]}
+            names = {c["function"]["name"] for m in own(request) for c in m.get("tool_calls", ())}
+            if names - known:
+                return refusal("a tool call in the messages names a tool that is not declared")
+            ids = [c["id"] for m in own(request) for c in m.get("tool_calls", ())]
+            assert ids == [m["tool_call_id"] for m in request["messages"] if m["role"] == "tool"]
+            both = [("find_everything", {"x": 1}), ("search_help", {"query": "a"})]
+            return completion(None, both, request) if number == 0 else "On its way."
+
+        with ScriptedServer(strict) as server:
+            record = played(server, tmp_path)
+        assert [c.error for c in record.tool_calls[:1]] == ["unknown_tool"] and record.replies()[
+            0
+        ].text == "On its way."
+        assert record.ended_by != "infrastructure_fault"
+        told = json.dumps(server.requests[-1]["messages"])
+        assert "find_everything" in told and "There is no tool named" in told
+
     @pytest.mark.parametrize("blank", ["", "  \n", None, "<think>Hm.</think>"])
     def test_a_blank_reply_does_not_end_the_conversation(self, blank, tmp_path):
         def strict(request, number):

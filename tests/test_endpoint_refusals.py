@@ -362,6 +362,9 @@ class TestOnTheWay:
         [
             ("models.example:8443", True),
             ("models.example:443", False),
+            ("*.example", True),
+            ("other.test, *.EXAMPLE", True),
+            ("*.ample", False),
             (".example:8443", True),
             ("other.example, models.example", True),
             ("example.com,10.0.0.0/8", False),
@@ -371,6 +374,15 @@ class TestOnTheWay:
         monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
         monkeypatch.setenv("NO_PROXY", no_proxy)
         assert (proxy_of("https://models.example:8443/v1") is None) is passed
+
+    def test_a_proxy_for_all_is_used_where_the_scheme_has_none(self, monkeypatch):
+        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:8")
+        assert proxy_of("https://models.example/v1") == "http://127.0.0.1:9"
+        assert proxy_of("http://models.example/v1") == "http://127.0.0.1:8"
+        monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+        with pytest.raises(BadInput, match="the environment variable ALL_PROXY"):
+            proxy_of("https://models.example/v1")
 
     def test_a_certificate_that_is_not_trusted_is_tried_once_and_names_the_variable(self, tmp_path):
         pair = tmp_path / "pair.pem"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from made_runs import change_manifest
 from run_server import RunServer, some_cases
 from servers import Answer, ScriptedServer, error_body
 
@@ -234,3 +235,48 @@ def test_a_resumed_run_is_forecast_from_its_own_conversations(line, capsys):
         said, before = getattr(again, name), getattr(first, name)
         assert holds(said, sum(call[name] for call in calls)), name
         assert said.high / said.low < before.high / before.low
+
+
+def test_a_forecast_learns_from_other_files_of_the_same_inputs_and_endpoint_alone(line, capsys, tmp_path):
+    with CountingServer() as server, CountingServer() as elsewhere:
+        assert main([*line(server.base_url, "--messages", "2")]) == 0
+
+        def said(url, *more, **named):
+            capsys.readouterr()
+            assert main([*line(url, "--out", "new.deskbench", "--dry-run", *more, **named)]) == 0
+            return capsys.readouterr().out
+
+        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2", "--seed", "3")
+        hot = tmp_path / "hot.yaml"
+        hot.write_text("agent: {body: {temperature: 2}}")
+        for more in (["--messages", "3"], ["--messages", "2", "--settings", str(hot)]):
+            assert "on file" not in said(server.base_url, *more)
+        assert "on file" not in said(elsewhere.base_url, "--messages", "2")
+        assert "on file" not in said(server.base_url, "--messages", "2", model="gpt-5.5-mini")
+        (tmp_path / "copy.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes())
+        (tmp_path / "broken.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes()[:9_000])
+        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2")
+
+
+def test_a_forecast_learns_from_another_store_of_the_same_kind_where_the_cases_are_unchanged(line, tmp_path):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", "2")]) == 0
+    path = tmp_path / "run.deskbench"
+    inputs, cases = RunFile(path).manifest["inputs"], RunFile(path).manifest["cases"]
+    words = line(server.base_url, "--messages", "2", "--out", "new.deskbench")
+    other = {"value": "another", "hash": "0" * 64}
+    for changed, learned in (
+        ({"inputs": inputs | {"store": other}}, 12),
+        ({"inputs": inputs | {"tools": other}}, 0),
+        ({"inputs": inputs, "cases": cases | {next(iter(cases)): "0" * 64}}, 10),
+    ):
+        change_manifest(path, **changed)
+        assert forecast_of(words).learned_from == learned
+
+
+def test_a_run_with_conversations_of_its_own_learns_from_no_other_file(line, tmp_path):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", "2")]) == 0
+        assert main([*line(server.base_url, "--messages", "2", "--out", "new.deskbench", "--trials", "1")]) == 0
+        again = forecast_of([*line(server.base_url, "--messages", "2", "--out", "new.deskbench", "--trials", "2")])
+    assert (again.on_file, again.learned_from) == (6, 6)

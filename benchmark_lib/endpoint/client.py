@@ -33,6 +33,10 @@ Messages = Sequence[dict[str, Any]]
 Tools = list[dict[str, Any]] | None
 
 
+def _names(tools: Tools) -> set[str]:
+    return {tool["function"]["name"] for tool in tools or ()}
+
+
 class Endpoint:
     """A model behind an OpenAI-compatible endpoint.
 
@@ -171,7 +175,7 @@ class Endpoint:
         manner: Manner | None = None,
     ) -> bytes:
         """Return the JSON body: model, conversation, tools, settings and `extra`."""
-        sent = cleaned(messages, manner or self._manner)
+        sent = cleaned(messages, manner or self._manner, _names(tools))
         fields = {"model": self.model, "messages": sent, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
@@ -197,7 +201,7 @@ class Endpoint:
                         client.limiter.refused(sent_at)
                     if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
                         error.retry, error.fatal = False, True
-                    other = manner.after(error, messages) if error.kind == "bad_request" else None
+                    other = manner.after(error, messages, _names(tools)) if error.kind == "bad_request" else None
                     again = error.retry and len(failed) < self.attempts and (self._answered or not error.unreached)
                     if other is None and not again:
                         raise

@@ -32,18 +32,19 @@ class Manner:
     """The form in which an endpoint wants its own messages back.
 
     `thoughts` go back with messages that ask for tools (``calls``) or with all messages (``all``). `refused` fields are
-    left out; `wanted` fields are in every message, even if empty. `no_null` gives a message without words an empty text
-    instead of null.
+    left out; `wanted` fields are in every message, even if empty. `in_words` turns calls to unknown tools into text.
+    `no_null` gives a message without words an empty text instead of null.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
     refused: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()
+    in_words: bool = False
     no_null: bool = False
 
-    def after(self, error: EndpointError, messages: Sequence[dict[str, Any]]) -> "Manner | None":
+    def after(self, error: EndpointError, messages: Sequence[dict[str, Any]], tools: set[str]) -> "Manner | None":
         """Return another form worth trying after a refused request, or None."""
-        sent = [m for m in cleaned(messages, self) if m["role"] == "assistant"]
+        sent = [m for m in cleaned(messages, self, tools) if m["role"] == "assistant"]
         calls = [call for message in sent for call in message.get("tool_calls") or ()]
         parts = [own_fields(part) for call in calls for part in (call, call["function"])]
         there = {name for message in sent for name in message if name not in STANDARD}.union(*parts)
@@ -55,12 +56,17 @@ class Manner:
                 return replace(self, thoughts="all", wanted=self.wanted | named)
         elif named & there:
             return replace(self, refused=self.refused | named & there, wanted=self.wanted - named)
-        return None
+        called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
+        return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 
 
-def cleaned(messages: Sequence[dict[str, Any]], manner: Manner | None = None) -> list[dict[str, Any]]:
+def cleaned(
+    messages: Sequence[dict[str, Any]], manner: Manner | None = None, tools: set[str] | None = None
+) -> list[dict[str, Any]]:
     """Return the messages in the endpoint's form; copy only what has to change."""
     manner = manner or Manner()
+    if manner.in_words:
+        messages = _in_words(messages, tools or set())
     return [_clean_message(message, manner) for message in messages]
 
 
@@ -95,3 +101,27 @@ def _clean_call(given: dict[str, Any], refused: frozenset[str]) -> dict[str, Any
     function |= {"name": name, "arguments": arguments if fits else arguments_text(arguments)}
     clean = call | {"function": function}
     return given if clean == given else clean
+
+
+def _in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
+    # Calls to unknown tools, and their results, become text.
+    rewritten: list[dict[str, Any]] = []
+    unknown: dict[str, str] = {}
+    results: list[str] = []
+    for message in [*messages, {}]:  # the empty message only ends the results before it
+        if message.get("role") == "tool" and message.get("tool_call_id") in unknown:
+            results.append(f"[{unknown[message['tool_call_id']]}: {message['content']}]")
+            continue
+        if message.get("role") != "tool" and results:
+            rewritten.append({"role": "user", "content": "\n".join(results)})
+            results = []
+        calls = message.get("tool_calls") or []
+        wrong = [call for call in calls if call["function"].get("name") not in tools]
+        if wrong:
+            unknown |= {call["id"]: call["function"].get("name") or NO_NAME for call in wrong}
+            words = [f"[{unknown[c['id']]}({c['function'].get('arguments')})]" for c in wrong]
+            text = "\n".join(filter(None, [split_text({"content": message.get("content")})[0], *words]))
+            message = message | {"content": text, "tool_calls": [call for call in calls if call not in wrong]}
+            message = {name: value for name, value in message.items() if name != "tool_calls" or value}
+        rewritten.append(message)
+    return rewritten[:-1]

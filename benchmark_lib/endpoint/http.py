@@ -85,14 +85,18 @@ def is_loopback(base_url: str) -> bool:
 
 def proxy_of(base_url: str) -> str | None:
     """Return the environment's proxy for an address, or None; refuse an invalid one."""
-    parts = urlsplit(base_url)
-    place = f"{parts.hostname}:{parts.port or DEFAULT_PORTS.get(parts.scheme)}"
-    if is_loopback(base_url) or proxy_bypass(parts.hostname or "") or proxy_bypass(place):
+    parts, proxies = urlsplit(base_url), getproxies()
+    host = parts.hostname or ""
+    place = f"{host}:{parts.port or DEFAULT_PORTS.get(parts.scheme)}"
+    names = [name.strip().lower() for name in proxies.get("no", "").split(",")]
+    below = any(name.startswith("*.") and host.endswith(name[1:]) for name in names)  # unknown to urllib
+    if below or is_loopback(base_url) or proxy_bypass(host) or proxy_bypass(place):
         return None
-    proxy = getproxies().get(parts.scheme) or None
+    variable = parts.scheme if proxies.get(parts.scheme) else "all"
+    proxy = proxies.get(variable) or None
     if proxy and not is_address(proxy):
         raise BadInput(
-            f"the environment variable {parts.scheme.upper()}_PROXY ({shown(proxy)!r}) is not the address of an HTTP "
+            f"the environment variable {variable.upper()}_PROXY ({shown(proxy)!r}) is not the address of an HTTP "
             "proxy; write it like http://127.0.0.1:3128, or unset it"
         )
     return proxy

@@ -1,26 +1,30 @@
 """Forecast a run: calls, tokens, money and minutes, each likely within a factor.
 
 A case says how many tool calls it needs and how many messages its customer may write. Sizes of prompt, tools, messages
-and results turn calls into tokens, and the price list turns tokens into money. Finished conversations on the run's own
-file correct the guess and narrow the factor.
+and results turn calls into tokens, and the price list turns tokens into money. Finished conversations of this run, or
+else of other runs with the same model and inputs, correct the guess and narrow the factor.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import nan, sqrt
+from typing import Any
 
 import orjson
 
 from ..cases import Case
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
+from ..errors import BadInput
 from ..records import Usage
-from ..runfile import RunFile
+from ..runfile import SUFFIX, RunFile, addresses
 from ..scoring.written import rounded
 from .budget import LIMIT_NAMES
+from .manifest import public_url
 from .plan import Model, Plan
 
 PATIENCE = 6
@@ -39,6 +43,8 @@ WITHIN = {"calls": 2.2, "prompt": 3.5, "completion": 4.5, "cost": 5.5, "seconds"
 """Factor by which a run without conversations on file may take more or less than is likely."""
 GUESS_IN_CASES = 5
 """Number of cases on file that carry as much weight as the guess."""
+FREE_TO_DIFFER = frozenset({"seed", "store"})
+"""Inputs that may differ in another run from which a forecast learns; its tools tell the kind of its store."""
 Took = dict[str, float]
 """What something takes, by the names of `WITHIN`; NaN if unknown."""
 
@@ -113,8 +119,8 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
     """Forecast the conversations of a plan that are not `finished`; only language models count."""
     pairs, done = [(case.id, trial) for case, trial in plan.pairs()], set(finished)
     missing = Counter(case_id for case_id, trial in pairs if (case_id, trial) not in done)
-    to_play, known = missing.total(), Counter(case_id for case_id, _ in done.intersection(pairs))
-    took = _on_file(plan, done.intersection(pairs)) if to_play and known else {}
+    to_play = missing.total()
+    known, took = _on_file(plan) if to_play and plan.models else (Counter[str](), dict[str, Took]())
     left = GUESS_IN_CASES / (len(known) + GUESS_IN_CASES)
     likely = dict.fromkeys(WITHIN, 0.0)
     for side, model in plan.models.items():
@@ -128,7 +134,7 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     return Forecast(
         conversations=to_play,
-        on_file=known.total(),
+        on_file=len(done.intersection(pairs)),
         calls=ranges["calls"],
         prompt_tokens=ranges["prompt"],
         completion_tokens=ranges["completion"],
@@ -165,17 +171,43 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> Took:
     return {"calls": calls, "prompt": prompt, "completion": completion, "cost": cost, "seconds": calls * CALL_S}
 
 
-def _on_file(plan: Plan, finished: set[tuple[str, int]]) -> dict[str, Took]:
-    # what the finished conversations on file took, by side
-    took: dict[str, Took] = {}
-    for call in RunFile(plan.path).calls() if plan.models else ():
-        side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
-        if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
-            continue
-        cost = None
-        if prompt is not None:
-            cost = plan.models[side].price(Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1))
-        total = took.setdefault(side, dict.fromkeys(WITHIN, 0.0))
-        for name, value in zip(WITHIN, (1, prompt, completion, cost, call["latency_s"] or 0.0), strict=True):
-            total[name] += nan if value is None else value
-    return took
+def _on_file(plan: Plan) -> tuple[Counter[str], dict[str, Took]]:
+    # the finished conversations on file by case, and what they took by side
+    known, took = Counter[str](), dict[str, Took]()
+    for finished, calls in _runs(plan):
+        known.update(case_id for case_id, _ in finished)
+        for call in calls:
+            side, prompt, completion = call["side"], call["prompt_tokens"], call["completion_tokens"]
+            if side not in plan.models or (call["case_id"], call["trial"]) not in finished:
+                continue
+            cost = None
+            if prompt is not None:
+                used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1)
+                cost = plan.models[side].price(used)
+            total = took.setdefault(side, dict.fromkeys(WITHIN, 0.0))
+            for name, value in zip(WITHIN, (1, prompt, completion, cost, call["latency_s"] or 0.0), strict=True):
+                total[name] += nan if value is None else value
+    return known, took
+
+
+def _runs(plan: Plan) -> list[tuple[set[tuple[str, int]], list[dict[str, Any]]]]:
+    # finished conversations and calls of this run, or else of each other run in its folder with the same models and
+    # inputs; only unchanged cases count, and a copy counts once
+    urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
+    cases = {(case.id, case.hash) for case in plan.cases}
+    found = {}
+    for path in [plan.path, *sorted(plan.path.parent.glob(f"*{SUFFIX}"))]:
+        with suppress(BadInput):
+            run = RunFile(path)
+            own, manifest = path == plan.path, run.manifest
+            if own or (addresses(manifest) == urls and _inputs(manifest) == _inputs(plan.manifest)):
+                hashes = manifest["cases"]
+                finished = {key for key in run.finished(retry=True) if (key[0], hashes.get(key[0])) in cases}
+                found[run.run_id] = finished, [*run.calls()]
+                if own and finished:
+                    break
+    return [*found.values()]
+
+
+def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
+    return {name: part["hash"] for name, part in manifest["inputs"].items() if name not in FREE_TO_DIFFER}
