@@ -48,7 +48,7 @@ BUDGETS = {
     "extras/own_desk": 2_800,
     "extras/personal_data": 1_200,
     "extras/real_chats": 1_680,
-    "extras/tau2": 1_010,
+    "extras/tau2": 1_000,
 }
 """Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.
 Whoever raises one names in the changelog what was deleted instead. Wanted in the end: `cli` 1,000,
