@@ -256,6 +256,23 @@ def test_the_order_that_is_only_told_about_is_not_among_what_is_agreed_to(hard, 
     assert did(said[0], "agreed") == [("agreed", "cancel_order")]
 
 
+def test_an_offer_with_every_detail_outweighs_a_status_of_another_line(hard, hard_cases):
+    offers = (
+        "Voici où en est la commande NL-81409 :\n\n1. Les pochettes à souliers (Sole Shoe Bags, pair) voyagent dans un deuxième colis.\n\n"
+        "2. La poche à linge sale : nos relevés d'emballage montrent que nous l'avons oubliée, désolés. J'enverrais, sans frais, un "
+        "Rinse Laundry Bag anthracite (charcoal) au 903, avenue Moreau, Québec, QC G1V 3B2.\n\n3. J'ouvrirais un retour pour le "
+        "Commuter 20 Backpack bleu marine (navy).\n\nEst-ce oui pour l'envoi (2) et pour le retour (3) ?"
+    )
+    said, _ = answer(hard_cases["languages_7_fr"], hard, offers)
+    assert did(said[0], "agreed", "refused") == [("agreed", "create_reshipment"), ("agreed", "start_return")]
+
+
+def test_an_order_that_the_offer_names_itself_is_the_only_one_agreed_to(hard, hard_cases):
+    words = "NL-80707 was delivered on June 15, to the mailroom.\n\nI will cancel NL-80708 with everything on it. Is that a yes?"
+    said, _ = answer(hard_cases["second_contact_6"], hard, words)
+    assert did(said[0], "agreed") == [("agreed", "cancel_order")]
+
+
 def test_what_was_just_done_and_reported_in_any_words_is_done(hard, hard_cases):
     case = hard_cases["languages_5_es"]
     call = case.outcomes[0].calls[0]

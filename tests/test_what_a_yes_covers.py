@@ -131,3 +131,8 @@ def test_an_act_named_as_the_alternative_is_not_agreed_to(store, cases, offer):
 def test_an_act_that_is_offered_in_place_of_something_is(store, cases, offer):
     said, _ = answer(cases["damaged_no_proof"], store, offer)
     assert ("agreed", "create_replacement") in did(said[0])
+
+
+def test_what_cannot_be_done_in_part_but_is_offered_whole_is_not_declined(store):
+    heard = parser_of(store).parse("I cannot take one off, but I can cancel the whole order NL-50012. Shall I?")
+    assert heard.proposed == ["cancel_order"] and not heard.declined

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..store import Store
+from ..store.desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN
 from ..store.frozen import merged
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
@@ -26,12 +27,25 @@ class Terms:
     """A full answer gives many values: no message counts as a dump, and only a rival takes a value's place."""
     computed_days: bool = False
     """A required date may follow from the store in more ways than a kind of desk lists."""
+    calls_per_turn: int = CALLS_PER_TURN
+    """Maximum number of an agent's tool calls before one message."""
     agrees_to_lists: bool = False
     """A customer for whom an outcome has several calls agrees to everything that the agent lists."""
+    changes_its_mind: bool = False
+    """A follow-up of the second message changes the request, even if it also asks for facts."""
+    keeps_at_it: bool = False
+    """A customer brings up its next request before it leaves, and returns once to a request that is still open."""
+    wants_several_options: bool = False
+    """A customer that is offered several options may want more than one of them."""
+    may_stay_unproved: bool = False
+    """The oracle goes on without proof of identity if repeated requests bring none."""
 
 
 USUAL = Terms()
-OF_HARD_CASES = Terms(by_failures=True, full_answers=True, computed_days=True, agrees_to_lists=True)
+OF_HARD_CASES = Terms(
+    by_failures=True, full_answers=True, computed_days=True, calls_per_turn=CALLS_OF_HARD_CASES, agrees_to_lists=True,
+    changes_its_mind=True, keeps_at_it=True, wants_several_options=True, may_stay_unproved=True,
+)  # fmt: skip
 
 
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:

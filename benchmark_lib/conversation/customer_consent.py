@@ -81,7 +81,7 @@ def choose(c: "Customer") -> Literal[True]:
     outside = {*heard.proposed} - held_out(c)
     wanted = [w for w in wishes if w.tool in outside]
     picked = [] if c.acts else picks(c)
-    several = not c.case.family and len(heard.alternatives) > 1
+    several = not c.case.terms.wants_several_options and len(heard.alternatives) > 1
     unnamed = several and not {*heard.proposed} & {w.tool for w in picked}
     if picked and not wanted and (unnamed or asks_for_one_yes_of_several(c.words)) and c.open("goal"):
         c.answer("goal")
@@ -299,14 +299,17 @@ def offered_of(c: "Customer", wishes: list[Call]) -> tuple[list[Call], Wrong, bo
                 again += 1  # no other object is named ("Shall I send them?")
                 continue
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
+    clear = [text for text, offers in passages if not offers]  # an unclear act, of which every detail may be named
+    whole = [w for w in due if any(kind.named_in(t, w.arguments, store) == ({*w.arguments}, set()) for t in clear)]
+    found += [w for w, _ in wrong if w in whole]
     wrong = [(w, differing) for w, differing in wrong if w not in found]
     one = len(passages) - again == len(found) + len(wrong) == 1
     one = one and len({frozenset(kind.alike.get(t, {t})) for t in passages[0][1]}) == 1
-    several = cue_of_several("together").search(plain(words)) or is_list(words)
-    if not one or several:
+    if not one or is_list(words) or cue_of_several("together").search(plain(words)):
         return found, wrong, False
     # A hint is an argument elsewhere in the message that distinguishes another wish from those found.
-    for wish in (w for w in due if w not in found):
+    own = any(str(w.arguments.get(c.subject, "-")) in text.upper() for w in found for text, _ in passages)
+    for wish in (w for w in due if not own and w not in found):
         named = {name for s in sentences(beside) for name in kind.named_in(s.text, wish.arguments, store)[0]}
         if any(all(wish.arguments[name] != other.arguments.get(name) for other in found) for name in named):
             return found, wrong, False

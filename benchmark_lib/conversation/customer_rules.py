@@ -253,7 +253,7 @@ def asks_again(c: "Customer") -> bool:
     """Ask for a fact that the desk left out, at most twice; then leave unserved."""
     if not wishes.served(c):
         return False
-    if wishes.ask_for(c, wishes.untold(c)) or (c.case.family and wishes.bring_up(c, "served")):
+    if wishes.ask_for(c, wishes.untold(c)) or (c.case.terms.keeps_at_it and wishes.bring_up(c, "served")):
         return True
     return wishes.all_made(c) and c.leave("unserved")
 
@@ -315,7 +315,7 @@ def returns_to_what_is_open(c: "Customer") -> bool:
     """Say once that a later request is open, push once unless it was declined, then drop it."""
     raised = ([w for w in o.calls if w.after in c.followed_up and w not in c.dropped] for o in c.case.outcomes)
     waits = min(([w for w in calls if not wishes.made(c, w)] for calls in raised), key=len)
-    if not (waits and c.case.family and c.case.several):
+    if not (waits and c.case.terms.keeps_at_it and c.case.several):
         return False
     moment = f"left_out:{max(c.followed_up)}"
     first, declined = moment not in c.used, {w.tool for w in waits}.intersection(c.heard.declined)

@@ -170,7 +170,7 @@ def _follow_up(c: "Customer", place: int) -> bool:
     offered = [w for w in calls if w.tool in named and not c.kind.named_in(c.words, w.arguments, c.store)[1]]
     wished = [w for w in (*case.requested, *(w for o in case.outcomes for w in o.calls)) if w.tool != HANDOVER]
     only_wish = len({str(w.arguments) for w in wished}) == 1 and all(w.after == place for w in wished)
-    no_fact = not case.family and all(fact.after != place for fact in case.facts.values())
+    no_fact = not case.terms.changes_its_mind and all(fact.after != place for fact in case.facts.values())
     words: str | None
     if offered and only_wish and no_fact and case.followups[place].when == "next":
         words = own_yes(c, offered[0].tool)
@@ -226,14 +226,13 @@ def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is
     case = c.case
     whole = case.followups[place].say
     facts = [f for f in case.facts.values() if f.after == place]
-    untold_ones = [f for f in facts if not f.told(c.texts, rivals_only=bool(case.family))]
+    untold_ones = [f for f in facts if not f.told(c.texts, rivals_only=case.terms.full_answers)]
     asks = [f.ask for f in untold_ones if f.ask]
     have = [made(c, call, exactly=True) for call in calls]
     done = any(have) and all(have)
-    changed_mind = case.followups[place].when == "next" and (bool(case.family) or not facts)
-    worded = all(f.ask for f in facts)
+    changed_mind = case.followups[place].when == "next" and (case.terms.changes_its_mind or not facts)
     news = len(untold_ones) == len(facts) and not done and not (yes_is_enough and facts)
-    if changed_mind or (untold_ones and not worded) or news or (any(have) and not done):
+    if changed_mind or (untold_ones and not all(f.ask for f in facts)) or news or (any(have) and not done):
         return whole
     if done or not calls:
         return " ".join(asks) or None
@@ -244,8 +243,7 @@ def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is
 def is_not_content(c: "Customer") -> bool:
     """Return whether the customer objects to the outcome although its answers are complete."""
     asked_later = any(c.case.followups[place].when == "served" for place in c.followed_up)
-    only_a_colleague = asked_later and all(o.handover for o in c.case.outcomes)
-    return only_a_colleague or not (c.accepting or all_made(c))
+    return (asked_later and all(o.handover for o in c.case.outcomes)) or not (c.accepting or all_made(c))
 
 
 def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
@@ -264,6 +262,5 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
-        if parsed.asks_for_a_yes and len(named) == 1 and not parsed.either:
-            menu = False  # "Of the three, I would send a new one. Shall I send it?"
+        menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "I would send one. Shall I send it?"
     return menu

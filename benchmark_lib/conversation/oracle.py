@@ -121,7 +121,7 @@ class Oracle(Scripted):
         # not by a customer who has not identified itself after `REQUESTS` requests.
         kind, wanted = self.store.kind, []
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
-        excused = self.outcome.handover or (self.case.family and self.requests >= REQUESTS)
+        excused = self.outcome.handover or (self.case.terms.may_stay_unproved and self.requests >= REQUESTS)
         if (guarded or not excused) and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
         wanted += [slot for slot, entry in self.case.ledger.items() if entry.does and slot not in known]

@@ -41,7 +41,7 @@ class ConversationState(HasMessages[Message]):
         self.reasoning: list[Reasoning] = []
         self.rating: int | None = None  # a model customer's rating of the desk in its last message, from 1 to 5
         self.desk, self.limit, self.ended = desk, limit, False
-        self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
+        self._calls_per_turn = case.terms.calls_per_turn
         self._name, self._trial, self._prompt = content_hash(f"{seed} {case.id} {trial}".encode()), trial, prompt
         self._sender = f"{case.sender_name} <{case.sender}>" if case.sender else ""
         self._tools, self._entropy = tools, [seed, zlib.crc32(case.id.encode()), trial]
