@@ -95,8 +95,8 @@ def without_small(names: list[str], weights: np.ndarray, small: float) -> tuple[
 # ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). A message with ``only`` teaches only that act. So do
 # the sentences of honest agents (`PROMISES`) with a field ``done``. ``reader/locked/`` is never used for training.
 
-TAUGHT = "cues"
-"""Name of the file with sentences for each cue, which serve training but not measurement."""
+TAUGHT = ("cues", "kinds", "words")
+"""First words of the names of files with sentences written for one cue, kind or word; they serve training, not measurement."""
 
 
 class Example(NamedTuple):
@@ -159,14 +159,14 @@ def train(
         does = np.array([examples[i].does(act) for i in taught])
         columns[act] = _weights(plain[taught], does, counts[taught], None if act in only else usual)
         if len(set(writers[taught])) >= PARTS:
-            judged = (only == "")[taught] & (writers[taught] != TAUGHT)
+            judged = (only == "")[taught] & ~np.char.startswith(writers[taught][:, None], TAUGHT).any(axis=1)
             chances = _chances(plain[taught], does, counts[taught], writers[taught])
             found = np.quantile(chances[judged & ~does], [1 - rate for rate in RATES[act].values()])
             cuts[act] = list(dict.fromkeys(map(float, found)))
             recall[act] = [float((chances[judged & does] >= cut).mean()) for cut in cuts[act]]
 
     def topics(rows: csr_matrix, kind: str, acts: tuple[str, ...], among: np.ndarray, usual: Any) -> None:
-        for topic in sorted(set().union(*(examples[i].topics(*acts) for i in among))):
+        for topic in sorted(set().union(*(examples[i].topics(acts[0]) for i in among))):
             is_it = np.array([topic in examples[i].topics(*acts) for i in among])
             columns[f"{kind}:{topic}"] = _weights(rows[among], is_it, counts[among], usual, balanced=True)
 

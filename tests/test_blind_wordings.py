@@ -1,7 +1,7 @@
 """What readers make of words by writers who had seen neither patterns nor training sentences, one for each language and set.
 
-The bounds are what was measured when the sets were first opened, for store 1.3.0 and scoring-14, and for store 1.4.0 in `messages_2`. Never train
-on these files: to teach a reader, ask new writers. `untaught` holds what thirteen of them wrote; whoever teaches it to a reader moves it there.
+The bounds are what store 1.5.0 and scoring-15 reach. `messages_3` was opened once, for them: 18 of its 120 messages were misread, where
+store 1.4.0 misread 29. Never train on these files: to teach a reader, ask new writers.
 """
 
 from collections import Counter
@@ -14,8 +14,7 @@ from benchmark_lib.cases.facts import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
 
 FOLDER = Path(__file__).parent / "data" / "blind"
-UNTAUGHT = FOLDER.parent / "untaught"
-HEARD = {"ask": 48, "offer": 41, "done": 45, "no": 36}
+HEARD = {"ask": 54, "offer": 47, "done": 50, "no": 44}
 """Wordings of each act that are understood with their slot or tool, of 60."""
 
 
@@ -38,7 +37,7 @@ def test_asks_offers_reports_and_refusals(store):
     assert [act for act, least in HEARD.items() if found[act] < least] == [], dict(found)
 
 
-@pytest.mark.parametrize("name, most, refusals", [("messages", 25, 6), ("messages_2", 25, 4)])
+@pytest.mark.parametrize("name, most, refusals", [("messages", 14, 6), ("messages_2", 12, 2), ("messages_3", 18, 3)])
 def test_few_whole_messages_are_misread(store, name, most, refusals):
     """No question or offer is missed or made up, no act is believed that was not done, and few refusals are made up."""
     misread = refused = 0
@@ -48,18 +47,6 @@ def test_few_whole_messages_are_misread(store, name, most, refusals):
         misread += not (right and parsed.surely_claimed <= {*row["done"]})
         refused += not {*parsed.declined} <= {*row["declines"]}
     assert misread <= most and refused <= refusals, f"{misread} misread, {refused} with a refusal that nobody made"
-
-
-def test_what_new_writers_asked_is_understood_in_part(store):
-    """Every tenth message that asks for anything, by its writer's labels: a reader that hears nothing, or everything, gets none."""
-    lines = [line for path in sorted(UNTAUGHT.glob("*.jsonl")) for line in path.read_bytes().splitlines()]
-    right = of = 0
-    for message in [orjson.loads(line)["sentences"] for line in lines[::10]]:
-        labels = {label for sentence in message for label in sentence["l"]}
-        if asks := {label.removeprefix("ask:") for label in labels if label.startswith("ask:")}:
-            parsed = parser_of(store).parse("\n".join(sentence["t"] for sentence in message))
-            right, of = right + ({*parsed.asked} == asks), of + 1
-    assert of >= 90 and right >= 42, f"{right} of {of}"
 
 
 def fact(given, kind):

@@ -28,7 +28,7 @@ BUDGETS = {
     "endpoint": 1_950,
     "experiment": 2_650,
     "figures": 1_920,
-    "language": 3_210,
+    "language": 3_240,
     "reports": 5_900,
     "runfile": 710,
     "scoring": 2_550,

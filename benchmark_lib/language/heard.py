@@ -11,8 +11,11 @@ ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
 PLAIN = CLAIMS = 0.75
 """Minimum probability for a sentence without a question mark to be a question, and for a report to be believed."""
 
-REMEMBERED = 3
-"""Maximum number of sentences between an offer and a bare "Shall I go ahead?" that refers to it."""
+EVIDENT = 0.9
+"""Minimum probability of a slot beside which another slot of the same sentence needs `PLAIN`."""
+
+REMEMBERED = 6
+"""Maximum number of sentences or lines between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 RATES: dict[str, dict[float, float]] = {
     "ask": {LIKELY: 0.05, ASKS: 0.02, PLAIN: 0.01},
@@ -131,6 +134,8 @@ class ParsedSentence:
         if self.acts[act] < least:
             return []
         topics = self.slots if act == "ask" else self.tools
+        if act == "ask" and max(topics.values(), default=0.0) >= EVIDENT:
+            least = max(least, PLAIN)
         return [name for name, chance in topics.items() if chance >= least]
 
 
@@ -156,7 +161,9 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
             spoken = one.tools or spoken
         _add(parsed.asked, one.about("ask") if asks else [])
         _add(parsed.claimed, one.about("done"))
-        _add(parsed.declined, one.about("no"))
+        refused = one.about("no")
+        if len(refused) > 1 or one.acts["no"] >= one.acts["offer"]:  # else "I cannot split it, but can cancel it all"
+            _add(parsed.declined, refused)
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])

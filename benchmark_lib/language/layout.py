@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from .heard import LIKELY, SURE, ParsedSentence
+from .heard import EVIDENT, LIKELY, REMEMBERED, SURE, ParsedSentence
 from .patterns import cue_of_several, holds, mark_of
 from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
@@ -98,6 +99,20 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
                 acts |= {index: "offer"} if asked else {}
                 items.append(index)
     return acts
+
+
+def fitting(tools: dict[str, float], place: int, said: list[Sentence], heard: list[ParsedSentence]) -> dict[str, float]:
+    """Return the tools of a list item that its heading has as well, or that are evident."""
+    head = next((heard[n].tools for n in range(place, -1, -1) if not said[n].item), {})
+    return {tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or chance >= EVIDENT}
+
+
+def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
+    """Yield the sentences; a question that names no act, such as "OK?", refers to the last offer."""
+    for place, one in enumerate(heard):
+        before = heard[max(place - REMEMBERED, 0) : place]
+        vague = max(one.tools.values(), default=0.0) < EVIDENT or any(each.about("offer") for each in before)
+        yield replace(one, tools={}) if one.asks_for_a_yes and not named[place] and vague else one
 
 
 def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:

@@ -16,7 +16,7 @@ from ..errors import BadInput
 from ..remembered import remembered
 from .detection import nearest_languages
 from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale, understood
-from .layout import listed_acts, offered
+from .layout import fitting, listed_acts, offered, with_earlier
 from .linear import KNOWN, LinearReader, features, of_patterns
 from .patterns import (
     between_points,
@@ -151,12 +151,17 @@ class MessageParser:
             for s, mark, needed in zip(message, marks_before(message), under_needs(message, languages), strict=True)
         ]
         heard = [self._heard(*each) for each in around]
+        named = self.tools_named(message)
         for place, act in listed_acts(message, heard, languages).items():
-            read = self._heard(*around[place], act)
-            if max(read.tools.values(), default=0.0) >= LIKELY and not around[place][-1]:
-                heard[place] = replace(read, planned=act == "offer")
+            read, needed = self._heard(*around[place], act), around[place][-1]
+            fit = read.tools if named[place] else fitting(read.tools, place, message, heard)
+            if max(fit.values(), default=0.0) >= LIKELY and not needed:
+                heard[place] = replace(read, tools=fit, planned=act == "offer")
+            elif not named[place]:  # a detail, such as "Order: NL-12345"
+                heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
-        return [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        return list(with_earlier(heard, named))
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""

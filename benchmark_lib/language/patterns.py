@@ -70,8 +70,8 @@ def alternatives_in(plain: str) -> int:
 
 def halves_of(plain: str) -> tuple[str, ...]:
     """Return the halves of a question with one "and", in any language; otherwise nothing."""
-    parts = _joins("and").split(plain.rstrip(" ?"))
-    return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
+    parts = [part.strip(" ,") for part in _joins("and").split(plain.rstrip(" ?"))]
+    return tuple(f" {part}?" for part in parts) if len(parts) == 2 and all(parts) else ()
 
 
 def between_points(plain: str, asks: bool) -> bool:
