@@ -349,14 +349,14 @@ def test_a_run_with_rules_is_another_setting_and_carries_them_in_its_name(played
 
 
 def test_no_false_alarm_in_the_example_conversations():
-    """Read by hand: nobody names a competitor or answers in another language, two messages hold an emoji; each signature is one."""
+    """Read by hand: nobody names a competitor, answers in another language or uses an emoji; each signature is one."""
     replies = tables.rules_kept(load_results(DATA / "examples"), list(RULES.values()))
     broken = replies[replies["kept"].eq(False).fillna(False)]
     found = broken.groupby("rule").size()
-    assert len(replies["case_id"].unique()) > 50 and not {"no_competitors", "customer_language"} & set(found.index)
-    assert found["no_emojis"] == 2
+    assert len(replies["case_id"].unique()) > 50
+    assert not {"no_competitors", "customer_language", "no_emojis"} & set(found.index)
     told = replies[replies["kept"].fillna(False)]
-    assert "ticket_first" not in set(told["rule"]) and (told["rule"] == "sign_with_desk").sum() == 96
+    assert "ticket_first" not in set(told["rule"]) and (told["rule"] == "sign_with_desk").sum() == 135
 
 
 def test_runs_with_rules_are_found_among_others_each_with_the_run_beside_it(results):

@@ -74,6 +74,9 @@ def test_a_customer_fault_that_falls_on_successes_and_failures_alike_moves_nothi
 
 def test_the_board_of_the_site_shows_the_other_form_at_the_press_of_a_button(tmp_path):
     results = load_results(EXAMPLE)
+    results.conversations["customer_flagged"] = results.conversations["bucket"].eq("resolvable") & (
+        results.conversations.index % 2 == 0
+    )
     site, row = build_site(results, tmp_path / "site"), tables.leaderboard(results).iloc[0]
     with open_browser() as browser, open_page(browser) as (page, seen):
         page.goto((site.path / "index.html").as_uri())

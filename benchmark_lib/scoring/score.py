@@ -20,7 +20,7 @@ from .rating import rating
 from .red_flags import red_flags
 from .state import Compared, compared, failures, forbidden_calls
 
-VERSION = "scoring-14"
+VERSION = "scoring-15"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
