@@ -33,7 +33,7 @@ from benchmark_lib.experiment.writer import CannotSave
 from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
-from benchmark_lib.store import Desk, Store, load_store, tool
+from benchmark_lib.store import Desk, FolderStore, load_store, tool
 from benchmark_lib.store.frozen import thawed
 from benchmark_lib.store.retail.rows import by_email, goods_search, orders_of, variants
 
@@ -84,7 +84,7 @@ def test_nothing_an_agent_is_given_leads_to_case_store_desk_or_acts(store, cases
 
     played(cases[CASE], store, Does(look))
     assert len(seen) > 50
-    assert not [one for one in seen if isinstance(one, (Case, Store, Desk, ConversationState, Act, Message, Fault))]
+    assert not [one for one in seen if isinstance(one, (Case, FolderStore, Desk, ConversationState, Act, Message, Fault))]
     row = by_email(store)[cases[CASE].sender.lower()]
     assert not any(one is row for one in seen)
 

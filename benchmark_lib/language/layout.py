@@ -108,7 +108,7 @@ def fitting(tools: dict[str, float], place: int, said: list[Sentence], heard: li
 
 
 def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
-    """Yield the sentences; a question that names no act, such as "OK?", refers to the last offer."""
+    """Yield the sentences; a question without an act ("OK?") refers to the last offer."""
     for place, one in enumerate(heard):
         before = heard[max(place - REMEMBERED, 0) : place]
         vague = max(one.tools.values(), default=0.0) < EVIDENT or any(each.about("offer") for each in before)

@@ -121,7 +121,7 @@ class MessageParser:
         parsed = understood([each for s, one in zip(message, heard) for each in (*self._halves(s, one, message), one)])
         if parsed.confirm and not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY:
             # If an unclear message names only one tool, it means that tool ("One return for both. Yes?").
-            named = set[str]().union(*self.tools_named(message))
+            named = set[str]().union(*self.tools_named(message)) - {*parsed.declined}
             if len(named) == 1:
                 parsed.proposed, parsed.offered, parsed.offer = [*named], [*named], True
                 parsed.tools = dict.fromkeys(named, SURE)
