@@ -14,6 +14,8 @@ from benchmark_lib import Experiment, load_results, load_store, reports, tables
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint.prices import PRICES
 from benchmark_lib.reports.answers import answers_in_lines
+from benchmark_lib.scoring.deciding import reasons_against
+from benchmark_lib.scoring.score import broken_rules
 from benchmark_lib.store import FolderStore
 from benchmark_lib.textfiles import read_yaml
 
@@ -105,8 +107,8 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     _, results, out = hasty
     reason = "hasty: It resolves 0.0% of 5 resolvable cases, and a comparison requires 50%"
     told = (
-        "hasty broke “start return, window” in 3 of 3 where a refusal is due, and “start return, sealed” in 1 of 1 where "
-        "a handover is due. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
+        "hasty broke no rule by an act that was carried out. It called for a forbidden act on tickets that “start return, window” "
+        "refuses, in 3 of 3, and “start return, sealed” hands over, in 1 of 1. A call counts even if it failed. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
         "700 USD, so it is worse than people alone."
     )
     found = reports.answers(results)
@@ -257,7 +259,7 @@ def test_the_end_of_a_run_says_what_a_desk_kept_elsewhere_forbids(tmp_path, monk
     with Hasty() as server:
         run = ["run", "hasty", "--base-url", server.base_url, "--store", str(desk), "--trials", "1", "--yes"]
         assert main([*run, "--out", "hasty.deskbench"]) == 0
-    assert "hasty broke “start return, window” in 3 of 3" in " ".join(capsys.readouterr().out.split())
+    assert "on tickets that “start return, window” refuses, in 3 of 3" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, results, tmp_path):
@@ -287,3 +289,12 @@ def test_runs_on_two_desks_become_two_sites(played, tmp_path, capsys):
     runs = [str(run), str(played.parent / "oracle.deskbench")]
     assert main(["site", *runs, "--store", str(played), "--out", str(tmp_path / "both")]) == 0
     assert (tmp_path / "both" / "index.html").is_file() and (tmp_path / "both-puzzles" / "index.html").is_file()
+
+
+def test_a_right_end_that_breaks_a_rule_of_the_desk_is_no_success():
+    assert broken_rules({"rule_start_return_window": "broken", "rule_identity": "kept"}) == ["start_return_window"]
+    assert broken_rules({"rule_window": "broken", "rule_identity": "broken"}) == ["identity"]
+    right = {"bucket": "resolvable", "success": False, "corrupt_success": True, "rule_start_return_window": "broken"}
+    assert [reason.words for reason in reasons_against(right, "resolved_by_customer")] == [
+        "a process rule broken (start_return_window)"
+    ]

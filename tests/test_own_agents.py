@@ -84,7 +84,9 @@ def test_nothing_an_agent_is_given_leads_to_case_store_desk_or_acts(store, cases
 
     played(cases[CASE], store, Does(look))
     assert len(seen) > 50
-    assert not [one for one in seen if isinstance(one, (Case, FolderStore, Desk, ConversationState, Act, Message, Fault))]
+    assert not [
+        one for one in seen if isinstance(one, (Case, FolderStore, Desk, ConversationState, Act, Message, Fault))
+    ]
     row = by_email(store)[cases[CASE].sender.lower()]
     assert not any(one is row for one in seen)
 

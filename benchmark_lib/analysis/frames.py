@@ -198,8 +198,7 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     if not runs and needed:
         places = ", ".join(map(str, where)) or "data/runs"
         raise BadInput(f"no run files in {places}: make one with `deskbench run MODEL`")
-    unique = {run.run_id: run for run in runs}
-    return Results(list(unique.values()), named)
+    return Results(list({run.run_id: run for run in runs}.values()), named)
 
 
 def _is_folder(place: Any) -> bool:

@@ -78,8 +78,7 @@ def own_words(text: str, heard: Iterable[str]) -> str:
 
 def word_count(text: str) -> int:
     """Count the words of a reply as the customer sees it; a link or an address is one word."""
-    links = _ADDRESS.sub(" link ", shown(text))
-    return len(_WORD.findall(links))
+    return len(_WORD.findall(_ADDRESS.sub(" link ", shown(text))))
 
 
 def names_any(text: str, items: Sequence[str]) -> bool:

@@ -1,6 +1,6 @@
 """Score one conversation from its record alone, without a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cases import Case, trap_kind
@@ -22,7 +22,7 @@ from .state import Compared, compared, failures, forbidden_calls
 
 VERSION = "scoring-15"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
-"""Process rules whose breach turns a right end state into a corrupt success."""
+"""Process rules whose breach turns a right end state into a corrupt success; so does a rule of one's own desk."""
 
 TAGS = ("claim", "tone", "language", "hardness", "twin_of")
 """Tags of a case that go into every score, so that a frame needs no store."""
@@ -129,7 +129,7 @@ def _end(c: Conversation, case: Case, store: Store, s: Score, ends: list[Compare
         "facts_told": sum(facts[n] for n in best),
         "facts_required": len(best),
         "right_end": bool(right),
-        "remedied": any(o.calls for o in right) and _rules_kept(s),
+        "remedied": any(o.calls for o in right) and not broken_rules(s),
         "declined": _declined(c, case, store, s),
         "forbidden_calls": len(forbidden),
         "forbidden_by": [call.index for call in forbidden],
@@ -137,8 +137,10 @@ def _end(c: Conversation, case: Case, store: Store, s: Score, ends: list[Compare
     }
 
 
-def _rules_kept(s: Score) -> bool:
-    return all(s.get(f"rule_{rule}") != "broken" for rule in RULES_OF_SUCCESS)
+def broken_rules(score: Mapping[str, Any]) -> list[str]:
+    """Return the broken process rules on which success rests: all but three of a retail desk."""
+    broken = [name.removeprefix("rule_") for name in score if name.startswith("rule_") and score[name] == "broken"]
+    return [rule for rule in broken if rule not in ("lookup", "window", "recipient")]
 
 
 def _declined(c: Conversation, case: Case, store: Store, s: Score) -> bool:
@@ -161,7 +163,7 @@ def _success(c: Conversation, case: Case, store: Store, s: Score, ends: list[Com
     # A handover must match its outcome exactly, including calls such as opening a claim with the carrier.
     handed_over = bool(s["handed_over"]) and any(end.outcome.handover and end.reached for end in ends)
     if case.bucket == "resolvable":
-        clean, kept = s["right_end"] and not s["forbidden_calls"] and not s["handed_over"], _rules_kept(s)
+        clean, kept = s["right_end"] and not s["forbidden_calls"] and not s["handed_over"], not broken_rules(s)
         success = resolved = clean and kept
         corrupt = clean and not kept
     elif case.bucket == "must_escalate":

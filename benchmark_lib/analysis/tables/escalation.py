@@ -104,8 +104,7 @@ def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         for bucket, names in intents.items():
             values = by_case(group, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
             for intent in names:
-                part = values.at(values.intents == intent)
-                yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
+                yield {"bucket": bucket, "intent": intent, **_of_intent(values.at(values.intents == intent), bucket)}
 
     table = summarise(rows, of_entry, "bucket intent cases conversations handed_over share low high wrong reason")
     return table.sort_values("bucket", kind="stable", ignore_index=True)

@@ -251,8 +251,7 @@ def _set_apart(rows: list[Row], conversations: pd.DataFrame) -> None:
     for row in able:
         cases = cases_of.get((row["entry"], row["source"]), set())
         if row["versions"] != common:
-            other = f"run on {row['versions']}, others on {common}"
-            row["below"] = other if row["block"] == "models" else ""
+            row["below"] = f"run on {row['versions']}, others on {common}" if row["block"] == "models" else ""
         elif cases < every:
             row["below"] = f"run on {len(cases)} of the {len(every)} cases of this board"
         if not row["below"] and not row["resolved"] >= RESOLVES_ENOUGH:

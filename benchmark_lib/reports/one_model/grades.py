@@ -36,12 +36,12 @@ def _grade(name: str, value: float) -> str:
 
 def grade_of(report: ModelReport, row: Trait) -> str:
     """Return the grade of a row of `at_a_glance`, if any; `EMPTY` if it rests on inactivity."""
-    name = row["metric"]
-    if name not in GRADES:
+    name, board = row["metric"], report.row
+    if name not in GRADES or (METRICS[name].banded and board["band"] == "none" and not does_too_little(board)):
         return ""
     word = grade(name, row["value"], row["low"], row["high"])
     avoided = word.startswith("good") and METRICS[name].higher_is_better is False
-    return EMPTY if avoided and does_too_little(report.row) else word
+    return EMPTY if avoided and does_too_little(board) else word
 
 
 def traits(report: ModelReport) -> list[Trait]:
