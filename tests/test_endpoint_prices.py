@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import load_settings
-from benchmark_lib.endpoint.prices import Price, find_price, load_prices
+from benchmark_lib.endpoint.prices import PRICES, Price, find_price, load_prices
 from benchmark_lib.endpoint.settings import role_settings
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Usage
@@ -56,6 +56,31 @@ class TestCost:
 
     def test_a_known_price_and_no_tokens_cost_nothing(self):
         assert PRICE.cost_usd(Usage()) == 0.0
+
+
+class TestOwnPriceFile:
+    """A ``data/prices.yaml`` beside the user's runs, wherever the package is installed."""
+
+    @pytest.fixture
+    def own(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "data").mkdir()
+        return tmp_path / "data" / "prices.yaml"
+
+    def test_its_models_come_before_the_shipped_ones_and_nothing_else_need_stand_in_it(self, own):
+        shipped = load_prices()
+        own.write_text("models:\n- {model: newcomer, input: 1, output: 2}\n- {model: gpt-5.5, input: 9, output: 9}\n")
+        assert find_price("newcomer").output == 2 and find_price("gpt-5.5").input == 9
+        assert find_price("gpt-5.4") == shipped.price("gpt-5.4") and load_prices().tiers == shipped.tiers
+        own.write_bytes(PRICES.read_bytes())
+        assert find_price("gpt-5.5") == shipped.price("gpt-5.5")
+
+    @pytest.mark.parametrize("text", ["[1]", "models: 3", "models: [{model: a}]", "&a [*a]", "models: [{model: a, input: -1, output: 1}]", "x: 1"])  # fmt: skip
+    def test_a_hostile_one_is_refused_in_one_sentence(self, own, text):
+        own.write_text(text)
+        with pytest.raises(BadInput, match=r"data/prices\.yaml") as refused:
+            load_prices()
+        assert "\n" not in str(refused.value)
 
 
 class TestPriceFile:

@@ -12,14 +12,13 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from ..project import DATA
+from ..project import DATA, project_folder
 from ..records import Usage, content_hash
 from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 PRICES = DATA / "prices.yaml"
-HIGHEST_USD = 1_000_000
-"""Highest price of a million tokens; anything above is a typing error."""
-Dollars = Annotated[float, Field(strict=True, ge=0, lt=HIGHEST_USD, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(strict=True, ge=0, lt=1_000_000, allow_inf_nan=False)]
+"""Price of a million tokens; a million or more is a typing error."""
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -106,23 +105,25 @@ def find_price(model: str, base_url: str | None = None) -> Price | None:
 
 def how_to_add(model: str) -> str:
     """Describe how to add an unknown price to the price file."""
-    name = orjson.dumps(model).decode()
-    return (
-        "add under models in data/prices.yaml, with IN and OUT replaced by its prices in USD per million tokens: "
-        f"- {{model: {name}, input: IN, output: OUT}}"
-    )
+    where, name = "add under models in data/prices.yaml, with IN and OUT replaced by", orjson.dumps(model).decode()
+    return f"{where} its prices in USD per million tokens: - {{model: {name}, input: IN, output: OUT}}"
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, by default the project's; raise `BadInput` for a wrong file or entry."""
-    path = Path(path or PRICES)
-    return _load(path, path.stat().st_mtime_ns if path.exists() else 0)
+    """Read a price file, by default ``data/prices.yaml`` beside the user's runs, then the shipped."""
+    own = project_folder() / "data" / "prices.yaml"
+    own_too = path is None and own.is_file() and own.resolve() != (DATA / "prices.yaml").resolve()
+    paths = (own, PRICES) if own_too else (Path(path or PRICES),)
+    return _load(paths, tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in paths))
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, _: int) -> PriceFile:
-    content = read_mapping(path)
-    models, filled_in = filled(content.get("models")), {"as_of": str(content.get("dated"))}
+def _load(paths: tuple[Path, ...], _: tuple[int, ...]) -> PriceFile:
+    first, *others = map(read_mapping, paths)
+    content = {name: part for one in (*others, first) for name, part in one.items()}
+    models, filled_in = filled(first.get("models")), {"as_of": str(content.get("dated"))}
     if isinstance(models, list):
         models = [filled_in | {"cached_input": m.get("input")} | m if isinstance(m, dict) else m for m in models]
-    return read_as(PriceFile, content | {"models": models, "hash": content_hash(path.read_bytes())}, str(path))
+        models += load_prices(paths[-1]).models if others else []
+    content |= {"models": models, "hash": content_hash(b"".join(one.read_bytes() for one in paths))}
+    return read_as(PriceFile, content, str(paths[0]))
