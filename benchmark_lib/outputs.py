@@ -23,15 +23,7 @@ BESIDE = ("", "-journal", "-wal", "-shm")
 def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Iterator[None]:
     """Raise `BadInput` if `place` cannot be written, with advice to use another `option`.
 
-    Parameters
-    ----------
-    *errors : type
-        Further exceptions to convert, besides OSError.
-
-    Raises
-    ------
-    BadInput
-        In place of any of these errors.
+    It takes the place of OSError and of the further `errors`.
     """
     try:
         yield

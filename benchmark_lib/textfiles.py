@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,12 @@ DEEPEST, MOST_VALUES = 100, 2_000_000
 """Maximum depth of a YAML file and number of its values, with aliases expanded."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
 """Errors that loading broken YAML raises; the constructors of dates, numbers and tags add their own."""
+MENDS = {
+    "mapping values": "a text that contains ': ' needs quotes, or a block: | after the name, and the text below it",
+    "tab character": "use spaces, not a tab",
+    "": "put text that looks like a date, number or tag in quotes",
+}
+"""What to do about broken YAML, by a part of the error's words; the first that occurs counts."""
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
@@ -51,10 +59,10 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
     try:
         return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
     except BROKEN_YAML as error:
-        raise BadInput(
-            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; put text that looks "
-            "like a date, number or tag in quotes"
-        ) from None
+        why = " ".join(str(error).split()).replace('in "<unicode string>",', "in")
+        tab = "tab character" if "cannot start any token" in why and re.search(r"(?m)^[ -]*\t", text) else ""
+        mend = next(words for sign, words in MENDS.items() if sign in why + tab)
+        raise BadInput(f"{path} is not valid YAML: {why}: correct it there; {mend}") from None
 
 
 def yes_or_no(word: object) -> bool | None:
@@ -95,6 +103,16 @@ def load_yaml(text: str, trusted: bool = False) -> Any:
     return yaml.load(text, Loader=loader)
 
 
+def as_yaml(content: Any) -> str:
+    """Return content as YAML that people can edit."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+
+
+def unfilled(text: str) -> str:
+    """Return a text that a template leaves unchanged."""
+    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
+
+
 def _check_size(events: Iterable[Any]) -> None:
     """Refuse YAML that nests too deeply, or whose aliases expand to too many values.
 
@@ -129,8 +147,30 @@ def render(text: str, where: str, /, **names: Any) -> str:
         from .templates import written
 
         return written(text, names)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
     except Exception as error:  # an expression in the text may raise anything
-        raise BadInput(
-            f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
+        why = _unknown_in(text, error, names) or (
+            f"the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
             "correct the text between the braces"
-        ) from None
+        )
+        raise BadInput(f"{where}: {why}") from None
+
+
+def _unknown_in(text: str, error: Exception, names: Mapping[str, Any]) -> str:
+    """Return which name in a text does not exist, with the nearest that does; empty for other errors."""
+    unknown = re.search(r"'(\w+)'(?: is undefined)?$", str(error))
+    named = unknown and re.search(rf"\{{[{{%][^{{}}]*?\b((?:\w+\.)*{unknown[1]})\b", text)
+    if type(error).__name__ != "UndefinedError" or not named:
+        return ""
+    *owners, name = named[1].split(".")
+    known: Any = names
+    for owner in owners:
+        known = known.get(owner) if isinstance(known, Mapping) else None
+    return f"the text names {named[1]}, which does not exist: {nearest(name, [*map(str, known or ())])}"
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return a hint for a name that does not exist: the nearest that does, or those that do."""
+    near = get_close_matches(name, known, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else f"the names are {', '.join(known[:12]) or 'none'}"

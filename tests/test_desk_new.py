@@ -277,6 +277,15 @@ def test_a_hostile_file_is_one_problem_in_one_sentence(desk, capsys, file, conte
         ("desk.yaml", "otherwise: workshop", "otherwise: worksop", "rules.sealed.otherwise names worksop, which policy.yaml does not have: did you mean workshop?"),
         ("orders.csv", ",", ";", "orders.csv:1: the columns are separated by ';': save the table as CSV with commas"),
         ("desk.yaml", "end {{ policy.return_days }}", "end {{ policy.return_days[level] }}", "say, which may name numbers of the policy and no column"),
+        ("desk.yaml", "end {{ policy.return_days }}", "end {{ policy.return_day }}", "no column: the text names policy.return_day, which does not exist: did you mean return_days?"),
+        ("desk.yaml", "returns end", "returns of {delivered_on} end", "desk.yaml:28: acts.start_return.rules.window has {delivered_on}, but a reason may name numbers of the policy and no column"),
+        ("desk.yaml", "order {order_id}", "order {orderid}", "desk.yaml:17: acts.start_return.do names orderid, which the table orders does not have: did you mean order_id?"),
+        ("articles/returns.md", "for {{ policy.return_days", "for {{ policy.retrun_days", "articles/returns.md:6: the text names policy.retrun_days, which does not exist: did you mean return_days?"),
+        ("orders.csv", ",3900,", ",39.00,", "orders.csv:2: goods_cents: 39.00 is not an amount in cents: write whole cents"),
+        ("cases/examples.yaml", "    email: Hello, my sister", "    email: Hello: my sister", "examples.yaml:8: is not valid YAML: mapping values are not allowed in this context in line 8, column 17: correct it there; a text that contains ': ' needs quotes, or a block"),
+        ("cases/examples.yaml", "    email: Hello, my sister", "\temail: Hello, my sister", "correct it there; use spaces, not a tab"),
+        ("cases/examples.yaml", "    row: P-1001", "    row: P-1001\n    knows: {sealde: sealed}", "case return_1: knows.sealde is not a question of the desk: did you mean sealed?"),
+        ("cases/examples.yaml", "      - I will tell my puzzle club about this.", "", "case late_2: pressure is too short: write at least three lines under pressure"),
     ],
 )  # fmt: skip
 def test_what_a_newcomer_mistypes_is_one_problem_with_the_mend(desk, capsys, file, old, new, words):
@@ -284,6 +293,63 @@ def test_what_a_newcomer_mistypes_is_one_problem_with_the_mend(desk, capsys, fil
     assert main(["desk", "check", "puzzles"]) == 1
     said = capsys.readouterr().out
     assert words in said and said.endswith("\n1 problem\n"), said
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "why"),
+    [
+        ("money", "29.00", "29.00 is not an amount in cents: write whole cents, such as 2900 for 29.00"),
+        ("money", "$29", "$29 is not an amount in cents"),
+        ("date", "10/1/2026", "10/1/2026 is not a date: write dates as 2026-06-29"),
+    ],
+)
+def test_a_value_as_a_spreadsheet_writes_it_is_refused_where_an_answer_tells_it(desk, capsys, kind, cell, why):
+    """The amount could be in dollars or in cents, so nothing is guessed; a column need not be in a formula."""
+    lines = (desk / "orders.csv").read_text(encoding="utf-8").strip().split("\n")
+    own = {"P-1007": cell, "P-1009": cell}
+    rows = [f"{row},{own.get(row.split(',')[0], 2900 if kind == 'money' else '2026-10-01')}" for row in lines[1:]]
+    (desk / "orders.csv").write_text("\n".join([f"{lines[0]},credit", *rows]), encoding="utf-8")
+    edited(desk / "desk.yaml", ("kind: money, value: goods_cents + shipping_cents", f"kind: {kind}, value: credit"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert f"orders.csv:8: credit: {why}" in said and f"orders.csv:10: credit: {why}" in said, said
+    assert said.endswith("\n2 problems\n"), said
+    for command in (["cases", "*"], ["run", "scripted:oracle", "--trials", "1"]):
+        assert main([*command, "--store", str(desk)]) == 2
+        said = capsys.readouterr().err
+        assert f"intents.order_total.tell.total.value: {why}" in said and "Traceback" not in said
+
+
+def test_an_amount_that_is_no_number_is_a_problem_in_a_formula_too(desk, capsys):
+    edited(desk / "orders.csv", (",2990,", ",29.90 USD,"))
+    edited(desk / "desk.yaml", ("goods_cents + shipping_cents", "goods_cents"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert "cannot be evaluated for P-1009 at orders.csv:10 (29.90 USD is not an amount in cents" in said
+
+
+def test_a_number_for_an_argument_declared_as_a_text_is_one_problem_with_the_mend(desk, capsys):
+    edited(desk / "desk.yaml", ("    # arguments: ", "    arguments: {weeks: {about: How many weeks.}} # "))
+    edited(
+        desk / "cases" / "examples.yaml", ("intent: return_request", "intent: return_request\n    values: {weeks: 3}")
+    )
+    assert main(["desk", "check", "puzzles"]) == 1
+    problems = [line for line in capsys.readouterr().out.split("\n") if ":" in line]
+    mend = "values.weeks is a number, but the argument is declared as a text: add number: true to the argument weeks"
+    assert len(problems) == 7 and all(mend in line for line in problems), problems
+    edited(desk / "desk.yaml", ("How many weeks.}", "How many weeks., number: true}"))
+    main(["desk", "check", "puzzles"])
+    assert mend not in capsys.readouterr().out
+
+
+def test_a_fault_in_a_text_does_not_hide_those_of_other_files(desk, capsys):
+    edited(desk / "desk.yaml", ("end {{ policy.return_days }}", "end {{ policy.return_day }}"))
+    edited(desk / "articles" / "returns.md", ("for {{ policy.return_days }}", "for {{ policy.retrun_days }}"))
+    edited(desk / "orders.csv", ("Ines Moreau,", "Ines, Moreau,"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert all(f"\n{place}: " in f"\n{said}" for place in ("desk.yaml:28", "articles/returns.md:6", "orders.csv:2"))
+    assert said.endswith("\n3 problems\n") and "Error" not in said, said
 
 
 def test_a_choice_is_told_with_the_values_of_its_column(desk, capsys):

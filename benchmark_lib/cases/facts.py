@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from ..errors import BadInput
 from ..language.answers import Mention, cleaned, mentions, stands, telling
 from ..language.layout import ANY_YEAR
 from ..language.owners import Objects, object_words
@@ -23,6 +24,13 @@ Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 def money(cents: int | str | float) -> str:
     """Return cents as ``$1,234.50``."""
     return f"${int(cents) / 100:,.2f}"
+
+
+def cents_of(value: Any) -> int | float:
+    """Return an amount in cents; refuse a text such as ``29.00``, whose unit nobody knows."""
+    if not isinstance(value, int | float):
+        raise BadInput(f"{value!s:.40} is not an amount in cents: write whole cents, such as 2900 for 29.00")
+    return value
 
 
 class Fact(BaseModel):

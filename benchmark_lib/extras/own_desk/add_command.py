@@ -16,10 +16,10 @@ from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
 from ...errors import BadInput
 from ...store import FolderStore
-from ...textfiles import read_text, render
+from ...textfiles import as_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
-from .desk_file import DeskFile, as_yaml, read_desk, texts
+from .desk_file import DeskFile, read_desk, texts
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",

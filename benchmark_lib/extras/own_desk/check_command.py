@@ -26,13 +26,15 @@ from ...language.parser import parser_of
 from ...language.sentences import fold
 from ...language.values import values_in
 from ...store import FolderStore
-from ...textfiles import front_matter, read_text, read_yaml
+from ...textfiles import front_matter, nearest, read_text, read_yaml, render
 from ..audit.audit import audit, report, unsound_together
-from .compiled import BadFormula, Situation, joined_in, problems_of, rules_tried, thin
+from .compiled import BadFormula, Situation, joined_in, odd, problems_of, rules_tried, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS = Path("desks")
+AMOUNT = re.compile(r"[$€£] ?\d[\d.,]*|\d[\d,]*[.,]\d\d?|\d{1,3}(,\d{3})+")
+"""An amount as a spreadsheet writes it, in dollars rather than in cents."""
 
 
 def folder_of(name: str) -> Path:
@@ -73,6 +75,7 @@ class Complaints:
         self.all: set[tuple[int, str, int, str]] = set()
         self.rows: dict[tuple[str, str], str] = {}
         self.failing: dict[tuple[str, str], str] = {}
+        self.odd: set[str] = set()
         self._trees: dict[str, Any] = {}
 
     def add(self, check: str, file: str, place: Sequence[Any] | int, **words: Any) -> None:
@@ -89,10 +92,8 @@ class Complaints:
     def check(self) -> None:
         """Find everything; raise `BadInput` for a desk of another kind."""
         info, policy, content = self._yaml(STORE), self._yaml(POLICY), self._yaml(FILE)
-        if info.get("kind", DECLARED) != DECLARED:
-            raise BadInput(
-                f"{self.folder} is of the kind {info['kind']!r}: use `deskbench audit --store {self.folder}`"
-            )
+        if (kind := info.get("kind", DECLARED)) != DECLARED:
+            raise BadInput(f"{self.folder} is of the kind {kind!r}: use `deskbench audit --store {self.folder}`")
         for name, such in self.words["such"].items():
             if not re.match(such["form"], str(info.get(name) or "")):
                 self.add("store", STORE, [name], field=name, such=such["such"])
@@ -101,17 +102,21 @@ class Complaints:
         with self._reading(FILE):
             try:
                 if content:
-                    self.desk = desk_of(content, policy, self.folder)
+                    self.desk = desk_of(content, policy, self.folder, self._refused)
                     self._check_tables()
             except ValidationError as error:
                 for place, why in problems_of_form(error):
                     self.add("form", FILE, place, why=why)
         with self._reading(STORE):
             self.store = None if self.all else FolderStore(self.folder)
+        if content and policy:
+            self._check_texts(policy, info)
         if self.store:
-            self._check_names()
+            self._check_cells()
+        unread = {[*self.words["problems"]].index(name) for name in ("article", "head")}
+        if self.store and not unread & {number for number, *_ in self.all}:
+            self._check_names(policy)
             self._check_cases(files)
-            self._check_texts(policy)
 
     def _line(self, file: str, path: Sequence[Any]) -> int:
         if file not in self._trees:
@@ -126,6 +131,10 @@ class Complaints:
             line, node = entries[step][0].start_mark.line + 1, entries[step][1]
         return line
 
+    def _refused(self, place: list[str], error: BadInput) -> None:
+        with self._reading(FILE, place):
+            raise error
+
     @contextmanager
     def _reading(self, file: str, place: Sequence[Any] | int = 1, check: str = "file") -> Iterator[None]:
         """Turn a reading error into a complaint, at the place it names or else the given one."""
@@ -133,8 +142,11 @@ class Complaints:
             yield
         except (BadInput, csv.Error) as error:
             why = " ".join(str(error).split()).removeprefix(f"{self.folder / file}").removeprefix(": ").strip()
-            line = re.search(r"^:(\d+)|\bline (\d+)", why)
-            self.add(check, file, int(line[1] or line[2]) if line else place, why=re.sub(r"^:\d+: ", "", why))
+            line = ["".join(one) for one in re.findall(r"^:(\d+)|\bline (\d+)", why)]
+            if place == 1 and (named := re.search(r"\bnames ([\w.]+), which", why)):
+                lines = read_text(self.folder / file).split("\n")
+                place = next((n for n, one in enumerate(lines, 1) if named[1] in one), 1)
+            self.add(check, file, int(line[-1]) if line else place, why=re.sub(r"^:\d+: ", "", why))
 
     def _yaml(self, file: str) -> dict[str, Any]:
         """Return the mapping of a YAML file; without one, an empty one and a complaint."""
@@ -146,8 +158,7 @@ class Complaints:
         return {}
 
     def _unknown(self, path: Sequence[str], name: str, owner: str, known: Sequence[str]) -> None:
-        near = get_close_matches(name.rpartition(".")[2], known, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else f"the names are {', '.join(known) or 'none'}"
+        hint = nearest(name.rpartition(".")[2], known)
         self.add("unknown", FILE, path, where=".".join(path), name=name, owner=owner, near=hint)
 
     def _check_tables(self) -> None:
@@ -168,20 +179,50 @@ class Complaints:
                         self.add("wide" if wide else "key", file, lines.line_num, key=key)
                     self.rows[name, own] = f"{file}:{lines.line_num}"
 
-    def _check_names(self) -> None:
-        """Check the columns of owner and proofs, the use of acts, and how refusals are understood."""
+    def _check_cells(self) -> None:
+        """Check the dates and amounts that answers tell, and the amounts in columns named for cents."""
+        told = [one for intent in self.desk.intents.values() for one in intent.tell.values()]
+        amounts = " ".join(one.value for one in told if one.kind == "money")
+        for (table, row), at in self.rows.items():
+            file, _, line = at.rpartition(":")
+            for column, value in self.store.tables[table][row].items():
+                in_cents = "cents" in column or re.search(rf"\b{re.escape(column)}\b", amounts)
+                kind = "money" if in_cents and AMOUNT.fullmatch(str(value)) else ""
+                kind = "date" if any(one.kind == "date" and one.value == column for one in told) else kind
+                if value is not None and (why := odd(kind, value)):
+                    self.odd.add(column)
+                    self.add("cell", file, int(line), column=column, why=why)
+
+    def _check_names(self, policy: dict[str, Any]) -> None:
+        """Check columns of owner and proofs, the use of acts and queues, and how refusals are understood."""
         desk, subject = self.desk, self.desk.subject
         columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
         wanted = {column: ["owner", part] for column, part in zip(desk.heads, ("email", "name"))}
         wanted |= {column: ["proofs"] for way in desk.proofs for column in way}
         for column in wanted.keys() - {*columns} if columns else ():
             self._unknown(wanted[column], column, f"{subject}.csv", columns)
+        for name, own in desk.acts.items():
+            on = desk.on(name)
+            known = [*own.arguments, *(joined_in(self.store, on, next(iter(self.store.tables[on]), ""), desk) or ())]
+            for part, said in (("do", own.do), ("done", own.done)):
+                for one in {*re.findall(r"\{(\w+)\}", said)} - {*known}:
+                    self._unknown(["acts", name, part], one, f"the table {on}", known)
         for name in desk.acts.keys() - {intent.act for intent in desk.intents.values()}:
             self.add("unused_act", FILE, ["acts", name], name=name)
         for (act, name), rule in desk.rules.items():
             place = ("acts", act, "rules", name, "words")
+            for one in re.findall(r"\{(\w+)\}", rule.say):
+                self.add("column", FILE, [*place[:-1], "say"], where=".".join(place[:-1]), name=one)
             if rule.otherwise == REFUSE and desk.reason_of(rule) not in parser_of(self.store).reasons_in([rule.say]):
                 self.add("unheard", FILE, place, where=".".join(place[:-1]), say=rule.say)
+        queues = {REFUSE: REFUSE, **(policy.get("queues") or {})}
+        used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in self.desk.rules.items()}
+        used |= {intent.queue: ["intents", name, "queue"] for name, intent in self.desk.intents.items()}
+        for name, meaning in {**self.store.policy["queues"], **queues}.items():
+            if name in used and name not in queues and get_close_matches(name, queues, 1, 0.6):
+                self._unknown(used[name], name, POLICY, [*queues])
+            elif not meaning:
+                self.add("no_meaning", POLICY, ["queues", name], name=name)
 
     def _check_cases(self, files: dict[str, tuple[Path, dict[str, Any]]]) -> None:
         """Check the cases one by one, with the formulas that they need, then together."""
@@ -244,13 +285,14 @@ class Complaints:
             self._unknown(path, error.unknown, f"the table {table}", [*case.names])
         elif isinstance(error.why, TemplateSyntaxError):
             self.add("formula", FILE, path, where=error.place, formula=error.formula, why=error.why)
-        else:
+        elif not any(re.search(rf"\b{column}\b", error.formula) for column in self.odd):
             row = self.failing.setdefault((error.place, str(error.why)), case.changed[self.desk.tables[table].key])
             at = self.rows.get((table, row), table)
             self.add("failing", FILE, path, where=error.place, row=row, at=at, why=error.why)
 
-    def _check_texts(self, policy: dict[str, Any]) -> None:
-        """Check articles and queues, and that the numbers in texts come from the policy."""
+    def _check_texts(self, policy: dict[str, Any], info: dict[str, Any]) -> None:
+        """Check the articles, and that the numbers in texts come from the policy."""
+        names = vars(self.store) if self.store else {"policy": policy, "info": info}
         for path in [self.folder / FILE, *sorted((self.folder / "articles").glob("*.md"))]:
             file = str(path.relative_to(self.folder))
             with self._reading(file, check="article"):
@@ -258,7 +300,7 @@ class Complaints:
                 missing = [name for name in ("id", "title", "topics") if not head.get(name) and file != FILE]
                 if missing:
                     self.add("head", file, 1, missing=", ".join(missing))
-                self.store.filled(text if file != FILE else "", str(path))
+                render(text if file != FILE else "", str(path), policy=names["policy"], store=names["info"])
             for number, line in enumerate(re.sub(r"\{\{.*?\}\}|#.*", "-", read_text(path)).split("\n"), 1):
                 for value in values_in(fold(line), ANY_YEAR):
                     unit, typed = self.words["units"].get(value.kind, "(?!)"), fold(line)[value.at : value.end].strip()
@@ -269,11 +311,3 @@ class Complaints:
                     elif own and file != FILE:
                         others = ", ".join(f"{name} {n}" for name, n in own.items())
                         self.add("differs", file, number, typed=typed, known=others)
-        known = {REFUSE: REFUSE, **(policy.get("queues") or {})}
-        used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in self.desk.rules.items()}
-        used |= {intent.queue: ["intents", name, "queue"] for name, intent in self.desk.intents.items()}
-        for name, meaning in {**self.store.policy["queues"], **known}.items():
-            if name in used and name not in known and get_close_matches(name, known, 1, 0.6):
-                self._unknown(used[name], name, POLICY, [*known])
-            elif not meaning:
-                self.add("no_meaning", POLICY, ["queues", name], name=name)

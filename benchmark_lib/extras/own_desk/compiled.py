@@ -9,17 +9,18 @@ from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import Any
 
+import pandas as pd
 from jinja2 import UndefinedError
 
 from ...cases import Case, Fact
-from ...cases.facts import money
+from ...cases.facts import cents_of, money
 from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import values_in
 from ...scoring.written import words as words_of
 from ...store.calendar import add_business_days
-from ...textfiles import read_yaml, render
+from ...textfiles import nearest, read_yaml, render
 from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
@@ -32,8 +33,9 @@ SENDER = ("sender", "sender_name")
 """Fields of a case for the two columns of a desk's `heads`."""
 SUBJECT = 6
 """Number of an email's first words that form its subject, unless the case has a title."""
-SHORT_EMAIL, SHORT_ANSWER = 12, 3
-"""Maximum words of an email that must name its topic; maximum letters of an answer that it cannot give in passing."""
+SHORT_EMAIL, SHORT_ANSWER, PUSHES = 12, 3, 3
+"""Maximum words of an email that must name its topic; maximum letters of an answer that it cannot give in passing;
+minimum lines of pressure."""
 Raw = dict[str, Any]
 
 
@@ -130,6 +132,12 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
         yield "intent", said["intent"].format(intent=raw.get("intent"), names=", ".join(desk.intents))
     forms = [field for field in ("values", "knows") if not isinstance(raw.get(field) or {}, dict)]
     yield from ((field, said["form"]) for field in forms)
+    known = {} if "knows" in forms else store.phrases["en"]["slots"]
+    for name in [name for name in known and (raw.get("knows") or ()) if name not in known]:
+        yield f"knows.{name}", said["question"].format(near=nearest(str(name), [*desk.questions]))
+    pressure = raw.get("pressure") or []
+    if pressure and (not isinstance(pressure, list) or len(pressure) < PUSHES):
+        yield "pressure", said["pressure"]
     if intent is None or forms or not intent.act:
         return
     act, arguments = intent.act, desk.acts[intent.act].arguments
@@ -145,6 +153,8 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
                 yield f"values.{name}", said["unsaid"].format(about=argument.about)
             elif name in values and choices and str(value) not in argument.choices:
                 yield f"values.{name}", said["choice"].format(value=value, choices=choices)
+            elif not choices and value is not None and isinstance(value, int | float) != argument.number:
+                yield f"values.{name}", said["text" if argument.number else "number"].format(name=name, act=act)
         for name in (name for name in desk.needed(act) if name not in knows):
             yield f"knows.{name}", said["knows"].format(ask=desk.questions[name].ask)
 
@@ -221,9 +231,12 @@ def _facts(case: Situation) -> Raw:
     raw, facts = case.raw, dict[str, Any]()
     own = {name: DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
     for name, tell in {**case.intent.tell, **own}.items():
-        value = evaluated(tell.value, f"intents.{raw['intent']}.tell.{name}.value", case.names)
+        place = f"intents.{raw['intent']}.tell.{name}.value"
+        value = evaluated(tell.value, place, case.names)
         if value is None:
             raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill in its column, or use another row")
+        if why := odd(tell.kind, value):
+            raise BadFormula(place, tell.value, f"case {raw['id']}: {place}: {why}", BadInput(why))
         facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
         if tell.kind == "choice":
             chosen = words_of(str(value))
@@ -238,10 +251,8 @@ def _facts(case: Situation) -> Raw:
 
 def _options(case: Situation, column: str, value: str) -> dict[str, list[str]]:
     """Return the values of a column with their patterns; none is read within a longer one."""
-    every, patterns = (
-        (row.get(column) for rows in case.store.tables.values() for row in rows.values()),
-        dict[str, Any](),
-    )
+    every = (row.get(column) for rows in case.store.tables.values() for row in rows.values())
+    patterns = dict[str, Any]()
     said = {name: fold(name) for name in (value, *(words_of(str(one)) for one in every if one not in (None, "")))}
     for name, text in said.items():
         longer = (other.partition(text) for other in said.values() if text in other and text != other)
@@ -266,15 +277,12 @@ def _as_fact(text: str, year: int) -> Raw:
     return {"kind": "choice", "value": text, "options": {text: [_pattern(text)]}, "say": text}
 
 
-# ------------------------------------------------------------------------------------------------------- formulas
-
-
 class BadFormula(BadInput):
     """Raised for a formula that cannot be evaluated; `unknown` is a name that is not there."""
 
-    def __init__(self, place: str, formula: str, error: BadInput):
-        super().__init__(str(error))
-        self.place, self.formula, self.why = place, formula, error.__context__ or error
+    def __init__(self, place: str, formula: str, said: object, why: object):
+        super().__init__(str(said))
+        self.place, self.formula, self.why = place, formula, why
         unknown = re.search(r"'(\w+)'(?: is undefined)?$", str(self.why))
         self.unknown = unknown[1] if unknown and isinstance(self.why, UndefinedError) else ""
 
@@ -286,7 +294,7 @@ def evaluated(formula: Any, place: str, names: Mapping[str, Any]) -> Any:
     try:
         text = render("{{ (" + formula + ") }}", f"{place}: the formula {formula[:80]!r}", **names)
     except BadInput as error:
-        raise BadFormula(place, formula, error) from None
+        raise BadFormula(place, formula, error, error.__context__ or error) from None
     constants = {"True": True, "False": False, "None": None, "": None}
     if text in constants:
         return constants[text]
@@ -328,7 +336,7 @@ def names_of(
         "plus_days": partial(_plus, "days"),
         "plus_months": partial(_plus, "months"),
         "plus_business_days": lambda day, count: add_business_days(_day(day), int(count), store).isoformat(),
-        "money": money,
+        "money": lambda cents: money(cents_of(cents)),
         "min": min,
         "max": max,
     }
@@ -337,8 +345,6 @@ def names_of(
 
 def _plus(unit: str, day: str, count: int) -> str:
     """Return the date some days or months later, or the last day of a shorter month."""
-    import pandas as pd
-
     return (pd.Timestamp(_day(day)) + pd.DateOffset(**{unit: int(count)})).date().isoformat()
 
 
@@ -347,3 +353,12 @@ def _day(value: Any) -> date:
         return value if isinstance(value, date) else date.fromisoformat(value[:10])
     except (TypeError, ValueError):
         raise BadInput(f"{value!s:.40} is not a date: write dates as 2026-06-29") from None
+
+
+def odd(kind: str, value: Any) -> str:
+    """Return what is wrong with an amount or a date as a table has it; nothing for other kinds."""
+    try:
+        {"money": cents_of, "date": _day}.get(kind, str)(value)
+    except BadInput as error:
+        return str(error)
+    return ""

@@ -10,14 +10,13 @@ from typing import Annotated, Any, Literal, Self
 
 import orjson
 import pandas as pd
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...errors import BadInput
 from ...language.sentences import fold, letters
 from ...outputs import writing
 from ...records import content_hash
-from ...textfiles import read_yaml, render
+from ...textfiles import as_yaml, read_yaml, render
 
 FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
@@ -268,13 +267,25 @@ def read_desk(folder: Path) -> DeskFile:
         raise BadInput(f"{folder / FILE}: {why}; `deskbench desk check` lists all problems at once") from None
 
 
-def desk_of(content: Any, policy: Any, folder: Path) -> DeskFile:
-    """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``."""
+def desk_of(
+    content: Any, policy: Any, folder: Path, refused: Callable[[list[str], BadInput], None] | None = None
+) -> DeskFile:
+    """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``.
+
+    A text that cannot be filled in goes to `refused` with its place, and is left as it is; by default it raises.
+    """
+
+    def filled(text: str, where: str) -> str:
+        try:
+            return render(text, f"{folder / FILE}: {where[1:]}, {ONLY}", policy=policy)
+        except BadInput as error:
+            if refused is None:
+                raise
+            refused(where[1:].split("."), error)
+            return text
+
     desk = DeskFile.model_validate(content if isinstance(content, dict) else {})
-    filled = with_texts(
-        desk.model_dump(), lambda text, where: render(text, f"{folder / FILE}: {where[1:]}, {ONLY}", policy=policy)
-    )
-    return DeskFile.model_validate(filled)
+    return DeskFile.model_validate(with_texts(desk.model_dump(), filled))
 
 
 def with_texts(part: Any, change: Callable[[str, str], str], where: str = "") -> Any:
@@ -300,9 +311,6 @@ def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
                 yield path, f"{'.'.join(path)}: {line[0].lower()}{line[1:]}"
 
 
-# --------------------------------------------------------------------------------------------------- written files
-
-
 def files_of(
     desk: str, info: dict[str, str], rows: dict[str, list[Row]], cases: Iterable[Row], articles: Iterable[Row]
 ) -> dict[str, str]:
@@ -317,16 +325,6 @@ def files_of(
         text = head.pop("text")
         files[f"articles/a{number:03}.md"] = f"---\n{as_yaml(head)}---\n{text}\n"
     return files
-
-
-def as_yaml(content: Any) -> str:
-    """Return content as YAML that people can edit."""
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
-
-
-def unfilled(text: str) -> str:
-    """Return a text that a template leaves unchanged."""
-    return re.sub("{[{%#]", lambda found: "{{ '" + found[0] + "' }}", text)
 
 
 def mark_of(folder: Path) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from ...language.sentences import fold
 from ...scoring.written import words as words_of
 from ...store import load_store
 from ...store.search import words_and_beginnings
-from ...textfiles import read_text
+from ...textfiles import as_yaml, read_text, unfilled
 from ..audit.audit import audit
 from .compiled import compiled
-from .desk_file import BASE, REFUSE, as_yaml, files_of, read_desk, singular, slug, unfilled, write_made
+from .desk_file import BASE, REFUSE, files_of, read_desk, singular, slug, write_made
 from .documents import LINK, Row, Section, numbers_in, wording
 from .tickets import COLUMNS, EXAMPLES
 

@@ -19,27 +19,9 @@ from ...store import DeskKind, NotFound
 from ...store.consent import confirmation
 from ...store.rules import Before
 from ...store.tools import Tool
+from . import desk_file
 from .compiled import SENDER, compiled, effects, evaluated, joined, joined_in, names_of
-from .desk_file import (
-    ANY_QUEUE,
-    BASE,
-    DECLARED,
-    FILE,
-    REFUSE,
-    DeclaredAct,
-    DeclaredArgument,
-    DeclaredAsked,
-    DeclaredRefusal,
-    DeclaredRule,
-    DeskFile,
-    Row,
-    read_desk,
-    rule_name,
-    singular,
-    texts,
-    unweighted,
-    with_texts,
-)
+from .desk_file import ANY_QUEUE, BASE, DECLARED, FILE, REFUSE, DeskFile, Row, read_desk, rule_name, singular, texts
 
 LISTED = 10
 """Maximum number of rows that a look-up lists."""
@@ -60,7 +42,7 @@ def kind_of(folder: Path) -> DeskKind:
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
         files=(FILE,),
-        content=unweighted,
+        content=desk_file.unweighted,
         subject=desk.subject,
         tools=own._tools(),
         look_up=(shows, desk.key),
@@ -142,7 +124,7 @@ class _Kind:
         rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
         return {self.desk.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
 
-    def _carry_out(self, name: str, act: DeclaredAct, world: Any, given: Row) -> Row:
+    def _carry_out(self, name: str, act: desk_file.DeclaredAct, world: Any, given: Row) -> Row:
         table = self.desk.on(name)
         key, row = self._row(table, world, given)
         names = names_of(world.store, joined(row, self.desk, world.row), given, {})
@@ -156,7 +138,7 @@ class _Kind:
         agreed.__doc__ = "The customer must have agreed before the act, with a yes as the last word on it."
         return {"identity": self._identity(), "confirmation": agreed, **own}
 
-    def _predicate(self, name: str, rule: str, declared: DeclaredRule) -> Any:
+    def _predicate(self, name: str, rule: str, declared: desk_file.DeclaredRule) -> Any:
         desk, table = self.desk, self.desk.on(name)
 
         def keeps(call: ToolCall, before: Before, store: Any, parameters: Row) -> bool | None:
@@ -226,10 +208,10 @@ class _Kind:
             if values is not None:
                 named = named - {name} if arguments[name] not in values else named | {name}
                 differing |= {name} if values and name not in named else set()
-        for table, declared in self.desk.tables.items():
-            if declared.key in arguments and declared.key not in named:
+        for table, keyed in self.desk.tables.items():
+            if keyed.key in arguments and keyed.key not in named:
                 others = (key for key in store.tables[table] if len(key) > 2 and squash(key) in said)
-                differing |= {declared.key} if next(others, None) else set()
+                differing |= {keyed.key} if next(others, None) else set()
         return named, differing
 
     def _described(self, arguments: Row, tool: str, store: Any) -> dict[str, str]:
@@ -266,7 +248,7 @@ def _tool(name: str, about: str, arguments: Row, work: Callable[..., Row], write
     return Tool(name, function, write)
 
 
-def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | None:
+def _values_in(text: str, argument: desk_file.DeclaredArgument, own: Any) -> set[Any] | None:
     """Return an argument's values in a text; None for an argument without a unit or choices."""
     if argument.unit:
         return {own if v.value == str(own) else v.value for v in values_in(text, ANY_YEAR) if v.kind == argument.unit}
@@ -275,15 +257,12 @@ def _values_in(text: str, argument: DeclaredArgument, own: Any) -> set[Any] | No
     return choices if argument.choices else None
 
 
-# ----------------------------------------------------------------------------------------------- phrases
-
-
 def phrases(desk: DeskFile) -> dict[str, Any]:
     """Return a desk's English phrases: the shipped ones, with its own slots, acts and reasons."""
     shipped, own = texts(str(SHIPPED / "phrases" / "en.yaml")), texts(OWN)
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    asked: dict[str, DeclaredAsked] = {**desk.arguments, **desk.questions}
-    reasons: dict[str, DeclaredRefusal] = {desk.reason_of(rule): rule for rule in desk.rules.values()}
+    asked: dict[str, desk_file.DeclaredAsked] = {**desk.arguments, **desk.questions}
+    reasons: dict[str, desk_file.DeclaredRefusal] = {desk.reason_of(rule): rule for rule in desk.rules.values()}
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
@@ -301,7 +280,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 def _filled(part: Any, **words: str) -> Any:
     """Return part of the phrases with words filled in."""
-    return with_texts(part, lambda text, _: text.format(**words))
+    return desk_file.with_texts(part, lambda text, _: text.format(**words))
 
 
 def _slot(name: str) -> dict[str, Any]:
@@ -314,7 +293,7 @@ def _slot(name: str) -> dict[str, Any]:
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
 
-def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[str, Any]:
+def _asked_slot(name: str, question: desk_file.DeclaredAsked, asking: list[str]) -> dict[str, Any]:
     """Return the phrases for an argument or a question, by default preceded by question words."""
     patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
     if question.words:  # a statement with these words, such as a refusal, does not ask for anything
@@ -324,7 +303,7 @@ def _asked_slot(name: str, question: DeclaredAsked, asking: list[str]) -> dict[s
     return _slot(name) | {part: said for part, said in own.items() if said}
 
 
-def _action(name: str, act: DeclaredAct, desk: DeskFile) -> dict[str, Any]:
+def _action(name: str, act: desk_file.DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     key = desk.key_of(name)
     do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
     words, noun = act.words or [words_of(name)], words_of(singular(desk.on(name)))

@@ -18,8 +18,8 @@ from ...extension import offer
 from ...language.sentences import fold
 from ...project import slug as file_name
 from ...scoring.written import words as words_of
-from ...textfiles import read_text, yes_or_no
-from .desk_file import ANY_QUEUE, BASE, NAME, Row, as_yaml, files_of, name_of, slug, texts, unfilled
+from ...textfiles import as_yaml, read_text, unfilled, yes_or_no
+from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, slug, texts
 from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
