@@ -158,7 +158,7 @@ def render(text: str, where: str, /, **names: Any) -> str:
 
 
 def _unknown_in(text: str, error: Exception, names: Mapping[str, Any]) -> str:
-    """Return which name in a text does not exist, with the nearest that does; empty for other errors."""
+    """Return which name in a text does not exist, with a hint; nothing for other errors."""
     unknown = re.search(r"'(\w+)'(?: is undefined)?$", str(error))
     named = unknown and re.search(rf"\{{[{{%][^{{}}]*?\b((?:\w+\.)*{unknown[1]})\b", text)
     if type(error).__name__ != "UndefinedError" or not named:

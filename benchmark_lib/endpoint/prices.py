@@ -110,7 +110,7 @@ def how_to_add(model: str) -> str:
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, by default ``data/prices.yaml`` beside the user's runs, then the shipped."""
+    """Read a price file, by default the shipped one after ``data/prices.yaml`` of the user."""
     own = project_folder() / "data" / "prices.yaml"
     own_too = path is None and own.is_file() and own.resolve() != (DATA / "prices.yaml").resolve()
     paths = (own, PRICES) if own_too else (Path(path or PRICES),)

@@ -180,7 +180,7 @@ class Complaints:
                     self.rows[name, own] = f"{file}:{lines.line_num}"
 
     def _check_cells(self) -> None:
-        """Check the dates and amounts that answers tell, and the amounts in columns named for cents."""
+        """Check the dates and amounts that answers tell, and those in columns named for cents."""
         told = [one for intent in self.desk.intents.values() for one in intent.tell.values()]
         amounts = " ".join(one.value for one in told if one.kind == "money")
         for (table, row), at in self.rows.items():
@@ -194,7 +194,7 @@ class Complaints:
                     self.add("cell", file, int(line), column=column, why=why)
 
     def _check_names(self, policy: dict[str, Any]) -> None:
-        """Check columns of owner and proofs, the use of acts and queues, and how refusals are understood."""
+        """Check the columns of proofs, the use of acts and queues, and how refusals are read."""
         desk, subject = self.desk, self.desk.subject
         columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
         wanted = {column: ["owner", part] for column, part in zip(desk.heads, ("email", "name"))}
