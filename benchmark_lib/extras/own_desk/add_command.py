@@ -38,7 +38,8 @@ def execute(options: argparse.Namespace) -> int:
     written = "\n".join(f"id: {one.stem}\n{read_text(one)}" for one in (folder / "cases").glob("*.yaml"))
     names = (f"{asked['intent']}_{n}" for n in count(1))
     name = next(name for name in names if not re.search(rf"\bid:\s*[\"']?{name}\b", written))
-    path, raw = folder / "cases" / f"{name}.yaml", {"id": name, **asked}
+    path = folder / "cases" / f"{name}.yaml"
+    raw = {"id": name, **asked}
     print(_shown(raw, store, desk, path))
     if not confirmed(f"Write it to {path}?"):
         note("nothing was written")
@@ -51,7 +52,9 @@ def execute(options: argparse.Namespace) -> int:
 
 def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
     """Return what the policy implies for a case."""
-    here, case, words = Situation(raw, store, desk), read_case(raw, store, path), texts("checks.yaml")
+    here = Situation(raw, store, desk)
+    case = read_case(raw, store, path)
+    words = texts("checks.yaml")
     for name, _ in thin(raw, desk, store):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
 
@@ -71,7 +74,9 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
     intent = _asked("What is it about?", [*desk.intents])
     row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
-    wish, values, knows = desk.intents[intent], dict[str, Any](), dict[str, str]()
+    wish = desk.intents[intent]
+    values = dict[str, Any]()
+    knows = dict[str, str]()
     act = desk.acts.get("" if wish.queue else wish.act)
     for name, a in act.arguments.items() if act else ():
         answer = _asked(a.about, a.choices, a.optional)

@@ -91,7 +91,9 @@ class Complaints:
 
     def check(self) -> None:
         """Find everything; raise `BadInput` for a desk of another kind."""
-        info, policy, content = self._yaml(STORE), self._yaml(POLICY), self._yaml(FILE)
+        info = self._yaml(STORE)
+        policy = self._yaml(POLICY)
+        content = self._yaml(FILE)
         if (kind := info.get("kind", DECLARED)) != DECLARED:
             raise BadInput(f"{self.folder} is of the kind {kind!r}: use `deskbench audit --store {self.folder}`")
         for name, such in self.words["such"].items():
@@ -128,7 +130,8 @@ class Complaints:
                 entries = {str(n): (one, one) for n, one in enumerate(node.value)}
             if step not in entries:
                 break
-            line, node = entries[step][0].start_mark.line + 1, entries[step][1]
+            line = entries[step][0].start_mark.line + 1
+            node = entries[step][1]
         return line
 
     def _refused(self, place: list[str], error: BadInput) -> None:
@@ -174,7 +177,8 @@ class Complaints:
                 elif key not in columns:
                     self._unknown(("tables", name, "key"), key, file, columns)
                 for row in lines if key in columns else ():
-                    own, wide = (row.get(key) or "").strip(), None in row or None in row.values()
+                    own = (row.get(key) or "").strip()
+                    wide = None in row or None in row.values()
                     if wide or not own or (name, own) in self.rows:
                         self.add("wide" if wide else "key", file, lines.line_num, key=key)
                     self.rows[name, own] = f"{file}:{lines.line_num}"
@@ -234,7 +238,8 @@ class Complaints:
                 if not isinstance(listed, list):
                     raise BadInput("it has no list of cases: begin it with the line `cases:`")
                 for number, raw in enumerate(listed):
-                    case, path = str(raw.get("id")) if isinstance(raw, dict) else "", ["cases", number]
+                    case = str(raw.get("id")) if isinstance(raw, dict) else ""
+                    path = ["cases", number]
                     if not re.fullmatch(r"[a-z0-9_]+", case) or case in places:
                         self.add("id", file, path, case=case)
                         continue
@@ -277,7 +282,8 @@ class Complaints:
 
     def _add_formula(self, error: BadFormula, case: Situation) -> None:
         """Add a complaint about a formula that fails in a case."""
-        table, path = self.desk.on(case.intent.act), error.place.split(".")
+        table = self.desk.on(case.intent.act)
+        path = error.place.split(".")
         part = re.search(rf"(policy|knows|given)\.{error.unknown}\b", error.formula)
         if error.unknown and part:
             self._unknown(path, part[0], part[1], [*case.names[part[1]]])
@@ -303,7 +309,8 @@ class Complaints:
                 render(text if file != FILE else "", str(path), policy=names["policy"], store=names["info"])
             for number, line in enumerate(re.sub(r"\{\{.*?\}\}|#.*", "-", read_text(path)).split("\n"), 1):
                 for value in values_in(fold(line), ANY_YEAR):
-                    unit, typed = self.words["units"].get(value.kind, "(?!)"), fold(line)[value.at : value.end].strip()
+                    unit = self.words["units"].get(value.kind, "(?!)")
+                    typed = fold(line)[value.at : value.end].strip()
                     own = {name: n for name, n in policy.items() if isinstance(n, int) and re.search(unit, name)}
                     cents = {name: 100 if value.kind == "money" and "cent" not in name else 1 for name in own}
                     if same := " or ".join(name for name, n in own.items() if str(cents[name] * n) == value.value):

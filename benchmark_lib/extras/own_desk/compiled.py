@@ -87,7 +87,9 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
         return raw
     for field, complaint in problems_of(raw, store, desk):
         raise BadInput(f"case {raw['id']}: {field} {complaint}")
-    case, email, own = Situation(raw, store, desk), as_email(raw), texts("base/case.yaml")
+    case = Situation(raw, store, desk)
+    email = as_email(raw)
+    own = texts("base/case.yaml")
     intent = case.intent
     made = {
         **own["usual"],
@@ -118,11 +120,14 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
     """Yield what keeps a case from being compiled: a field, and a complaint with a remedy."""
     if "outcomes" in raw:
         return
-    said, fields = texts("checks.yaml")["fields"], Case.model_fields.keys() | OWN
+    said = texts("checks.yaml")["fields"]
+    fields = Case.model_fields.keys() | OWN
     for name in sorted(map(str, raw.keys() - fields)):
         near = get_close_matches(name, fields, 1, 0.6)
         yield name, said["near" if near else "field"].format(near="".join(near))
-    rows, row, intent = store.tables[desk.subject], _row_named(raw), desk.intents.get(str(raw.get("intent")))
+    rows = store.tables[desk.subject]
+    row = _row_named(raw)
+    intent = desk.intents.get(str(raw.get("intent")))
     if row not in rows:
         like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
         yield "row", said["row"].format(row=row, key=desk.key, table=desk.subject, like=like)
@@ -140,15 +145,18 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
         yield "pressure", said["pressure"]
     if intent is None or forms or not intent.act:
         return
-    act, arguments = intent.act, desk.acts[intent.act].arguments
+    act = intent.act
+    arguments = desk.acts[intent.act].arguments
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
         yield "row", said["changes"].format(row=row, key=desk.key_of(act), table=desk.on(act), act=act)
     elif not intent.queue:  # what the customer could not say
-        values, knows = raw.get("values") or {}, {**intent.knows, **(raw.get("knows") or {})}
+        values = raw.get("values") or {}
+        knows = {**intent.knows, **(raw.get("knows") or {})}
         for name in sorted(values.keys() - arguments.keys()):
             yield f"values.{name}", said["value"].format(act=act, names=", ".join(arguments) or "none")
         for name, argument in arguments.items():
-            value, choices = values.get(name), ", ".join(argument.choices)
+            value = values.get(name)
+            choices = ", ".join(argument.choices)
             if name not in values and not argument.optional:
                 yield f"values.{name}", said["unsaid"].format(about=argument.about)
             elif name in values and choices and str(value) not in argument.choices:
@@ -164,7 +172,8 @@ def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str]]:
     row = joined_in(store, desk.subject, _row_named(raw), desk)
     if row and not any(all(row.get(column) for column in way) for way in desk.ways):
         yield "unproved", "row"
-    intent, email = desk.intents.get(str(raw.get("intent"))), str(as_email(raw)["text"] or "")
+    intent = desk.intents.get(str(raw.get("intent")))
+    email = str(as_email(raw)["text"] or "")
     if intent and 0 < len(email.split()) <= SHORT_EMAIL:
         words = [raw["intent"], intent.description, intent.goal, *intent.tell, intent.act]
         words += [act.about, act.do, *act.words] if (act := desk.acts.get(intent.act)) else []

@@ -18,7 +18,9 @@ from ...outputs import writing
 from ...records import content_hash
 from ...textfiles import as_yaml, read_yaml, render
 
-FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
+FILE = "desk.yaml"
+POLICY = "policy.yaml"
+STORE = "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
 """The file with the hashes of the files that a command has made; and its file of cases."""
 DECLARED = "declared"
@@ -301,7 +303,8 @@ def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:
     """Yield each fault in a desk's file: the field's path, and a sentence that begins with it."""
     words = texts("checks.yaml")["form"]
     for one in error.errors():
-        path, said = [str(part) for part in one["loc"] if part != "[key]"], str(one["msg"])
+        path = [str(part) for part in one["loc"] if part != "[key]"]
+        said = str(one["msg"])
         for line in said.removeprefix("Value error, ").split("\n"):
             if not path:
                 yield line.partition(":")[0].split("."), line
@@ -338,7 +341,8 @@ def write_made(folder: Path, files: dict[str, str], beside: Path | None = None, 
 
     If somebody else wrote, changed or removed one of them, write to `beside`; without it, refuse.
     """
-    made, new = mark_of(folder)["files"], {name: content_hash(text.encode()) for name, text in files.items()}
+    made = mark_of(folder)["files"]
+    new = {name: content_hash(text.encode()) for name, text in files.items()}
     paths = {name: folder / name for name in {*made, *new}}
     now = {name: content_hash(path.read_bytes()) if path.is_file() else None for name, path in paths.items()}
     if made != new and any(now[name] != made.get(name) for name in now):

@@ -119,7 +119,8 @@ def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, s
 
 def checked(raw: Row, sections: list[Section]) -> Row | tuple[str, str]:
     """Return a row as a rule in the source's own words, or the gate that it fails and why."""
-    usual, tests = wording()["rule"], [test for sort in wording()["sorts"].values() for test in sort["tests"]]
+    usual = wording()["rule"]
+    tests = [test for sort in wording()["sorts"].values() for test in sort["tests"]]
     rule: Row = usual | {cell: str(value) for cell, value in raw.items() if cell in usual and value is not None}
     rule |= {cell: slug(rule[cell]) for cell in ("id", "act", "unit", "column", "otherwise")}
     if rule["test"] not in tests or not re.fullmatch(r"(\d{1,15}(\.0)?)?", rule["number"]):
@@ -179,7 +180,8 @@ def read_simply(section: Section) -> Iterator[Row]:
 
 def _asked(sentence: str) -> dict[str, str]:
     """Return the question that a condition raises, and the answer that allows the act."""
-    known, text = wording(), re.sub(LINK, r"\1", sentence.replace("’", "'"))
+    known = wording()
+    text = re.sub(LINK, r"\1", sentence.replace("’", "'"))
     if not (condition := re.search(known["condition"], text, re.I)):
         return {"test": "yes"}
     what = condition[2]

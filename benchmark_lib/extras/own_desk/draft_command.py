@@ -38,7 +38,11 @@ ARGUMENTS: dict[str, Any] = {
     "--title TEXT": "the company's name (default: NAME)",
     "--out FOLDER": "the desk's folder (default: desks/NAME)",
 }
-RULES, INTENTS, LEFT_OUT, CALLS, BESIDE = "rules.csv", "intents.csv", "left_out.csv", ".draft_calls.jsonl", "proposed"
+RULES = "rules.csv"
+INTENTS = "intents.csv"
+LEFT_OUT = "left_out.csv"
+CALLS = ".draft_calls.jsonl"
+BESIDE = "proposed"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL = "proposal"
 
@@ -47,7 +51,8 @@ def execute(options: argparse.Namespace) -> int:
     """Take the next steps of a draft (rules, intents, desk), up to one that needs a person."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
         raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
-    sections, folder = sections_of(map(Path, options.policy)), Path(options.out or f"desks/{options.name}")
+    sections = sections_of(map(Path, options.policy))
+    folder = Path(options.out or f"desks/{options.name}")
     buyer = Buyer(options.model, options.base_url, folder / CALLS) if options.model else None
     code = FINISHED
     with writing(folder), folder_made(folder):

@@ -42,7 +42,8 @@ class Drafted:
 
     def __init__(self, sections: list[Section], rules: list[Row], intents: list[Row]):
         self.sections, self.known = sections, wording()
-        subjects, text = self.known["subjects"], fold(" ".join(section.text for section in sections))
+        subjects = self.known["subjects"]
+        text = fold(" ".join(section.text for section in sections))
         self.subject = max(subjects, key=lambda name: len(re.findall(subjects[name], text)))
         self.thing = singular(self.subject)
         self.acts, self.tickets = defaultdict[str, list[Row]](list), defaultdict[str, list[str]](list)
@@ -82,7 +83,8 @@ class Drafted:
         for gate, why in (place for place, wrong in checks.items() if wrong):
             filled = {"lacks": lacks, "mend": sort["needs"].get(lacks), "other": "".join(same[:1])}
             return self._leave_out("rule", rule["id"], gate, why, fitting=" or ".join(sort["tests"]), **filled, **rule)
-        act, asked = words_of(rule["act"]), _pairs(rule["ask"], words_of(rule["act"]))
+        act = words_of(rule["act"])
+        asked = _pairs(rule["ask"], words_of(rule["act"]))
         own = _pairs(re.sub(LINK, r"\1", rule["quotation"]), f"{act} {rule['ask']}") or asked
         counted = rule["number"], words_of(rule["unit"])
         number, of = (money(rule["number"] or 0), "") if rule["unit"] == "cents" else counted
@@ -132,7 +134,9 @@ class Drafted:
         row |= {"name": person, "status": "active"}
         row |= {column: TODAY.isoformat() if days else 0 for column, days in self.columns.items()}
         for rule in sorted(rules, key=lambda one: one is broken):
-            breaks, number, days = rule is broken, rule["number"], rule["days"]
+            breaks = rule is broken
+            number = rule["number"]
+            days = rule["days"]
             if rule["sort"] == "question":
                 knows[rule["name"]] = {"yes": "no", "no": "yes"}[rule["test"]] if breaks else rule["test"]
                 continue
@@ -173,7 +177,8 @@ class Drafted:
         for rule in (rule for rules in self.acts.values() for rule in rules if rule["name"] in self.policy):
             if rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences:
                 unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
-                number, named = rf"\b{rule['number']}(?=[-\s]+{unit})", f"{{{{ policy.{rule['name']} }}}}"
+                number = rf"\b{rule['number']}(?=[-\s]+{unit})"
+                named = f"{{{{ policy.{rule['name']} }}}}"
                 words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
                 found = re.search(re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words)), text)
                 text = text.replace(found[0], re.sub(number, named, found[0])) if found else text
@@ -205,7 +210,9 @@ def sound(made: Drafted, name: str, title: str, buyer: Any) -> dict[str, str]:
 
 def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the failures at the first gate that any case fails: case, gate and reason."""
-    desk, store, keys = read_desk(folder), load_store(folder), dict[str, Row]()
+    desk = read_desk(folder)
+    store = load_store(folder)
+    keys = dict[str, Row]()
     for name, case in made.cases.items():
         try:
             keys[name] = compiled(case, store, desk)

@@ -37,7 +37,9 @@ def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
     own = _Kind(folder)
     intents = {name: {"description": intent.description} for name, intent in own.desk.intents.items()}
-    desk, shows, finds = own.desk, f"show_{singular(own.desk.subject)}", f"find_{own.desk.subject}"
+    desk = own.desk
+    shows = f"show_{singular(own.desk.subject)}"
+    finds = f"find_{own.desk.subject}"
     return DeskKind(
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
@@ -119,7 +121,8 @@ class _Kind:
         return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
 
     def _find(self, world: Any, given: Row) -> Row:
-        wanted, columns = squash(given["by"]), (self.desk.key, *self.desk.heads)
+        wanted = squash(given["by"])
+        columns = (self.desk.key, *self.desk.heads)
         every = (joined(row, self.desk, world.row) for row in world.rows(self.desk.subject))
         rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
         return {self.desk.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
@@ -165,7 +168,8 @@ class _Kind:
 
     def _proved(self, column: str, row: Row, before: Before) -> bool:
         """Return whether a customer's words, answers or email header give a column's value."""
-        value, heads = str(row.get(column) or ""), dict(zip(self.desk.heads, (before.sender, before.sender_name)))
+        value = str(row.get(column) or "")
+        heads = dict(zip(self.desk.heads, (before.sender, before.sender_name)))
         if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
             return bool(value)
         said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
@@ -259,7 +263,8 @@ def _values_in(text: str, argument: desk_file.DeclaredArgument, own: Any) -> set
 
 def phrases(desk: DeskFile) -> dict[str, Any]:
     """Return a desk's English phrases: the shipped ones, with its own slots, acts and reasons."""
-    shipped, own = texts(str(SHIPPED / "phrases" / "en.yaml")), texts(OWN)
+    shipped = texts(str(SHIPPED / "phrases" / "en.yaml"))
+    own = texts(OWN)
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
     asked: dict[str, desk_file.DeclaredAsked] = {**desk.arguments, **desk.questions}
     reasons: dict[str, desk_file.DeclaredRefusal] = {desk.reason_of(rule): rule for rule in desk.rules.values()}
@@ -288,7 +293,8 @@ def _slot(name: str) -> dict[str, Any]:
     words = words_of(name)
     if not words.endswith(" id"):
         return dict(_filled(texts(OWN)["slot"], words=words, named=pattern_of(words)))
-    noun, shipped = words.removesuffix(" id"), texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]["order_id"]
+    noun = words.removesuffix(" id")
+    shipped = texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]["order_id"]
     return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
             else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
 
@@ -306,7 +312,8 @@ def _asked_slot(name: str, question: desk_file.DeclaredAsked, asking: list[str])
 def _action(name: str, act: desk_file.DeclaredAct, desk: DeskFile) -> dict[str, Any]:
     key = desk.key_of(name)
     do = act.do or f"{words_of(name)} for {words_of(key)} {{{key}}}"
-    words, noun = act.words or [words_of(name)], words_of(singular(desk.on(name)))
+    words = act.words or [words_of(name)]
+    noun = words_of(singular(desk.on(name)))
     patterns = [*map(pattern_of, words)]
     verbs = [w.removesuffix(noun).split() for w in words if w.endswith(f" {noun}")]
     patterns += [rf"{pattern_of(verb)} (?:\w+ )?(?:it|this|that|[a-z]{{1,4}}-?\d{{3,}})\b" for verb, *_ in verbs]

@@ -39,7 +39,9 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
     if folder.exists():
         raise BadInput(f"{folder} already exists: give the desk another name, or remove the folder first")
-    prompt, readme, store = folder / "prompts" / "agent.md", folder / "README.md", folder / STORE
+    prompt = folder / "prompts" / "agent.md"
+    readme = folder / "README.md"
+    store = folder / STORE
     with writing(folder, "--out", shutil.Error):
         shutil.copytree(base, folder, ignore=LEFT)
         prompt.parent.mkdir(exist_ok=True)

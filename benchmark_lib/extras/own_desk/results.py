@@ -77,11 +77,13 @@ def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
     declared = {(name, rule_name(*place)): rule for name, desk in desks.items() for place, rule in desk.rules.items()}
     tests = {store.name: tested_by(store) for store in stores.values()}
     for c in conversations_of(results).itertuples(index=False):
-        score, store = scores.get((c.run_id, c.record_hash), {}), stores.get(c.run_id)
+        score = scores.get((c.run_id, c.record_hash), {})
+        store = stores.get(c.run_id)
         if store is None or not score.get("scored"):
             continue
         for rule in store.rules:
-            state, tested = score.get(f"rule_{rule}"), c.case_id in tests[store.name].get(rule, ())
+            state = score.get(f"rule_{rule}")
+            tested = c.case_id in tests[store.name].get(rule, ())
             if tested or state in ("kept", "broken"):
                 own = declared.get((store.name, rule))
                 about = rule_in_words(rule, store), own.say if own else "", own is None or own.otherwise == REFUSE
@@ -119,12 +121,14 @@ def by_tickets(
     def row_of(part: pd.DataFrame) -> dict[str, Any]:
         desk = desks[part["store"].iloc[0]]
         counts = {name: intent.tickets for name, intent in read_desk(desk.path).intents.items()}
-        total, given = sum(counts.values()), stakes or stakes_at(desk.path)
+        total = sum(counts.values())
+        given = stakes or stakes_at(desk.path)
         cases = part.dropna(subset=["success"]).assign(success=lambda p: p["success"].astype(float))
         weighted = weighted_mean(cases, "success", counts)
         costed = with_stakes(part.assign(bucket="resolvable"), given)
         loss = interval(weighted_mean(costed.dropna(subset=["loss"]), "loss", counts, None), "loss", "loss_")
-        week, most = tickets or (total if total > len(counts) else UNCOUNTED), max(given.wrong, given.handover)
+        week = tickets or (total if total > len(counts) else UNCOUNTED)
+        most = max(given.wrong, given.handover)
         return {
             "cases": cases["case_id"].nunique(),
             "trials": part["trial"].nunique(),
@@ -146,7 +150,8 @@ def by_tickets(
 
 def in_sentences(results: Results, stakes: Stakes, stores: Stores) -> list[str]:
     """Return for each model which rules of its declared desk it broke, and what a week costs."""
-    rules, entries = broken_rules(results, stores), by_tickets(results, stakes=stakes, stores=stores)
+    rules = broken_rules(results, stores)
+    entries = by_tickets(results, stakes=stakes, stores=stores)
     names = {"rules": rules.to_dict("records"), "entries": entries.to_dict("records")}
     return [" ".join(text.split()) for text in plain_text("desk.txt.j2", **names).split("\n\n") if text.strip()]
 

@@ -116,8 +116,11 @@ def _refuse(named: str = "", /, **problems: Any) -> None:
 def _ticket(cells: Cells, number: int) -> Ticket:
     known = texts("try.yaml")
     get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
-    tool, over, refuse = _name(get["tool"]), _meant(get["handover"]), _meant(get["refuse"])
-    given, queue = _pairs(get["arguments"], "arguments"), _name(over)
+    tool = _name(get["tool"])
+    over = _meant(get["handover"])
+    refuse = _meant(get["refuse"])
+    given = _pairs(get["arguments"], "arguments")
+    queue = _name(over)
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
     _refuse(
         tool,
@@ -162,7 +165,8 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
         pairs += [(*map(str.strip, re.split("[=:]", part, maxsplit=1)), "")[:2]] if part.strip() else []
     values: dict[str, str | int] = {}
     for key, value in pairs:
-        name, plain = _name(key), "yes" if value is True else "no" if value is False else str(value)
+        name = _name(key)
+        plain = "yes" if value is True else "no" if value is False else str(value)
         if not re.match(NAME, name) or name in (KEY, *values) or value in ("", None) or isinstance(value, dict | list):
             raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {how}")
         values[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
@@ -223,14 +227,17 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
             row = dict.fromkeys(COLUMNS, "") | dict(zip(EXAMPLES, near))
             row |= {"id": f"{slug('_'.join(telling))}_{len(rows) + 1}", "name": ", ".join(telling), "accepted": "off"}
             rows.append({**row, "count": count, "act": first_of(wording()["acts"], " ".join(telling), *near)})
-    replaced, back = sum(sum(one.counts.values()) for one in done), sum(bool(one.left) for one in done)
+    replaced = sum(sum(one.counts.values()) for one in done)
+    back = sum(bool(one.left) for one in done)
     grouped = sum(row["count"] for row in rows)
     return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}
 
 
 def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, day: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
-    rows, cases, tools = list[dict[str, Any]](), list[dict[str, Any]](), defaultdict[str, list[Ticket]](list)
+    rows = list[dict[str, Any]]()
+    cases = list[dict[str, Any]]()
+    tools = defaultdict[str, list[Ticket]](list)
     for number, t in enumerate(tickets, 101):
         key = f"R-{number}"
         rows.append({KEY: key, "email": t.sender or f"r-{number}@example.com", "name": t.name or f"Customer {key}"})

@@ -69,7 +69,8 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"{wrong} is not a function: name a function of the record that returns True, False or None")
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
-    tickets, results = _on_desk(path, out, options), out.with_name(f"{out.name}-results")
+    tickets = _on_desk(path, out, options)
+    results = out.with_name(f"{out.name}-results")
     desk = FolderStore(out)
     played = content_hash(orjson.dumps([desk.hash, desk.prompt(), *(case.hash for case in load_cases(desk))]))
     given = {name: getattr(options, name) for name in ("trials", "settings", "concurrency", "budget_usd")}
@@ -96,7 +97,9 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
         note(f"unused columns: {', '.join(unused)}")
     unweighted = [replace(ticket, weight=1) for ticket in tickets]
     given = [unweighted, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
-    made, inputs, day = mark_of(out), content_hash(orjson.dumps(given)), str(date.today())
+    made = mark_of(out)
+    inputs = content_hash(orjson.dumps(given))
+    day = str(date.today())
     kept = [Ticket(**one) for one in made["tickets"]] if made.get("inputs") == inputs else []
     if kept:
         tickets, day = [replace(one, weight=t.weight) for one, t in zip(kept, tickets)], made["day"]
@@ -130,9 +133,11 @@ def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, si
 
 def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
     """Return a table with a row per model, and one with a row per ticket and a column per model."""
-    words, weights = texts("try.yaml"), {t.id: t.weight for t in tickets}
+    words = texts("try.yaml")
+    weights = {t.id: t.weight for t in tickets}
     played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
-    entries, models = [*results.entries.values()], list[dict[str, Any]]()
+    entries = [*results.entries.values()]
+    models = list[dict[str, Any]]()
     rows: list[dict[str, Any]] = [{"ticket": f"{t.id}: {t.title}", "expected": t.expected} for t in tickets]
     for entry in entries:
         own = played[(played["entry"] == entry) & (played["wrong"] != NOT_SCORED)]
