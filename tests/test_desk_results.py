@@ -73,9 +73,9 @@ def test_a_forbidden_call_that_failed_counts_in_the_rules_as_in_the_traps(hasty)
     assert over["tested_broken"] == over["tested"] == 1 and not over["refuses"]
     assert rules["conversations"].sum() == rules["broken"].sum() == 0
     front, traps = plain(out / "index.html"), plain(out / "traps.html")
-    assert "Start return, window: broken by 1 of 1 model. Where a refusal is due: act called for in 3 of 3." in front
-    assert "Start return, sealed: broken by 1 of 1 model. Where a handover is due: act called for in 1 of 1." in front
-    assert "by an act that was carried outno such act act called for where a refusal is due3 of 3" in front
+    assert "Start return, window: broken or tried by 1 of 1 model. Where a refusal is due: tried in 3 of 3." in front
+    assert "Start return, sealed: broken or tried by 1 of 1 model. Where a handover is due: tried in 1 of 1." in front
+    assert "by an act that was carried outno such act tried where a refusal is due3 of 3" in front
     assert traps.count("1 of 1") >= 3
     assert "even calls that failed, as in the table of traps" in front
     own = plain(next(out.glob("models/hasty-*.html")))
@@ -107,8 +107,9 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     _, results, out = hasty
     reason = "hasty: It resolves 0.0% of 5 resolvable cases, and a comparison requires 50%"
     told = (
-        "hasty broke no rule by an act that was carried out. It called for a forbidden act on tickets that “start return, window” "
-        "refuses, in 3 of 3, and “start return, sealed” hands over, in 1 of 1. A call counts even if it failed. For 100 tickets a week, its mistakes and handovers cost about 5,000 USD and people alone "
+        "hasty broke no rule by an act that was carried out. It tried a forbidden act on tickets that these rules refuse or hand over: "
+        "“start return, window” 3 of 3, “start return, sealed” 1 of 1. A failed call counts. For 100 tickets a week, its mistakes "
+        "and handovers cost about 5,000 USD and people alone "
         "700 USD, so it is worse than people alone."
     )
     found = reports.answers(results)
@@ -259,7 +260,7 @@ def test_the_end_of_a_run_says_what_a_desk_kept_elsewhere_forbids(tmp_path, monk
     with Hasty() as server:
         run = ["run", "hasty", "--base-url", server.base_url, "--store", str(desk), "--trials", "1", "--yes"]
         assert main([*run, "--out", "hasty.deskbench"]) == 0
-    assert "on tickets that “start return, window” refuses, in 3 of 3" in " ".join(capsys.readouterr().out.split())
+    assert "“start return, window” 3 of 3" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_front_page_opens_each_broken_rule_and_names_no_other_shop(played, results, tmp_path):
