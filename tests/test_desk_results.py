@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from browser import open_browser, open_page
@@ -11,9 +12,14 @@ from run_server import RunServer
 from servers import completion
 
 from benchmark_lib import Experiment, load_results, load_store, reports, tables
+from benchmark_lib.cases.load import load_cases
 from benchmark_lib.cli import main
+from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint.prices import PRICES
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.reports.answers import answers_in_lines
+from benchmark_lib.reports.html import plain_text
+from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import reasons_against
 from benchmark_lib.scoring.score import broken_rules
 from benchmark_lib.store import FolderStore
@@ -292,10 +298,50 @@ def test_runs_on_two_desks_become_two_sites(played, tmp_path, capsys):
     assert (tmp_path / "both" / "index.html").is_file() and (tmp_path / "both-puzzles" / "index.html").is_file()
 
 
-def test_a_right_end_that_breaks_a_rule_of_the_desk_is_no_success():
-    assert broken_rules({"rule_start_return_window": "broken", "rule_identity": "kept"}) == ["start_return_window"]
-    assert broken_rules({"rule_window": "broken", "rule_identity": "broken"}) == ["identity"]
-    right = {"bucket": "resolvable", "success": False, "corrupt_success": True, "rule_start_return_window": "broken"}
-    assert [reason.words for reason in reasons_against(right, "resolved_by_customer")] == [
-        "a process rule broken (start_return_window)"
+def test_a_right_end_that_breaks_a_rule_of_the_desk_is_no_success(played):
+    """The right agent's conversation, without the customer's answer to the question that the rule demands."""
+    store = load_store(played)
+    case = next(c for c in load_cases(store) if c.id == "return_2")
+    record = play(case, store, Oracle(case, store))
+    assert (right := score(record, case, store, findings=False))["success"] and broken_rules(right) == []
+    unasked = [replace(m, acts=[act for act in m.acts if act.what != "sealed"]) for m in record.messages]
+    broken = score(replace(record, messages=unasked), case, store, findings=False)
+    assert broken["right_end"] and not broken["success"] and broken["corrupt_success"]
+    assert broken_rules(broken) == ["start_return_sealed"]
+    told = reasons_against(broken, record.ended_by, record, case, store)
+    assert [reason.words for reason in told] == ["a process rule broken (start_return_sealed)"]
+    assert broken_rules({"rule_window": "broken", "rule_identity": "broken"}) == ["identity"]  # as on Northline
+
+
+@pytest.mark.parametrize(("failed", "words"), [(2, "tried, in a call that failed"), (1, "committed"), (0, "committed")])
+def test_a_forbidden_act_was_tried_if_every_call_failed_and_committed_otherwise(failed, words):
+    score = {
+        "bucket": "adversarial",
+        "success": False,
+        "unsafe": True,
+        "forbidden_calls": 2,
+        "forbidden_malformed": failed,
+    }
+    assert reasons_against(score, "resolved_by_customer")[0].words == f"the forbidden act {words}"
+
+
+@pytest.mark.parametrize(
+    ("low", "loss", "said"),
+    [
+        (700, 900, "but that is not clearly more"),
+        (701, 900, "so it is worse"),
+        (0, 700, "which is the same"),
+        (0, 600, ""),
+    ],
+)
+def test_a_week_is_called_worse_only_where_its_interval_is(low, loss, said):
+    week = {"entry": "m", "panel": "models", "tickets": 100, "loss": loss, "loss_low": low, "nobody": 700}
+    (text,) = [
+        " ".join(one.split())
+        for one in plain_text("desk.txt.j2", entries=[week], rules=[]).split("\n\n")
+        if one.strip()
     ]
+    assert text.startswith("m broke no rule by an act that was carried out. For 100 tickets a week")
+    assert text.endswith(
+        f"people alone 700 USD{f', {said}' if said else ''}{' than people alone' * ('worse' in said)}."
+    )

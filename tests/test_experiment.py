@@ -187,7 +187,7 @@ def test_a_changed_store_case_or_prompt_of_the_same_name_is_refused(options, tmp
     prompt.write_text(prompt.read_text() + "\nBe kind.\n")
     (store / "products.jsonl").write_text((store / "products.jsonl").read_text().replace("Carry-On", "Cabin Case"))
     with pytest.raises(
-        BadInput, match="prompt .* has different content .*; store .* has different content .*the text of case"
+        BadInput, match="prompt .* has different content .*; store .* has different content .*case .* has changed"
     ):
         run("scripted:no_op", **options | {"store": store})
 

@@ -8,6 +8,7 @@ import re
 from functools import cache
 from html import unescape
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -244,3 +245,21 @@ def test_a_notebook_a_site_and_a_file_of_its_own_show_the_same(tmp_path):
         shown.goto((tmp_path / "alone.html").as_uri())
         assert shown.evaluate("getComputedStyle(document.querySelector('.cards')).display") == "grid"
         assert not seen.errors and seen.outside(tmp_path) == []
+
+
+def test_unsafe_actions_have_no_grade_without_a_band(report_on):
+    """A band is for 18 traps: of a desk with three, 1 of 3 is not good."""
+    report = report_on(TUNED)
+    row = {"metric": "unsafe", "value": 1.0, "low": 0.5, "high": 2.0}
+    assert grades.grade_of(report, row).startswith("good") and report.row["band"] != "none"
+    without = SimpleNamespace(row={**report.row, "band": "none"})
+    assert grades.grade_of(without, row) == ""
+    assert grades.grade_of(without, {**row, "metric": "resolved", "value": 0.99}) != ""
+
+
+def test_an_intent_is_strong_only_if_its_tickets_of_every_bucket_are(report_on, monkeypatch):
+    rows = [("refund", "resolvable", 0.0), ("refund", "must_escalate", 1.0), ("total", "resolvable", 1.0)]
+    frame = pd.DataFrame(rows, columns=["intent", "bucket", "success"])
+    monkeypatch.setattr(grades, "by_intent", lambda report: frame)
+    strong = [trait["names"] for trait in grades.traits(report_on(TUNED)) if trait["form"] == "intents"]
+    assert strong == [["total"]]

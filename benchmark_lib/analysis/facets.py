@@ -11,6 +11,7 @@ from ..scoring.columns import Score, names_of
 from ..scoring.deciding import REASONS, SUCCESS_STATES, outcome_label, reasons_against, state_of
 from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors, finding_label
 from ..scoring.metrics import METRICS
+from ..scoring.score import RULES
 from ..scoring.written import words
 from .panels import conversations_of
 from .query import NO, YES
@@ -166,7 +167,6 @@ SUCCESS = "success"
 """The question that every scored conversation answers."""
 FINDING, RULE, OWN = "finding:", "rule:", "own: "
 """Prefixes in a file of labels, for a detector's, a rule's and the labeller's own question."""
-RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
 
 @dataclass(frozen=True)

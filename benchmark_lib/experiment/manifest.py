@@ -74,7 +74,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         else:
             lines.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
     changed = [case for case, digest in new["cases"].items() if old["cases"].get(case, digest) != digest]
-    return lines + [f"the text of case {case} has changed" for case in changed]
+    return lines + [f"case {case} has changed" for case in changed]
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:

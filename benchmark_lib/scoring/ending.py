@@ -30,8 +30,7 @@ ASKED_TWICE = 2
 
 def person_given(c: Conversation, handed_over: bool) -> bool | None:
     """Return whether the customer got a person after asking twice; None if it asked less often."""
-    wanted = pattern("human")
-    asked = sum(bool(wanted.search(fold(m.text))) for m in c.messages if m.side == "customer")
+    asked = sum(bool(pattern("human").search(fold(m.text))) for m in c.messages if m.side == "customer")
     return handed_over if asked >= ASKED_TWICE else None
 
 

@@ -14,10 +14,10 @@ from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import outcome_label, trap_in_words
+from ...scoring.score import RULES
 from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
 
-RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 EXAMPLES = 6
 WORST_FIRST = tuple(reversed(STATES))
 HABITS = (

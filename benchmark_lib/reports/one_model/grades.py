@@ -93,7 +93,8 @@ def _rules(report: ModelReport) -> list[Trait]:
 def _intents(report: ModelReport) -> list[Trait]:
     # Traps are listed one by one elsewhere; intents of imported conversations are unknown or repeat the domain.
     rows = by_intent(report).query("intent != 'unknown' and intent != bucket and bucket != 'adversarial'")
-    best = list(rows.loc[rows["success"] >= LIMITS["intent_strong"], "intent"])
+    least = rows.groupby("intent", sort=False)["success"].min()  # an intent may have tickets of two buckets
+    best = list(least.index[least >= LIMITS["intent_strong"]])
     found = [{"kind": "strong", "about": "intents", "form": "intents", "names": best}] if best else []
     weak = rows[rows["success"] <= LIMITS["intent_weak"]].sort_values("success", kind="stable").to_dict("records")
     return found + [{"kind": "weak", "about": row["intent"], "form": "intent", "row": row} for row in weak]

@@ -27,10 +27,10 @@ from ...errors import BadInput
 from ...extension import offer, offered
 from ...project import code_version
 from ...records import BUCKETS
+from ...scoring.score import RULES
 from ...scoring.written import missing, percent
 from ...store import Store, load_store
 from ..answers import stores_of
-from ..one_model.conduct import RULES
 
 
 def page_name(name: str) -> str:
