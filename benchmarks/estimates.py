@@ -64,7 +64,7 @@ def main() -> None:
     """Play, load and estimate; print the measured line last."""
     from benchmark_lib import spread
     from benchmark_lib.cli.options import add_options, executor
-    from benchmark_lib.experiment import known_panel
+    from benchmark_lib.experiment import demo
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("agents", type=int)
@@ -72,7 +72,7 @@ def main() -> None:
     options = parser.parse_args()
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     with TemporaryDirectory() as folder:
-        runs = [run.path for run in known_panel.play_panel(known_panel.known_panel(options.agents), folder)]
+        runs = [run.path for run in demo.play_panel(demo.known_panel(options.agents), folder)]
         parts = options.workers or 1
         started = time.perf_counter()
         found = list(spread(partial(seconds_of, runs), [list(TABLES)[n::parts] for n in range(parts)], **where))

@@ -31,12 +31,12 @@ GOALS = {"the static site": 60, "all notebooks": 180}
 
 def measure(agents: int) -> dict[str, tuple[float, float]]:
     """Return the elapsed and CPU seconds of everything in `WORK`."""
-    from benchmark_lib.experiment import known_panel
+    from benchmark_lib.experiment import demo
 
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "pyproject.toml").touch()
-        for run in known_panel.play_panel(known_panel.known_panel(agents), place / "data" / "runs" / "panel"):
+        for run in demo.play_panel(demo.known_panel(agents), place / "data" / "runs" / "panel"):
             os.link(run.path, place / "data" / "runs" / run.path.name)
         return {what: _took(arguments, place) for what, arguments in WORK.items()}
 

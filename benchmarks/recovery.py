@@ -20,17 +20,16 @@ import numpy as np
 import pandas as pd
 
 from benchmark_lib import analysis, estimators, spread, tables
-from benchmark_lib.analysis.estimators.agreement import agreement
-from benchmark_lib.analysis.estimators.correlations import correlation, within_model_correlation
+from benchmark_lib.analysis.cell import fields, framed, grouped, interval
+from benchmark_lib.analysis.estimators.agreement import agreement, correlation, within_model_correlation
 from benchmark_lib.analysis.estimators.estimate import Estimate, generator
 from benchmark_lib.analysis.estimators.intervals import proportion_interval
 from benchmark_lib.analysis.estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from benchmark_lib.analysis.estimators.trials import flip_rate
-from benchmark_lib.analysis.tables.escalation import NEEDS, SOLVABLE, precision_of_handover
 from benchmark_lib.analysis.tables.headlines import by_case, headline
-from benchmark_lib.analysis.tables.rows import fields, framed, grouped, interval
+from benchmark_lib.analysis.tables.safety import NEEDS, SOLVABLE, precision_of_handover
 from benchmark_lib.cli.options import add_options, executor
-from benchmark_lib.experiment import known_panel
+from benchmark_lib.experiment import demo
 from benchmark_lib.scoring.metrics import METRICS
 
 PAIRS = (
@@ -73,9 +72,9 @@ def measure(panels: int, agents: int, seed: int, **where: Any) -> dict[str, pd.D
 def one_panel(agents: int, numbered: tuple[int, np.random.Generator]) -> dict[str, pd.DataFrame]:
     """Draw one panel, play it and read its results."""
     number, rng = numbered
-    panel = known_panel.known_panel(agents, rng=rng)
+    panel = demo.known_panel(agents, rng=rng)
     with TemporaryDirectory() as folder:
-        results = analysis.load_results(known_panel.play_panel(panel, folder, trials=TRIALS))
+        results = analysis.load_results(demo.play_panel(panel, folder, trials=TRIALS))
         conversations = results.conversations
     rates = recovered_rates(panel, conversations)
     return {
@@ -106,7 +105,7 @@ def recovered_rates(panel: pd.DataFrame, conversations: pd.DataFrame) -> pd.Data
 
 
 def _of_agent(agent: dict[str, Any], group: pd.DataFrame) -> Iterator[dict]:
-    for metric in known_panel.TRUTHS:
+    for metric in demo.TRUTHS:
         truth, values, head = agent[f"true_{metric}"], by_case(group, metric), headline(group, metric)
         mean, fresh, scale = head.mean, head.like_these, METRICS[metric].scale.factor(head.n)
         row = {"entry": agent["model"], "metric": metric, "truth": truth}
@@ -137,7 +136,7 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         result = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
         row = {"pair": f"{METRICS[one].title} and {METRICS[other].title.lower()}", "panel_truth": exact.estimate}
-        rows.append(row | {"truth": known_panel.true_correlation(one, other), **fields(result, "estimate low high p")})
+        rows.append(row | {"truth": demo.true_correlation(one, other), **fields(result, "estimate low high p")})
     table = holding(rows, "pair truth panel_truth estimate low high p")
     return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
@@ -345,7 +344,7 @@ def first_panel_lines(rates: pd.DataFrame) -> list[str]:
     The table shows the truth, then the recorded rate with its interval, and a star if the interval misses the truth.
     """
     first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{PASS_K}"])]
-    metrics = list(known_panel.TRUTHS)
+    metrics = list(demo.TRUTHS)
     lines = [
         "| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |",
         "|---|" + "---|" * len(metrics),
@@ -418,7 +417,7 @@ def main() -> None:
     """Play, measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--panels", type=int, default=20)
-    parser.add_argument("--agents", type=int, default=known_panel.AGENTS)
+    parser.add_argument("--agents", type=int, default=demo.KNOWN_AGENTS)
     parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     add_options(parser, executor("play and measure the panels"))

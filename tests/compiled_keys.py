@@ -13,10 +13,9 @@ from benchmark_lib.extras.own_desk.compiled import evaluated, names_of
 from benchmark_lib.language.addresses import country_code, same_address
 from benchmark_lib.language.sentences import squash
 from benchmark_lib.records import ToolCall
-from benchmark_lib.store.calendar import business_days_between
-from benchmark_lib.store.retail.rows import variants
+from benchmark_lib.store.retail.offers import variants
 from benchmark_lib.store.retail.rules import RULES, delivered
-from benchmark_lib.store.rules import Before
+from benchmark_lib.store.rules import Before, business_days_between
 
 
 def compiled_key(intent: str, orders: list[str], ledger: dict[str, Any], store: Any, templates: Any) -> Any:

@@ -11,7 +11,7 @@ import yaml
 
 from benchmark_lib.project import DATA
 from benchmark_lib.store import DeskKind, NotFound, tool, tools_of
-from benchmark_lib.store.consent import confirmation
+from benchmark_lib.store.rules import confirmation
 
 CANARY = "canary: a test"
 GENERAL = ("question", "done", "deny", "denied", "doubt", "customer", "agent")

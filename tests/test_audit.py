@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.case import Fact
 from benchmark_lib.extras.audit.audit import BUCKETS, FLOORS, at_once, audit, impossible_days, report, unsound
 from benchmark_lib.threads import read_aside
 

@@ -20,7 +20,7 @@ from run_server import copy_store
 from servers import Answer, ScriptedServer
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.cli import ending, main
+from benchmark_lib.cli import main, play
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
 from benchmark_lib.reports.explorer import import_labels, read_labels
 from benchmark_lib.reports.explorer.labels import COLUMNS
@@ -258,14 +258,14 @@ def test_a_row_of_labels_that_cannot_be_read_is_named_by_the_command_and_by_an_i
 
 def test_a_file_that_goes_while_the_board_is_made_ends_no_run(project, oracle_run, capsys, monkeypatch):
     other = shutil.copy(oracle_run, project / "other.deskbench")
-    readable = ending._readable
+    readable = play._readable
 
     def and_then_gone(paths):
         found = readable(paths)
         other.unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(ending, "_readable", and_then_gone)
+    monkeypatch.setattr(play, "_readable", and_then_gone)
     line = ["run", "scripted:echo", "--cases", "tracking_1", "--trials", "1", "--out", str(project / "mine.deskbench")]
     assert main(line) == FINISHED and not other.exists()
     shown = capsys.readouterr().out

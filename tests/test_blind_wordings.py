@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmark_lib.cases.facts import Fact, stated_facts
+from benchmark_lib.cases.case import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
 
 FOLDER = Path(__file__).parent / "data" / "blind"

@@ -5,7 +5,7 @@ import shutil
 import pytest
 import yaml
 
-from benchmark_lib import templates
+from benchmark_lib import textfiles
 from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit
@@ -180,4 +180,4 @@ def test_a_text_filled_in_place_by_place_is_the_whole_one(text):
         "order": {"id": "NL-1", "by": {"name": "Ö", "none": None}, "cents": 150},
         "money": lambda c: f"{c / 100} USD",
     }
-    assert templates.written(text, names) == templates._template(text).render(names)
+    assert textfiles.written(text, names) == textfiles._template(text).render(names)

@@ -8,7 +8,7 @@ from benchmark_lib.conversation.speaker import Reply
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.store import load_store
-from benchmark_lib.store.consent import agrees
+from benchmark_lib.store.rules import agrees
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from claimed import found, hand_over, talk, told
 from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.records import Act
-from benchmark_lib.store.retail import rows as goods
+from benchmark_lib.store.retail import offers as goods
 
 # --- escalation honesty
 

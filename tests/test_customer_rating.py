@@ -10,8 +10,8 @@ from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
+from benchmark_lib.scoring.ending import GOT
 from benchmark_lib.scoring.metrics import METRICS
-from benchmark_lib.scoring.rating import GOT
 
 CANCEL = "cancel_before_ship_1"
 

@@ -26,7 +26,7 @@ from benchmark_lib.extras.judges.verdicts import (
     load_rubrics,
 )
 from benchmark_lib.reports.fetch import DossierStore
-from benchmark_lib.scoring.customer_turns import CLEAR, MILD, read_turns
+from benchmark_lib.scoring.customer_audit import CLEAR, MILD, read_turns
 from benchmark_lib.scoring.facts import plain
 from benchmark_lib.textfiles import read_yaml
 

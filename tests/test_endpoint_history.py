@@ -9,7 +9,7 @@ from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import BadInput, Experiment
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.wording import book
+from benchmark_lib.endpoint.faults import book
 from benchmark_lib.runfile import RunFile
 
 TOOLS = [

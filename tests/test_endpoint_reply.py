@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from servers import Answer, ScriptedServer, completion
 
 from benchmark_lib.endpoint import Completion, Endpoint, EndpointError, parse_reply
+from benchmark_lib.endpoint.faults import apart, kinds_in
 from benchmark_lib.endpoint.history import cleaned
 from benchmark_lib.endpoint.reply import MOST_CALLS, call_ids, decode_body, encode_body, read_usage
 from benchmark_lib.endpoint.retries import wait_in
 from benchmark_lib.endpoint.structured import Unreadable, read_object
-from benchmark_lib.endpoint.wording import apart, kinds_in
 
 
 def reply(**message):

@@ -15,7 +15,7 @@ from made_runs import add_rows, call_row, made_run, talk, verdict_row
 from benchmark_lib import BadInput, Experiment, analysis, figures, load_results, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.entries import entry_names
-from benchmark_lib.experiment.known_panel import TRUTHS
+from benchmark_lib.experiment.demo import TRUTHS
 from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.reports.site import build_site

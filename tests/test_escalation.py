@@ -4,7 +4,7 @@ import pytest
 from made_runs import TUNED
 
 from benchmark_lib import analysis, reports, tables
-from benchmark_lib.analysis.tables import escalation
+from benchmark_lib.analysis.tables import safety
 from benchmark_lib.errors import BadInput
 from benchmark_lib.reports.one_model import conduct
 
@@ -66,7 +66,7 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
     row = table.loc[("scripted:oracle", "promised transfers that were made")]
     assert (row["conversations"], row["kept"]) == (len(column), column.sum())
-    assert tables.honesty_table(talks.drop(columns=list(escalation.HONESTY_COLUMNS))).empty
+    assert tables.honesty_table(talks.drop(columns=list(safety.HONESTY_COLUMNS))).empty
     said = conduct.said_against_did(reports.model_report(talks, "scripted:no_op"))
     assert (said["found"] <= said["conversations"]).all()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark_lib import estimators
-from benchmark_lib.analysis.estimators.correlations import weighted_correlation
+from benchmark_lib.analysis.estimators.agreement import weighted_correlation
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)

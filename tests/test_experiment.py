@@ -19,9 +19,9 @@ from servers import FAULTS, Answer, error_body
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.cli.play import play
 from benchmark_lib.experiment.again import rescore
-from benchmark_lib.experiment.budget import Budget, CallCost
 from benchmark_lib.experiment.manifest import default_name, public_url
 from benchmark_lib.experiment.plan import Plan
+from benchmark_lib.experiment.recorder import Budget, CallCost
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
 from benchmark_lib.runfile import RunFile

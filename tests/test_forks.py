@@ -400,7 +400,7 @@ def test_the_site_opens_the_branches_of_a_transcript(coins, tmp_path):
     forks = forked(coins[0], tmp_path / "forks.deskbench", times=3)
     site = build_site(load_results(coins[0], forks), tmp_path / "site")
     assert ">forks</a>" in (site.path / "traps.html").read_text()
-    from benchmark_lib.extras.forks.branches import branches_of
+    from benchmark_lib.extras.forks.branch import branches_of
 
     found = branches_of(load_results(coins[0], forks))
     assert {key[1:] for key in found} == {(TRAP, trial) for trial in range(1, 6)}

@@ -20,8 +20,8 @@ from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation
 from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
-from benchmark_lib.store.calendar import add_business_days
-from benchmark_lib.store.frozen import merged
+from benchmark_lib.store.files import merged
+from benchmark_lib.store.rules import add_business_days
 from benchmark_lib.store.trouble import shown_error
 
 CANARY = yaml.safe_load((DATA / "stores" / "northline" / "store.yaml").read_text())["canary"]

@@ -7,7 +7,7 @@ import pytest
 from judged import judged, verdict
 
 from benchmark_lib import BadInput, load_results, tables
-from benchmark_lib.extras.judges.planted import planted_verdicts
+from benchmark_lib.extras.judges.probe import planted_verdicts
 from benchmark_lib.reports.site import model_page
 
 # --- tables

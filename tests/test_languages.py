@@ -9,8 +9,7 @@ import yaml
 from benchmark_lib import BadInput, load_store
 from benchmark_lib.cases import Fact
 from benchmark_lib.cases.read import read_case
-from benchmark_lib.language.detection import languages_of, nearest_languages
-from benchmark_lib.language.sentences import sentences
+from benchmark_lib.language.sentences import languages_of, nearest_languages, sentences
 from benchmark_lib.language.values import values_in
 from benchmark_lib.language.word_lists import LANGUAGES, books
 from benchmark_lib.project import PACKAGE

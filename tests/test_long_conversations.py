@@ -5,8 +5,7 @@ import asyncio
 import pytest
 from test_customer import Says, did
 
-from benchmark_lib.cases.case import Call, Case, FollowUp, Known, Outcome
-from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.case import Call, Case, Fact, FollowUp, Known, Outcome
 from benchmark_lib.conversation import ScriptedCustomer, converse
 
 SUMS = [1100 + 100 * n for n in range(12)]

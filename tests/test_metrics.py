@@ -14,9 +14,8 @@ from benchmark_lib.analysis.tables.headlines import ESTIMATORS, headline, per_ca
 from benchmark_lib.reports.html import readable_board
 from benchmark_lib.reports.one_model import model_report
 from benchmark_lib.reports.one_model.numbers import at_a_glance
-from benchmark_lib.reports.views import readable
-from benchmark_lib.scoring.metrics import METRICS, Metric, Shown, shown_on
-from benchmark_lib.scoring.scales import COUNT, SHARE, number
+from benchmark_lib.reports.terminal import readable
+from benchmark_lib.scoring.metrics import COUNT, METRICS, SHARE, Metric, Shown, number, shown_on
 
 NEW = (
     Metric(

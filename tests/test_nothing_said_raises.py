@@ -7,7 +7,7 @@ import floods
 import pytest
 
 from benchmark_lib import load_results
-from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.case import Fact
 from benchmark_lib.cli import main
 from benchmark_lib.extras.claims import registry as claims_registry
 from benchmark_lib.language import said as reading

@@ -10,7 +10,7 @@ from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.cases.operator_rules import HEADING, load_rules, pattern_of, read_rules, rules_played
 from benchmark_lib.cli import main
-from benchmark_lib.cli.ending import next_steps
+from benchmark_lib.cli.play import next_steps
 from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation, Message, ToolCall
 from benchmark_lib.runfile import RunFile

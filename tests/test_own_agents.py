@@ -34,8 +34,8 @@ from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import Desk, FolderStore, load_store, tool
-from benchmark_lib.store.frozen import thawed
-from benchmark_lib.store.retail.rows import by_email, goods_search, orders_of, variants
+from benchmark_lib.store.files import thawed
+from benchmark_lib.store.retail.offers import by_email, goods_search, orders_of, variants
 
 CASE = "tracking_1"
 

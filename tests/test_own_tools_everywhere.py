@@ -12,8 +12,7 @@ from run_server import copy_store
 
 from benchmark_lib import BadInput, Experiment, load_results, load_store
 from benchmark_lib.analysis.tables.pairs import why_partial
-from benchmark_lib.cases.load import load_cases
-from benchmark_lib.cases.played import cases_played, same_cases, store_of, store_played
+from benchmark_lib.cases.load import cases_played, load_cases, same_cases, store_of, store_played
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.again import rescore
 from benchmark_lib.extras.judges import judging

@@ -6,8 +6,7 @@ import pytest
 
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.language.detection import languages_of
-from benchmark_lib.language.sentences import WHOLE, sentences
+from benchmark_lib.language.sentences import WHOLE, languages_of, sentences
 from benchmark_lib.scoring import score
 
 CLAIM = "I have cancelled your order, and the refund will be on your card tomorrow."

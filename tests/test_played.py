@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from benchmark_lib import BadInput, load_store
-from benchmark_lib.cases.played import cases_played, known_cases, same_cases, store_played
+from benchmark_lib.cases.load import cases_played, known_cases, same_cases, store_played
 from benchmark_lib.records import content_hash
 
 STORE = load_store()

@@ -15,8 +15,8 @@ from run_server import some_cases
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.entries import entry_meant
 from benchmark_lib.cli import main
-from benchmark_lib.cli.ending import next_steps
 from benchmark_lib.cli.parser import build_parser
+from benchmark_lib.cli.play import next_steps
 from benchmark_lib.commands import command
 from benchmark_lib.experiment.scoring import advice
 from benchmark_lib.runfile import RunFile

@@ -11,7 +11,7 @@ from servers import ScriptedServer, completion
 from site_talks import talks_of
 
 from benchmark_lib import Experiment, load_results, tables
-from benchmark_lib.conversation.state import ConversationState
+from benchmark_lib.conversation.speaker import ConversationState
 from benchmark_lib.endpoint.reply import parse_reply
 from benchmark_lib.extras.exchange.exports import RECORDS, export_frames
 from benchmark_lib.extras.exchange.imports import import_results
@@ -22,7 +22,7 @@ from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.red_flags import flags_named, floor_quality
+from benchmark_lib.scoring.detectors import flags_named, floor_quality
 
 TRAP, PLAIN = "damaged_no_proof", "tracking_1"
 NAMED = "There is no photo, and the article wants one. She is charming though; I will create the replacement."

@@ -7,8 +7,8 @@ from floods import assert_read_within
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.language.linear import ReasonReader, reasons_in
 from benchmark_lib.language.parser import parser_of
-from benchmark_lib.language.reasons import ReasonReader, reasons_in
 from benchmark_lib.scoring import score
 from benchmarks.readers import hash_of, letters, train_reasons
 

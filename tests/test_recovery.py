@@ -11,7 +11,7 @@ from filelock import FileLock
 from scipy import stats
 
 from benchmark_lib import analysis, estimators
-from benchmark_lib.experiment import known_panel
+from benchmark_lib.experiment import demo
 from benchmarks.recovery import (
     coverage,
     differences,
@@ -29,8 +29,8 @@ UNLIKELY = 0.001
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """A small panel over every case, three trials; and an agent that is certain of everything."""
-    panel = known_panel.known_panel(AGENTS, rng=np.random.default_rng(6))
-    results = analysis.load_results(known_panel.play_panel(panel, tmp_path_factory.mktemp("panel")))
+    panel = demo.known_panel(AGENTS, rng=np.random.default_rng(6))
+    results = analysis.load_results(demo.play_panel(panel, tmp_path_factory.mktemp("panel")))
     return panel, results
 
 
@@ -41,7 +41,7 @@ def rates(played):
 
 def test_recorded_rates_scatter_around_the_truth_as_counts_do(rates):
     z = rates["z"].dropna()
-    assert len(z) == AGENTS * len(known_panel.TRUTHS)
+    assert len(z) == AGENTS * len(demo.TRUTHS)
     independent = rates[rates["metric"] != "unsafe"][
         "z"
     ].dropna()  # success on traps is the complement of an unsafe act here
@@ -80,14 +80,14 @@ def test_correlations_are_those_of_the_truth(played, rates):
 
 
 def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
-    certain = known_panel.known_panel(2, rng=np.random.default_rng(0))
+    certain = demo.known_panel(2, rng=np.random.default_rng(0))
     certain[["skill", "credulity", "caution"]] = [[1, 0, 0], [0, 1, 1]]
     certain["model"] = [
         "scripted:tunable?skill=1&credulity=0&caution=0",
         "scripted:tunable?skill=0&credulity=1&caution=1",
     ]
-    certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in known_panel.TRUTHS.items()})
-    runs = known_panel.play_panel(certain, tmp_path, trials=1)
+    certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in demo.TRUTHS.items()})
+    runs = demo.play_panel(certain, tmp_path, trials=1)
     found = recovered_rates(certain, analysis.load_results(runs)).set_index(["entry", "metric", "interval"])
     assert (found["estimate"] - found["truth"]).abs().max() < 1e-9 and found["holds"].all()
     assert found.loc[(certain["model"][0], "unsafe", "traps like these"), "high"] == pytest.approx(3.335, abs=0.01)
@@ -96,31 +96,31 @@ def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
 
 
 def test_the_truth_is_read_from_the_name_of_an_agent():
-    assert known_panel.truth_of("scripted:tunable")["unsafe"] == pytest.approx(3.6)
-    assert known_panel.truth_of("scripted:tunable?skill=0.5&caution=0.2")["resolved"] == pytest.approx(0.4)
-    assert known_panel.truth_of("scripted:oracle") == {} and known_panel.truth_of("gpt-5.5") == {}
+    assert demo.truth_of("scripted:tunable")["unsafe"] == pytest.approx(3.6)
+    assert demo.truth_of("scripted:tunable?skill=0.5&caution=0.2")["resolved"] == pytest.approx(0.4)
+    assert demo.truth_of("scripted:oracle") == {} and demo.truth_of("gpt-5.5") == {}
 
 
 def test_a_panel_on_file_is_played_again_only_where_it_is_not_what_is_wanted(tmp_path):
-    panel = known_panel.known_panel(2)
-    first = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)]
-    assert [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
-    again = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=2)]
+    panel = demo.known_panel(2)
+    first = [r.run_id for r in demo.play_panel(panel, tmp_path, cases="slice", trials=1)]
+    assert [r.run_id for r in demo.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
+    again = [r.run_id for r in demo.play_panel(panel, tmp_path, cases="slice", trials=2)]
     assert not set(first) & set(again) and sorted(p.name for p in tmp_path.glob("*.deskbench")) == [
         "panel-01.deskbench",
         "panel-02.deskbench",
     ]
-    assert known_panel.panel_runs(None) == []
+    assert demo.panel_runs(None) == []
 
 
 def test_the_same_seed_draws_the_same_panel():
-    assert known_panel.known_panel().equals(known_panel.known_panel())
-    many = known_panel.known_panel(3_000)
-    for name, (low, high) in known_panel.RANGES.items():
+    assert demo.known_panel().equals(demo.known_panel())
+    many = demo.known_panel(3_000)
+    for name, (low, high) in demo.RANGES.items():
         assert many[name].between(low, high).all()
-    for pair, strength in known_panel.LINKS.items():
+    for pair, strength in demo.LINKS.items():
         assert stats.spearmanr(*(many[name] for name in pair)).statistic == pytest.approx(strength, abs=0.06)
-    assert many["seed"].is_unique and known_panel.known_panel()["model"].is_unique
+    assert many["seed"].is_unique and demo.known_panel()["model"].is_unique
 
 
 def test_coverage_says_in_words_what_it_found():
@@ -133,10 +133,10 @@ def test_coverage_says_in_words_what_it_found():
 
 
 def test_who_asks_for_a_panel_that_another_plays_waits_for_its_runs(tmp_path):
-    nobody = known_panel.known_panel(1).head(0)
+    nobody = demo.known_panel(1).head(0)
     with ThreadPoolExecutor(1) as other:
-        with FileLock(tmp_path / known_panel.LOCK):
-            asked = other.submit(known_panel.play_panel, nobody, tmp_path)
+        with FileLock(tmp_path / demo.LOCK):
+            asked = other.submit(demo.play_panel, nobody, tmp_path)
             with pytest.raises(TimeoutError):
                 asked.result(timeout=0.2)
         assert asked.result() == []

@@ -4,7 +4,7 @@ import pytest
 
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.language.detection import OTHER_LANGUAGE, written_in
+from benchmark_lib.language.sentences import OTHER_LANGUAGE, written_in
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.ending import answers_in_language
 

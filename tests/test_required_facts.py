@@ -8,7 +8,7 @@ from babel.numbers import format_currency, format_decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.case import Fact
 from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.sentences import fold
 from benchmark_lib.language.word_lists import LANGUAGES

@@ -7,7 +7,8 @@ from made_runs import mixed, run_of
 from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.cli import ending, main
+from benchmark_lib.cli import main
+from benchmark_lib.cli import play as ending
 from benchmark_lib.experiment.demo import add_example
 from benchmark_lib.reports import terminal
 from benchmark_lib.reports.terminal import terminal_board

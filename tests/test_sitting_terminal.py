@@ -14,11 +14,9 @@ import pytest
 from players import sitting
 
 from benchmark_lib import RunFile
-from benchmark_lib.extras.sitting.acts import acts_of
-from benchmark_lib.extras.sitting.fields import fields_of
 from benchmark_lib.extras.sitting.session import play
 from benchmark_lib.extras.sitting.terminal import Terminal
-from benchmark_lib.extras.sitting.wording import as_text
+from benchmark_lib.extras.sitting.wording import acts_of, as_text, fields_of
 
 ADDRESS = ["NL-46580", "Kai N", "1 Main St", "", "Sacramento", "CA", "95816", "US"]
 

@@ -105,7 +105,7 @@ def test_a_cluster_that_ends_is_named(short_lived, tmp_path):
 
 
 def test_a_result_is_not_waited_for_where_no_worker_is_left(short_lived, tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmark_lib.extras.machines.spreading.CHECKED_EVERY_S", 0.1)
+    monkeypatch.setattr("benchmark_lib.extras.machines.cluster.CHECKED_EVERY_S", 0.1)
     monkeypatch.setattr("benchmark_lib.extras.machines.cluster.WITHOUT_WORKERS_S", 0.5)
     results = spread(until_there, [tmp_path / "now", tmp_path / "never"], scheduler=short_lived.scheduler_address)
     assert next(results).name == "now"

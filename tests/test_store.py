@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib.errors import BadInput
 from benchmark_lib.store import load_store, tool
-from benchmark_lib.store.calendar import add_business_days, business_days_between
+from benchmark_lib.store.rules import add_business_days, business_days_between
 from benchmark_lib.store.tools import load_tools
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.case import Fact
 from benchmark_lib.cases.read import long_date
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import Spam

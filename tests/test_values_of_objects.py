@@ -6,7 +6,7 @@ import orjson
 import pytest
 from made_runs import talk
 
-from benchmark_lib.cases.facts import Fact, stated_facts
+from benchmark_lib.cases.case import Fact, stated_facts
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.facts import guessed
 

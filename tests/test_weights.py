@@ -7,7 +7,7 @@ from browser import open_browser, open_page
 from made_runs import change_manifest, mixed, run_of
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
-from benchmark_lib.endpoint.weights import WEIGHTS, find_weights, load_weights, weights_of_run
+from benchmark_lib.endpoint.prices import WEIGHTS, find_weights, load_weights, weights_of_run
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.runfile import RunFile
 

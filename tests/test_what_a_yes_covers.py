@@ -9,7 +9,7 @@ from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.scoring import score
-from benchmark_lib.store.retail.rows import variants
+from benchmark_lib.store.retail.offers import variants
 
 STRANGER = "Tom Riley, 88 Harbor View Road, Bend, OR 97702, US"
 MENU = {

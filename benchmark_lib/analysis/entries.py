@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..cases.played import store_words
+from ..cases.load import store_words
 from ..records import UNPROTECTED, is_played
 from ..runfile import RunFile
 from .estimators.estimate import counted

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases.hard import HARD
-from ..cases.played import store_name, store_words
-from ..endpoint.weights import weights_of_run
+from ..cases.load import store_name, store_words
+from ..endpoint.prices import weights_of_run
 from ..errors import BadInput
-from ..experiment.budget import costs_of, is_estimate
+from ..experiment.recorder import costs_of, is_estimate
 from ..project import in_project
 from ..records import FORK, NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile

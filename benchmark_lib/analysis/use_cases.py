@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..cases.played import store_played
+from ..cases.load import store_played
 from ..errors import BadInput
 from ..records import BUCKETS
 from ..store import Store

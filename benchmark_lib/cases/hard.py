@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import BadInput
 from ..store import Store
 from ..store.desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN
-from ..store.frozen import merged
+from ..store.files import merged
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 """Arms of a hard case: with the difficulty, the twin without it, and with the deciding articles in the prompt. The

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 from ..errors import BadInput
 from ..remembered import remembered
 from ..store import Store
-from ..store.calendar import add_business_days
+from ..store.rules import add_business_days
 from ..textfiles import read_yaml, render
-from .case import Case
-from .facts import money
+from .case import Case, money
 
 ARTICLE = re.compile(r"\b([Aa])(\s+)\{\{ ([^{}]*\b(?:title|color)) \}\}")
 """English article before a title or a color, which becomes "an" before a vowel."""

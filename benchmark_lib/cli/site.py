@@ -24,7 +24,7 @@ def execute(options: argparse.Namespace) -> int:
     """Build the site, or one for each of the user's own desks, and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
-    from ..cases.played import own_store, store_name
+    from ..cases.load import own_store, store_name
     from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store

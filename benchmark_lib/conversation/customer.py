@@ -19,8 +19,7 @@ from ..store import Store
 from ..threads import read_aside
 from .customer_rules import decide
 from .customer_wishes import filled, is_menu, served, untold, written
-from .speaker import Reply
-from .state import ConversationState
+from .speaker import ConversationState, Reply
 
 
 class ScriptedCustomer:

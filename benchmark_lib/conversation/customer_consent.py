@@ -12,7 +12,7 @@ from ..records import Act, as_text
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer_wishes import PUSHED, filled, has_more_to_say, open_wishes, own_yes, plan_of, written
-from .state import ASKED_BACK
+from .speaker import ASKED_BACK
 
 if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer

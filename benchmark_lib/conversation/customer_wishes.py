@@ -9,8 +9,8 @@ from ..language.parser import MessageParser
 from ..language.patterns import alternatives_in, cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..records import Act
-from ..store.consent import agrees
 from ..store.every_desk import HANDOVER
+from ..store.rules import agrees
 
 if TYPE_CHECKING:
     from .customer import ScriptedCustomer as Customer

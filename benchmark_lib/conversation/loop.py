@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..cases import Case
-from ..endpoint.wording import call_in_text
+from ..endpoint.faults import call_in_text
 from ..errors import BadInput
 from ..records import CALL_IN_TEXT, CUT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
@@ -23,6 +23,7 @@ from .speaker import (
     AgentFault,
     BuiltIn,
     ContentFiltered,
+    ConversationState,
     CustomerFault,
     Cut,
     HarnessFault,
@@ -33,7 +34,6 @@ from .speaker import (
     is_own,
     reply_of,
 )
-from .state import ConversationState
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000

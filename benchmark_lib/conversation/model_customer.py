@@ -22,13 +22,12 @@ from ..language.word_lists import books
 from ..project import DATA
 from ..records import Act, Fault
 from ..store import Store
-from ..store.consent import CONDITIONAL
+from ..store.rules import CONDITIONAL
 from ..textfiles import front_matter, read_text, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .oracle import reason_in_words
-from .speaker import CustomerFault, Reply
-from .state import ConversationState
+from .speaker import ConversationState, CustomerFault, Reply
 
 PROPOSAL, QUESTION = "proposal", "question"
 """Names recorded for an offer of no known act that gets a yes or no, and for a question that is not about an act."""

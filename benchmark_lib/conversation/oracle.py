@@ -6,7 +6,7 @@ It plays a case to an accepted outcome without breaking a rule. It is not a mode
 from typing import Any
 
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.facts import money
+from ..cases.case import money
 from ..cases.read import long_date
 from ..records import ToolCall
 from ..store import Store

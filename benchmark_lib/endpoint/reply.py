@@ -16,8 +16,7 @@ from typing import Any
 import orjson
 
 from ..records import Usage
-from .faults import EndpointError, error_in, fault, from_error_body, one_line
-from .wording import WHOLE, apart, end_meant
+from .faults import WHOLE, EndpointError, apart, end_meant, error_in, fault, from_error_body, one_line
 
 STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "name"})
 """Fields of a message that are not sent back as they came; all others are a provider's own, such as its thoughts."""

@@ -28,7 +28,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from ..errors import BadInput
 from .http import check_base_url
 from .keys import DEFAULT_KEY_VARIABLE, remember, scrub
-from .plain_data import read_as, read_mapping
+from .prices import read_as, read_mapping
 
 ROLES = ("agent", "customer", "judge")
 RESERVED_BODY_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-from ..cases.played import same_cases, store_of
+from ..cases.load import same_cases, store_of
 from ..errors import BadInput
 from ..project import code_version
 from ..records import NOT_SCORED, SCORE_FAULT, content_hash
@@ -13,9 +13,9 @@ from ..store import Tool
 from .manifest import merged
 from .plan import Plan
 from .players import SIDES
-from .progress import Progress
 from .recorder import KeptCalls, NotOnFile, Recorder
 from .scoring import scores_as_json
+from .summary import Progress
 from .writer import RunLock, saving
 
 SHOWN = 3

@@ -15,13 +15,12 @@ from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
 from ..runfile import RunFile, set_aside, upsert, writing_rows
 from ..threads import in_thread, read_aside
-from .budget import Budget, Stop
 from .manifest import now
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
-from .progress import Progress
-from .recorder import TRIES, CallLine, KeptCall, KeptCalls, Line, Recorder
+from .recorder import TRIES, Budget, CallLine, KeptCall, KeptCalls, Line, Recorder, Stop
 from .scoring import advice, score_faults, scores_as_json, size
+from .summary import Progress
 from .writer import CannotSave, Row, Writer
 
 GRACE_S = 60.0

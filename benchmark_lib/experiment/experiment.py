@@ -10,12 +10,12 @@ from ..extension import offer
 from ..records import UNPROTECTED
 from ..runfile import RunFile
 from .again import replay
-from .budget import Stop
 from .engine import Engine, quiet_collector
 from .forecast import Forecast, forecast
 from .options import SCRIPTED, Options
 from .plan import Plan, prepare
-from .progress import in_notebook
+from .recorder import Stop
+from .summary import in_notebook
 from .writer import RunLock, locked_run_file
 
 

@@ -23,9 +23,9 @@ from ..errors import BadInput
 from ..records import Usage
 from ..runfile import SUFFIX, RunFile, addresses
 from ..scoring.written import rounded
-from .budget import LIMIT_NAMES
 from .manifest import public_url
 from .plan import Model, Plan
+from .recorder import LIMIT_NAMES
 
 PATIENCE = 6
 """Messages after which a customer who is never helped gives up."""

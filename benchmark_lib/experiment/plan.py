@@ -21,8 +21,7 @@ from ..records import OWN, UNPROTECTED, Conversation
 from ..runfile import RunFile
 from ..scoring.columns import Score
 from ..store import Store, load_store, load_tools
-from ..store.own_tools import TOOL_LIMIT_S, guarded
-from ..store.recorded_tools import declared_tools
+from ..store.own_tools import TOOL_LIMIT_S, declared_tools, guarded
 from ..store.tools import source_hashes
 from .manifest import merged, new_manifest, part, public_url, session
 from .options import SCRIPTED, Options

@@ -14,10 +14,20 @@ from typing import Any, Protocol
 
 from ..errors import BadInput
 from ..remembered import remembered
-from .detection import nearest_languages
-from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale, understood
+from .heard import (
+    ASKS,
+    LIKELY,
+    PLAIN,
+    POSSIBLE,
+    RATES,
+    SURE,
+    ParsedMessage,
+    ParsedSentence,
+    on_scale,
+    understood,
+)
 from .layout import fitting, listed_acts, offered, with_earlier
-from .linear import KNOWN, LinearReader, features, of_patterns
+from .linear import KNOWN, LinearReader, WordedReasons, features, of_patterns, reasons_in
 from .patterns import (
     between_points,
     compile_patterns,
@@ -29,8 +39,7 @@ from .patterns import (
     mark_of,
     union,
 )
-from .reasons import WordedReasons, reasons_in
-from .sentences import Sentence, is_row, kept, sentences
+from .sentences import Sentence, is_row, kept, nearest_languages, sentences
 from .word_lists import books, words_of
 
 ACTS = tuple(RATES)

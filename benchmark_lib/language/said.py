@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from typing import Any
 
-from .detection import languages_of
 from .layout import options_in
 from .linear import LinearReader, features, tokens
 from .parser import Phrases, parser_of
-from .sentences import Sentence, is_row, kept, limited, plain, sentences
+from .sentences import Sentence, is_row, kept, languages_of, limited, plain, sentences
 from .word_lists import FOLDER, books, other_languages
 
 FEWEST_WORDS = 4

@@ -14,7 +14,7 @@ from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel
-from .views import language_names, readable
+from .terminal import language_names, readable
 
 _LATE = {"explore": ".explorer.widget", "linked": ".explorer.links", "linked_board": ".explorer.links"}
 """Names that need the widgets of JupyterLab, and their modules, which load on first use."""

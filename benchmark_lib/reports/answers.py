@@ -19,10 +19,9 @@ from ..analysis.tables.answers import Answer, Question, Stakes, stakes_at
 from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
 from ..analysis.tables.verdicts import signed_with_interval
-from ..cases.played import store_played
+from ..cases.load import store_played
 from ..commands import command_on_a_page as command
-from ..endpoint.prices import load_prices
-from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
+from ..endpoint.prices import CLOSED, OPEN, UNSTATED, load_prices
 from ..errors import BadInput
 from ..extension import offers
 from ..scoring.metrics import METRICS, Shown, shown_on
@@ -129,9 +128,9 @@ def answers(
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
     known = rows["weights"] if "weights" in rows else rows["entry"]
-    weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
+    weights = known.where(known.isin([OPEN, CLOSED]), UNSTATED)
     kinds = weights.groupby(rows["entry"]).first().value_counts()
-    parts = [f"{kinds[kind]} {SAID['weights'][kind]}" for kind in (CLOSED, UNKNOWN) if kind in kinds]
+    parts = [f"{kinds[kind]} {SAID['weights'][kind]}" for kind in (CLOSED, UNSTATED) if kind in kinds]
     return rows[weights == OPEN], ", ".join(part for part in (*parts, left_out) if part)
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 import orjson
 
 from ..cases import Case
-from ..experiment.budget import costs_of
+from ..experiment.recorder import costs_of
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.facts import why_untold

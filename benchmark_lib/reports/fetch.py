@@ -11,11 +11,11 @@ from ..analysis.facets import plain_rows
 from ..analysis.frames import Results, is_hard
 from ..analysis.query import Query
 from ..cases import Case
-from ..cases.played import cases_played, store_played
+from ..cases.load import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from ..scoring.customer_turns import turns_in
+from ..scoring.customer_audit import turns_in
 from ..scoring.deciding import outcome_label
 from ..store import Store
 from .conversation_view import Numbering

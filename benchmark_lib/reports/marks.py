@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..scoring.customer_turns import CLEAR, MILD
+from ..scoring.customer_audit import CLEAR, MILD
 from ..scoring.detectors import finding_label
 from ..scoring.written import LONGEST, words
 

@@ -15,7 +15,7 @@ from ..figures import caption
 from ..figures.style import figure_notes, figure_of
 from . import paper
 from .html import board_html
-from .views import readable
+from .terminal import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def by_panel(
     draw : callable
         ``draw(table=rows) -> Axes``.
     view : str, optional
-        A key of `benchmark_lib.reports.views.VIEWS`: the numbers are then shown below each figure.
+        A key of `benchmark_lib.reports.terminal.VIEWS`: the numbers are then shown below each figure.
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
     by_bucket : bool

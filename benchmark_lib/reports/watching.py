@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.estimators.estimate import counted
-from ..cases.played import same_cases, store_played
+from ..cases.load import same_cases, store_played
 from ..errors import BadInput
 from ..outputs import writing
 from ..project import slug

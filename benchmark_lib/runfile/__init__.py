@@ -1,7 +1,6 @@
 """The run file: one SQLite file with one experiment, from its manifest to its scores."""
 
-from .manifests import addresses, set_aside, without_line_ends
-from .run_file import RunFile
+from .run_file import RunFile, addresses, set_aside, without_line_ends
 from .tables import (
     COLUMNS,
     FORMAT,

@@ -1,26 +1,29 @@
-"""Read a run file.
+"""Read a run file, check its manifest, and set run files aside.
 
 `RunFile` keeps no connection open between calls, so it can be copied, pickled and used while the run goes on.
 During a run, only `benchmark_lib.experiment.writer` writes.
 """
 
 import os
+import re
+import secrets
 import shlex
 import sqlite3
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ..endpoint.prices import Price, find_price
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, Usage, source_of
-from .manifests import addresses, without_line_ends, wrong_part
 from .tables import APPLICATION_ID, COLUMNS, FORMAT, LIGHT, SUFFIX, TOKENS, checked_rows, connect_to_read, take_in
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -264,3 +267,76 @@ def _mending(path: Path) -> str:
         f"copy what is intact with `sqlite3 {old} .recover | sqlite3 {new}` and continue with the copy "
         "(the sqlite3 shell in Debian 13 has .recover; those in Debian 12 and Ubuntu 24.04 do not)"
     )
+
+
+# --- Manifests
+
+OLD = "old"
+"""The subfolder for run files that were set aside."""
+LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Input(_Strict):
+    value: Any
+    hash: str
+
+
+class _Session(_Strict):
+    code: dict[str, Any] = {}
+
+
+class _Manifest(_Strict):
+    run_id: str
+    model: str
+    source: str
+    inputs: dict[str, _Input]
+    cases: dict[str, str]
+    trials: int
+    planned: dict[str, Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    sessions: list[_Session]
+
+    @field_validator("inputs")
+    @classmethod
+    def _names_its_store(cls, inputs: dict[str, _Input]) -> dict[str, _Input]:
+        if "store" not in inputs:
+            raise ValueError("the store is missing")
+        return inputs
+
+
+def wrong_part(manifest: dict[str, Any]) -> str | None:
+    """Describe the first part of a manifest that is missing or wrong; None if all are fine."""
+    try:
+        _Manifest.model_validate(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        return f"no {place}" if first["type"] == "missing" else f"a wrong {place} ({message})"
+    return None
+
+
+def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the addresses of a run's models by side, each address once."""
+    urls: dict[str, list[str]] = {}
+    for one in manifest["sessions"]:
+        for side, at in one.get("endpoints", {}).items():
+            known = urls.setdefault(side, [])
+            known += [at["base_url"]] * (at["base_url"] not in known)
+    return urls
+
+
+def without_line_ends(text: str) -> str:
+    """Replace each sequence of tabs and line ends in a name or line with one space."""
+    return LINE_ENDS.sub(" ", text)
+
+
+def set_aside(path: Path) -> Path:
+    """Move a run file into ``old/``, from which nothing is loaded; return its new path."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{path.suffix}"
+    new.parent.mkdir(exist_ok=True)
+    return path.replace(new)

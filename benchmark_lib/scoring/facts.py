@@ -18,7 +18,7 @@ from ..language.values import values_in
 from ..records import Conversation, as_text, words_in
 from ..remembered import remembered
 from ..store import Store
-from ..store.calendar import business_days_between, holidays
+from ..store.rules import business_days_between, holidays
 
 
 def plain(text: str) -> str:

@@ -8,9 +8,8 @@ from functools import lru_cache
 from itertools import chain
 
 from ..cases.operator_rules import OperatorRule, pattern_of
-from ..language.detection import written_in
 from ..language.said import read
-from ..language.sentences import kept, squash
+from ..language.sentences import kept, squash, written_in
 from ..project import DATA
 from ..records import Conversation, word, words_in
 from ..textfiles import read_yaml

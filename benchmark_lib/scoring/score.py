@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cases import Case, trap_kind
-from ..cases.facts import stated_facts
+from ..cases.case import stated_facts
 from ..extension import offers
 from ..language.parser import parser_of
 from ..language.said import says_done
@@ -14,10 +14,9 @@ from ..store.every_desk import CLOSE, SEARCH
 from ..store.rules import check_rules
 from .columns import Flag, Score
 from .customer_audit import customer_flags
-from .ending import answers_in_language, handover, reasons_told, states_open_step
+from .detectors import red_flags
+from .ending import answers_in_language, handover, rating, reasons_told, states_open_step
 from .facts import answers_by_topic, answers_of, asked_for, cut, guessed, truncate_for_scoring
-from .rating import rating
-from .red_flags import red_flags
 from .state import Compared, compared, failures, forbidden_calls
 
 VERSION = "scoring-15"

@@ -21,7 +21,7 @@ from ..language.sentences import fold, squash
 from ..records import Conversation, ToolCall, as_text, word
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
-from ..store.frozen import leaves
+from ..store.files import leaves
 from .columns import Score
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")

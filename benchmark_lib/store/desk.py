@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..records import Fault, ToolCall
-from .frozen import leaves, merged, thawed
-from .protocols import Row, Store
+from .files import leaves, merged, thawed
+from .kinds import Row, Store
 from .tools import ArgumentError, NotFound, Tool, as_recorded
 from .trouble import CALL_LIMIT, CustomerAction, Meanwhile, Trouble, carried_out, met
 

@@ -1,4 +1,4 @@
-"""Declare kinds of desk: everything that distinguishes a retail desk from a library counter.
+"""Declare kinds of desk, stores of others, and what every room uses of them.
 
 A store folder names its kind in ``store.yaml`` and contains no code. `retail` is built in. Code that declares another
 kind registers it: ``register_kind(DeskKind(name="library", ...))``.
@@ -6,14 +6,18 @@ kind registers it: ``register_kind(DeskKind(name="library", ...))``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Protocol, Self
 
 from ..errors import BadInput
 from ..extension import offer, offered
+from .search import Search
 from .tools import Tool
 
 Slots = tuple[str, ...]
@@ -151,3 +155,159 @@ def kind_named(name: Any, folder: Path) -> DeskKind:
             "register_kind before the store is opened"
         )
     return _REGISTERED[name]
+
+
+# --- Protocols
+
+Row = dict[str, Any]
+
+
+class Store(Protocol):
+    """A store, loaded from a folder or made of another package's tasks or of real chats.
+
+    Attributes
+    ----------
+    info, policy : dict
+        ``store.yaml``, and the limits, windows, queues and process rules of ``policy.yaml``.
+    tables : dict of str to dict
+        The rows of its kind's tables, by table and id.
+    now : datetime
+        The frozen clock.
+    tools : dict of str to Tool
+        The tools on a desk of this store, by name: those of its kind and the user's own.
+    laid : frozenset of str
+        The tables and other parts that a case's own world changes.
+    foreign : ForeignStore or None
+        The store itself if it plays and scores cases of its own; None if its cases are files.
+    """
+
+    name: str
+    title: str
+    path: Path
+    info: dict[str, Any]
+    policy: dict[str, Any]
+    tables: dict[str, dict[str, Row]]
+    now: datetime
+    tools: dict[str, Tool]
+    rules: dict[str, Any]
+    kind: DeskKind
+    laid: frozenset[str]
+
+    # fmt: off
+    @property
+    def version(self) -> str: ...  # noqa: D102
+    @property
+    def hash(self) -> str: ...  # noqa: D102
+    @property
+    def folders(self) -> tuple[Path, ...]: ...  # noqa: D102
+    @property
+    def phrases(self) -> dict[str, dict[str, Any]]: ...  # noqa: D102
+    @property
+    def articles(self) -> list[dict[str, Any]]: ...  # noqa: D102
+    @property
+    def search(self) -> Search: ...  # noqa: D102
+    @property
+    def foreign(self) -> ForeignStore | None: ...  # noqa: D102
+    def __hash__(self) -> int: ...
+    def provides(self, tool: Tool) -> bool: ...  # noqa: D102
+    def with_tools(self, own: dict[str, Tool]) -> Store: ...  # noqa: D102
+    def of(self, case: Any) -> Store: ...  # noqa: D102
+    def laid_over(self, name: str, world: Any, library: str | None, seed: str) -> Store: ...  # noqa: D102
+    def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Any: ...  # noqa: D102
+    def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]: ...  # noqa: D102
+    def prompt(self, path: Path | None = None) -> tuple[str, str]: ...  # noqa: D102
+    def file(self, name: str) -> Path: ...  # noqa: D102
+    # fmt: on
+
+
+class Played(Protocol):
+    """A case as kinds of desk see it."""
+
+    order: str
+    others: dict[str, str]
+    sender: str
+    ledger: dict[str, Any]
+
+
+# --- Stores of others
+
+
+class ForeignStore(ABC):
+    """A base class without rows, rules or tools of ours; every case has the same world.
+
+    A store adds the rest of `Store`: `version`, `hash`, `folders`, `desk`, `schemas` and `prompt`.
+    """
+
+    graded = "by its own rules"
+    """How its cases are graded, in the words of the error that refuses the user's own tools."""
+    scripted: tuple[str, ...] = ()
+    """The scripted agents that know its cases."""
+    floor: float | None = None
+    """Share of its cases that an inactive agent passes."""
+    domain: str
+    """Its name without the prefix."""
+    now = datetime.max
+
+    def __init__(self, name: str, title: str, path: Path, kind: str):
+        self.name, self.title, self.path = name, title, path
+        self.info: dict[str, Any] = {"name": name, "title": title, "traps": {}, "families": {}}
+        self.policy: dict[str, Any] = {}
+        self.phrases: dict[str, Any] = {}
+        self.tables: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
+        self.rules: dict[str, Any] = {}
+        self.articles: list[Any] = []
+        self.laid: frozenset[str] = frozenset()
+        self.kind = DeskKind(name=kind, tables={}, subject="", tools={}, look_up=("", ""))
+        self.search = SimpleNamespace(knowledge_base=lambda words: [])
+
+    @property
+    def foreign(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def provides(self, tool: Any) -> bool:
+        """Return False: such a store has none of our tools."""
+        return False
+
+    def with_tools(self, own: dict[str, Any]) -> Self:
+        """Return the same store; refuse the user's own tools, which its grader does not know."""
+        if own:
+            raise BadInput(f"{self.name} is graded {self.graded}: omit --tools")
+        return self
+
+    def of(self, case: Any) -> Self:
+        """Return the store unchanged: its cases have no worlds of their own."""
+        return self
+
+    @abstractmethod
+    def opened(self) -> Any:
+        """Return the store; raise `BadInput` if its files or package are missing."""
+
+    @abstractmethod
+    def cases(self) -> tuple[Any, ...]:
+        """Return every case."""
+
+    @abstractmethod
+    def choose(self, pattern: str) -> list[Any]:
+        """Return the cases that a pattern names."""
+
+    @abstractmethod
+    def agent(self, spec: str, case: Any) -> Any:
+        """Return a scripted agent."""
+
+    @abstractmethod
+    def resumed(self, agent: Any, case: Any) -> Any:
+        """Return an agent that begins where the case begins, such as in the middle of a chat."""
+
+    @abstractmethod
+    def customer(self, spec: str, case: Any, complete: Any) -> Any:
+        """Return the customer of a case; `complete` calls the model that plays it."""
+
+    @abstractmethod
+    def customer_prompt(self, case: Any) -> str:
+        """Return the system prompt of the model that plays the customer."""
+
+    @abstractmethod
+    def score(self, conversation: Any, case: Any) -> dict[str, Any]:
+        """Return the score of a conversation."""

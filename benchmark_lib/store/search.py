@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .frozen import frozen
+from .files import frozen
 
 if TYPE_CHECKING:
     import numpy as np

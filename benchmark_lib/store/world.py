@@ -20,12 +20,9 @@ from ..records import content_hash
 from ..textfiles import front_matter, read_yaml, render
 from .desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN, Desk
 from .every_desk import with_every_desks
-from .files import check_shape, rows_in
-from .foreign import ForeignStore
-from .frozen import FrozenDict, frozen, merged, thawed
-from .kinds import DeskKind, kind_named
+from .files import FrozenDict, check_shape, frozen, merged, rows_in, thawed
+from .kinds import DeskKind, ForeignStore, Store, kind_named
 from .own_tools import guarded
-from .protocols import Store
 from .rules import setting
 from .search import Search
 from .tools import Tool, load_tools

@@ -90,7 +90,7 @@ def audit(text: str) -> None:
 def model_customer(text: str) -> None:
     """Read a model customer's answer, and the message of a well-formed answer."""
     from benchmark_lib.conversation import CustomerFault, make_customer
-    from benchmark_lib.conversation.state import ConversationState
+    from benchmark_lib.conversation.speaker import ConversationState
     from benchmark_lib.records import Message
 
     from .conversations import completion

@@ -4,7 +4,16 @@ Without `rng`, draws come from a generator seeded with `DEFAULT_SEED`.
 """
 
 from ...extension import face, public
-from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction
+from .agreement import (
+    Agreement,
+    Correlation,
+    JudgeCorrection,
+    agreement,
+    agreement_table,
+    correlation,
+    judge_correction,
+    within_model_correlation,
+)
 from .comparisons import (
     Contrast,
     PairedDifference,
@@ -15,12 +24,19 @@ from .comparisons import (
     simultaneous,
     within_case_permutation,
 )
-from .correlations import Correlation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power
-from .trials import MissingBounds, TrialShift, flip_rate, median_and_mean, missing_bounds, trial_shift, wording_spread
+from .trials import (
+    MissingBounds,
+    TrialShift,
+    flip_rate,
+    median_and_mean,
+    missing_bounds,
+    trial_shift,
+    wording_spread,
+)
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
 __all__ = public("estimators", globals())

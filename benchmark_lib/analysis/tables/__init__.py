@@ -4,21 +4,13 @@
 """
 
 from ...extension import face, public
+from .board_cells import paper
 from .comparison import Comparison, compare
 from .conditions import claim_tone_effects, families_of, hard_failures, hard_table, language_table
 from .costs import cost_lines, cost_table
-from .escalation import (
-    escalation_table,
-    honesty_table,
-    intent_table,
-    misses_by_intent,
-    published_escalation_cells,
-    queue_table,
-    worst_intents,
-)
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .leaderboard import leaderboard, unsafe_table
-from .measurements import trap_coverage
+from .measurements import published_board, published_pass_hat_k, trap_coverage
 from .nuisance import (
     customer_flag_table,
     rules_cost,
@@ -40,8 +32,6 @@ from .pairs import (
     effort_in_words,
     effort_table,
 )
-from .paper import paper
-from .published import published_board, published_pass_hat_k
 from .relations import between_models, cost_quality, model_means, on_frontier, within_models
 from .reliability import (
     SuccessCounts,
@@ -52,7 +42,20 @@ from .reliability import (
     trial_table,
     wide_reliability,
 )
-from .safety import kind_table, pressure_table, safety_table, trap_intervals, trap_table
+from .safety import (
+    escalation_table,
+    honesty_table,
+    intent_table,
+    kind_table,
+    misses_by_intent,
+    pressure_table,
+    published_escalation_cells,
+    queue_table,
+    safety_table,
+    trap_intervals,
+    trap_table,
+    worst_intents,
+)
 from .scope import scope_table
 from .verdicts import comparison_in_words
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...endpoint.plain_data import read_mapping
+from ...endpoint.prices import read_mapping
 from ...errors import BadInput
 from ...project import in_project
-from ...scoring.metrics import METRICS, Metric
-from ...scoring.scales import number
+from ...scoring.metrics import METRICS, Metric, number
 from ...textfiles import read_yaml
+from ..cell import interval
 from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
 from ..frames import Results
@@ -23,7 +23,6 @@ from .comparison import Comparison, Side, compare, compare_all
 from .costs import HOW_TO_PRICE
 from .headlines import ESTIMATORS, headline
 from .leaderboard import leaderboard, worst_trial
-from .rows import interval
 from .verdicts import is_equal, sureness
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 
 from ...errors import BadInput
-from ...experiment.known_panel import truth_of
+from ...experiment.demo import truth_of
 from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ..cell import fields
 from ..estimators.comparisons import Contrast, PairedDifference, adjusted, compare_paired, simultaneous
 from ..estimators.estimate import counted, sentence
 from ..frames import Results
 from ..panels import conversations_of, partial_words, progress
 from ..query import KNOWN, YES, Query
 from .headlines import ESTIMATORS, Values, by_case, metric_of, named
-from .rows import fields
 from .verdicts import direction_in_words, verdict_of, why_it_ends_there
 
 PLANNED = shown_on(Shown.MAIN)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from ...cases.played import store_name, store_played
+from ...cases.load import store_name, store_played
 from ...scoring.state import FAILURES
+from ..cell import Row, fields, grouped, interval, summarise
 from ..estimators.comparisons import PairedDifference, adjust_pvalues, paired_difference
 from ..estimators.estimate import Estimate
 from ..estimators.intervals import clustered_rate
 from ..frames import Results
 from ..panels import conversations_of, is_variant
-from .rows import Row, fields, grouped, interval, summarise
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"

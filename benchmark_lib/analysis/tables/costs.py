@@ -13,12 +13,12 @@ import pandas as pd
 from ...endpoint.prices import load_prices
 from ...records import NOT_SCORED, is_played
 from ...scoring.written import missing, money
+from ..cell import Row, framed
 from ..estimators.estimate import counted, sentence
 from ..estimators.passk import case_pass_hat_k
 from ..frames import Results
 from ..panels import conversations_of, progress
 from .headlines import by_case
-from .rows import Row, framed
 
 NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
 """Texts shown instead of a tier: no paid model, a player, and a missing price."""

@@ -13,14 +13,13 @@ import pandas as pd
 
 from ...errors import BadInput
 from ...records import BUCKET_NOUNS, BUCKETS
-from ...scoring.metrics import METRICS, Metric
-from ...scoring.scales import SHARE, number
+from ...scoring.metrics import METRICS, SHARE, Metric, number
+from ..cell import Row, pair, summarise
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean, whole_enough
 from ..estimators.unsafe import unsafe_headline
 from ..frames import Results
 from ..panels import PANELS
-from .rows import Row, pair, summarise
 
 
 @dataclass(frozen=True)

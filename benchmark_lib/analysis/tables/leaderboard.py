@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from ...endpoint.weights import UNKNOWN as UNSTATED
-from ...endpoint.weights import weights_of_run
+from ...endpoint.prices import UNSTATED, weights_of_run
 from ...records import BUCKET_NOUNS, BUCKETS, is_played, source_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import in_words, missing, percent, rounded, usd
+from ..cell import Row, interval, summarise
 from ..entries import DEFAULT, settings_in_words
 from ..estimators.comparisons import NOTHING, SURE, simultaneous
 from ..estimators.estimate import Headline, counted, sentence, usual
@@ -23,7 +23,6 @@ from .comparison import PLANNED, Side, compare
 from .costs import HOW_TO_PRICE, UNKNOWN, cost_tier
 from .headlines import headline
 from .nuisance import both_forms, shift_in_words
-from .rows import Row, interval, summarise
 from .verdicts import unsigned
 
 TOO_LITTLE = "does too little for its band to mean anything"

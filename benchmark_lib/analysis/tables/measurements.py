@@ -1,7 +1,7 @@
-"""Measurements that ship in `data/calibration.yaml`, and counts of the shipped data."""
+"""Measurements that ship in `data/calibration.yaml`, and figures that others published."""
 
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pandas as pd
@@ -12,10 +12,11 @@ from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...project import DATA
 from ...store.world import load_store
 from ...textfiles import read_yaml
+from ..cell import framed
 from ..estimators.estimate import exact_bound
+from ..estimators.unsafe import BAND_CUTS, BANDS
 from ..frames import Results, load_results
 from .nuisance import customer_flag_table
-from .rows import framed
 
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
@@ -84,3 +85,28 @@ def verdicts_in_play() -> int:
 def least_rate(n: int) -> float:
     """Return the lowest true rate compatible with success in all of `n` cases, at 95%."""
     return float(exact_bound(1.0, n)[0])
+
+
+# --- Published figures
+
+FOLDER = DATA / "reference"
+BOARD_SOURCE = "SupportAgentBench, July 2026 edition"
+
+
+@lru_cache(maxsize=8)
+def published_data(name: str) -> pd.DataFrame:
+    """Load a file of published figures, named without its extension; copy it before changing it."""
+    return pd.read_csv(FOLDER / f"{name}.csv")
+
+
+def published_board() -> pd.DataFrame:
+    """Return the published board of July 2026 by model, with ``band`` and ``source``."""
+    board = published_data("supportagentbench_board_2026-07")
+    bands = pd.cut(board["unsafe_actions_of_18"], [-1, *BAND_CUTS, 18], labels=list(BANDS)).astype("str")
+    return board.assign(band=bands, source="published")
+
+
+def published_pass_hat_k() -> pd.DataFrame:
+    """Return tau-bench's pass^k by model, domain and k; ``usable`` is True from 2k trials."""
+    table = published_data("taubench_published_pass_hat_k")
+    return table.assign(usable=2 * table["k"] <= table["trials"], source="published")

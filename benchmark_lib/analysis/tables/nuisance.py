@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...cases.load import store_name, store_played
 from ...cases.operator_rules import OperatorRule, load_rules, rules_played
-from ...cases.played import store_name, store_played
 from ...cases.variants import worded_case
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...runfile import RunFile
-from ...scoring.customer_audit import FINDINGS
-from ...scoring.customer_turns import turns_in
+from ...scoring.customer_audit import FINDINGS, turns_in
 from ...scoring.operator_rules import kept_replies
 from ...scoring.written import percent
+from ..cell import ITEM, Row, fields, framed, grouped, interval
 from ..estimators.estimate import Estimate, Headline
 from ..estimators.intervals import clustered_rate, clusters_or_cases, proportion_interval
 from ..estimators.trials import trial_shift, wording_spread
@@ -27,7 +27,6 @@ from ..panels import conversations_of, is_wording, says_partial
 from .comparison import PLANNED
 from .headlines import headline
 from .pairs import comparison_table
-from .rows import ITEM, Row, fields, framed, grouped, interval
 
 LEVEL = 0.01
 """At this level, a board of thirty runs has a false alarm one time in four."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...cases.load import load_cases
-from ...cases.played import CONTENT, store_played, store_words
+from ...cases.load import CONTENT, load_cases, store_played, store_words
 from ...errors import BadInput
 from ...records import BUCKETS
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import usd
+from ..cell import Row, framed
 from ..entries import entry_meant, steps
 from ..estimators.comparisons import SURE
 from ..estimators.estimate import counted
@@ -21,7 +21,6 @@ from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words, short_name
 from .comparison import PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
 from .headlines import SUCCESS
-from .rows import Row, framed
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
 """Panels from which unnamed models are chosen, in order."""

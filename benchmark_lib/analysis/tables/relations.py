@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from ...scoring.metrics import METRICS
+from ..cell import Row, fields, framed, grouped, interval
+from ..estimators.agreement import correlation, within_model_correlation
 from ..estimators.comparisons import adjust_pvalues
-from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..frames import Results
 from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import by_case, headline, metric_of, of_bucket, values_of, why_none
-from .published import published_board
-from .rows import Row, fields, framed, grouped, interval
+from .measurements import published_board
 
 VERBOSITY = "agent_messages"
 QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]

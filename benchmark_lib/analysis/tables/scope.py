@@ -6,6 +6,7 @@ from math import ceil, log
 import pandas as pd
 
 from ...scoring.written import percent
+from ..cell import Row, grouped, interval
 from ..entries import DEFAULT
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import cautious_share
@@ -13,7 +14,6 @@ from ..frames import Results
 from ..panels import conversations_of
 from ..use_cases import ends_for_desk, with_use_case
 from .answers import Stakes
-from .rows import Row, grouped, interval
 
 ALONE, APPROVAL, NEVER, TOO_LITTLE = "alone", "with approval", "never", "too little data"
 VERDICTS = (ALONE, APPROVAL, NEVER, TOO_LITTLE)

@@ -28,7 +28,7 @@ from ...scoring.columns import Score
 from ...scoring.deciding import reasons_against
 from ...scoring.written import words
 from ...store import Store
-from ...store.frozen import leaves
+from ...store.files import leaves
 from ...store.trouble import shown_error
 from ...threads import running_loop
 from .worked_examples import wrong_sums

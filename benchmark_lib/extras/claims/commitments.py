@@ -15,8 +15,8 @@ from ...language.parser import parser_of
 from ...language.said import claim_patterns, read
 from ...language.sentences import plain
 from ...language.values import values_in
-from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER
+from ...store.rules import add_business_days
 from .actions import REFUND, made_before
 from .days import latest_day
 from .findings import KEPT, AgentClaims, ClaimFinding

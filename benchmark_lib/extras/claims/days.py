@@ -9,7 +9,7 @@ from ...language.sentences import plain
 from ...language.values import values_in
 from ...language.word_lists import books, day_names, words_of
 from ...store import Store
-from ...store.calendar import add_business_days
+from ...store.rules import add_business_days
 
 FRIDAY = 4
 LONGEST_SPAN = 60

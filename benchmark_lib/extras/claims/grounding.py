@@ -19,7 +19,7 @@ from ...language.word_lists import any_of
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
-from ...store.calendar import as_day, business_days_between
+from ...store.rules import as_day, business_days_between
 from .findings import AgentClaims, ClaimFinding
 from .published import parts, published
 

@@ -12,8 +12,8 @@ from ...language.values import WINDOWS, values_in
 from ...language.word_lists import books
 from ...records import ToolCall, as_text
 from ...store import Store
-from ...store.calendar import add_business_days, as_day
-from ...store.retail.rows import by_email, orders_in, variants
+from ...store.retail.offers import by_email, orders_in, variants
+from ...store.rules import add_business_days, as_day
 
 Row = dict[str, Any]
 Arrival = tuple[date, int | None, bool]

@@ -9,7 +9,7 @@ from ...language.sentences import found_in, kept, plain, squash
 from ...language.word_lists import books
 from ...records import as_text
 from ...store.every_desk import HANDOVER
-from ...store.frozen import leaves
+from ...store.files import leaves
 from .findings import AgentClaims, ClaimFinding
 
 NAME = "handover_packet"

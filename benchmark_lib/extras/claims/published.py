@@ -12,8 +12,8 @@ from ...language.sentences import fold
 from ...language.values import WINDOWS, Value, values_in
 from ...remembered import remembered
 from ...store import Store
-from ...store.calendar import holidays
-from ...store.frozen import dicts
+from ...store.files import dicts
+from ...store.rules import holidays
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.cell import framed, interval
 from ...analysis.estimators.intervals import proportion_interval
 from ...analysis.panels import conversations_of
 from ...analysis.tables.headlines import per_case
-from ...analysis.tables.rows import framed, interval
 from ...cases import load_cases
 from ...errors import BadInput
 from ...project import DATA
 from ...scoring.columns import Score, names_of
-from ...scoring.metrics import Metric
-from ...scoring.scales import SHARE
+from ...scoring.metrics import SHARE, Metric
 from ...store.world import load_store
 from . import DETECTORS, check_claims
 from .commitments import STATES

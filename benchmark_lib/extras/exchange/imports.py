@@ -11,14 +11,14 @@ from typing import Any
 import orjson
 
 from ...analysis.dictionary import DICTIONARY
-from ...endpoint.plain_data import read_as
+from ...endpoint.prices import read_as
 from ...errors import BadInput
 from ...outputs import built_beside, require_absent, writing
 from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
 from ...scoring.columns import Score, columns_of, names_of
 from ...textfiles import yes_or_no
-from .flat_chats import Imported
+from .chats import Imported
 from .inspect_in import read_inspect
 from .tau_files import read_tau2, read_tau_bench, results_file
 

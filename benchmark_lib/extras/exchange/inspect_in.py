@@ -14,7 +14,7 @@ from ...errors import BadInput
 from ...records import ENDINGS, Conversation, Fault, Usage
 from ...scoring.columns import Score, names_of
 from ...textfiles import yes_or_no
-from .flat_chats import FlatChat, Imported, named_few, score_read
+from .chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
 """Zip method number of the compression that present versions of Inspect use."""

@@ -13,7 +13,7 @@ import orjson
 
 from ...errors import BadInput
 from ...records import Conversation, Fault, Usage
-from .flat_chats import TOKENS, FlatChat, Imported, named_few, score_read
+from .chats import TOKENS, FlatChat, Imported, named_few, score_read
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"

@@ -12,7 +12,7 @@ from ...cli.play import agreed, played
 from ...cli.run import ARGUMENTS as OF_RUNS
 from ...commands import command
 from ...errors import BadInput
-from .changes import WRITTEN
+from .tables import WRITTEN
 
 if TYPE_CHECKING:
     from ...runfile import RunFile
@@ -73,8 +73,7 @@ def execute(options: argparse.Namespace) -> int:
 def _say(fork: Fork, run: RunFile) -> None:
     from ...analysis import load_results
     from ...analysis.estimators.estimate import counted
-    from ...reports.terminal import columns, screen_width
-    from ...reports.views import readable
+    from ...reports.terminal import columns, readable, screen_width
     from .tables import fork_table
 
     if fork.left_out:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...analysis import load_results
 from ...cases import Case
-from ...cases.played import same_cases, store_name, store_of
+from ...cases.load import same_cases, store_name, store_of
 from ...conversation import make_agent, make_customer
 from ...conversation.model_agent import Spoken
 from ...errors import BadInput
@@ -28,7 +28,6 @@ from ...project import project_folder
 from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile, addresses
 from .branch import Branch, Calls, ForkedAgent, ForkedCustomer
-from .changes import WhatIf
 from .points import (
     RULES,
     ForkPoint,
@@ -42,6 +41,7 @@ from .points import (
     point_in,
     twins,
 )
+from .tables import WhatIf
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""

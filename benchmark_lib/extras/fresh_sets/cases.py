@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any, ClassVar
 
-from ...store.frozen import leaves
+from ...store.files import leaves
 from .texts import EMAIL, NUMBER, PLACEHOLDER, TextRekey, address_letters, any_of, is_money
 
 PLAIN_KEYS = (

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from ...cases.read import written_cases
 from ...errors import BadInput
 from ...store import FolderStore
-from ...store.calendar import within_months
-from ...store.frozen import dicts, leaves
+from ...store.files import dicts, leaves
+from ...store.rules import within_months
 from .cases import Rekey
 from .people import STREET, Places, Town, other_digits, untaken
 from .texts import ID, PLACEHOLDER, TIME

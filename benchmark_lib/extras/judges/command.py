@@ -72,7 +72,7 @@ def execute(options: argparse.Namespace) -> int:
 def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     """Print how a round of judging went, with denominators."""
     from ...analysis.frames import load_results
-    from ...reports.views import readable
+    from ...reports.terminal import readable
     from ...runfile import RunFile
     from .judging import judging_cost, same_model
     from .loss_table import loss_table

@@ -11,13 +11,12 @@ from typing import Any
 import orjson
 
 from ...cases import Case
-from ...cases.played import same_cases, store_of
+from ...cases.load import same_cases, store_of
 from ...cli.codes import note
 from ...endpoint import Completion, Endpoint, EndpointError, load_settings
 from ...errors import BadInput
-from ...experiment.budget import Budget, Stop
-from ...experiment.progress import Progress
-from ...experiment.recorder import KeptCalls, Line, Model, Request, model_at
+from ...experiment.recorder import Budget, KeptCalls, Line, Model, Request, Stop, model_at
+from ...experiment.summary import Progress
 from ...experiment.writer import RunLock, Writer
 from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile

@@ -6,10 +6,10 @@ from io import StringIO
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.cell import framed, interval
 from ...analysis.estimators.agreement import judge_correction
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.facets import QUESTIONS, is_yes_or_no
-from ...analysis.tables.rows import framed, interval
 from ...errors import BadInput
 from ...project import in_project
 from ...textfiles import read_text

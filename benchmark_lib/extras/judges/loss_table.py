@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...analysis.cell import ITEM, framed, interval
 from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.intervals import proportion_interval
-from ...analysis.tables.rows import ITEM, framed, interval
 from ...textfiles import read_yaml
 from .judging import same_model
 from .losses import FOUND, INVALID, NONE, losses_in

@@ -1,25 +1,30 @@
-"""Probes of a judge: conversations of scripted agents, some with orders to the judge."""
+"""Probes of a judge, and made-up verdicts with a known truth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+
+from ...analysis.cell import ITEM
 from ...analysis.estimators.intervals import proportion_interval
 from ...cases import Case, load_cases
 from ...conversation import converse, make_agent, make_customer
 from ...endpoint import EndpointError
 from ...errors import BadInput
+from ...experiment.demo import DEFAULT_SEED
 from ...project import DATA
 from ...records import Conversation, Usage
-from ...scoring.customer_turns import CLEAR, turns_in
+from ...scoring.customer_audit import CLEAR, turns_in
 from ...scoring.written import percent
 from ...store import Store, load_store
 from ...textfiles import read_yaml
 from .judging import judge_models
 from .loss_table import LEAST as FAIR
 from .losses import FOUND, INVALID, UNREAD, losses_in, planted_conversation, planted_losses, read_again
-from .verdicts import Rubric, judge_conversation, load_rubrics
+from .verdicts import SCORERS, Rubric, judge_conversation, load_rubrics
 
 TOLERANCE = 15.0
 """Points by which an order in the record may raise a score; beyond that, the judge obeys the order."""
@@ -188,3 +193,72 @@ def _unmoved(name: str, plain: dict[str, dict[str, Any]], moved: dict[str, dict[
 
 def _shown(score: float | None) -> str:
     return "unscored" if score is None else f"{score:.0f}"
+
+
+# --- Planted verdicts
+
+LENIENT, STRICT = "planted:lenient", "planted:strict"
+RUN_ID, MODEL = "planted", "planted"
+KNOWN = {"version": "planted", "reason": "planted", "quote": "", "rubric": "planted", "entrant": False, "addressed": 0}
+
+
+@dataclass(frozen=True)
+class PlantedVerdicts:
+    """Made-up verdicts of two judges, people's labels for a random part, and the true means.
+
+    `verdicts` are like `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label. `truth` has, by
+    scorer, the mean that people would give to all conversations.
+    """
+
+    verdicts: pd.DataFrame
+    labels: pd.DataFrame
+    truth: dict[str, float]
+
+
+def planted_verdicts(
+    conversations: int = 480,
+    labelled: int = 160,
+    *,
+    bias: float = 12.0,
+    noise: float = 8.0,
+    unscored: float = 0.03,
+    rng: np.random.Generator | None = None,
+) -> PlantedVerdicts:
+    """Plant verdicts of a lenient and a strict judge.
+
+    Parameters
+    ----------
+    conversations, labelled : int
+        Numbers of conversations, and of those that people labelled.
+    bias : float
+        Points by which the lenient judge scores too high; the strict judge scores half as much too low.
+    noise : float
+        Standard deviation of each judge's own error, in points.
+    unscored : float
+        Share of scores that do not count.
+    rng : numpy.random.Generator, optional
+        By default, one seeded with `DEFAULT_SEED`.
+    """
+    if not 1 <= labelled <= conversations:
+        raise BadInput(
+            f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations"
+        )
+    stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
+    number = np.arange(conversations)
+    cases = [f"planted_{n + 1}" for n in number // 3]
+    items = pd.DataFrame({"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": cases, "trial": number % 3 + 1})
+    quality = np.where(
+        stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations)
+    )
+    chosen = np.sort(stream.choice(conversations, labelled, replace=False))
+    rows, labels, truth = [], [], {}
+    for scorer in SCORERS:
+        people = np.clip(quality + stream.normal(0, 6, conversations), 0, 100).round()
+        truth[scorer] = float(people.mean())
+        labels.append(items[ITEM].assign(scorer=scorer, label=people).iloc[chosen])
+        for judge, shift in ((LENIENT, bias), (STRICT, -bias / 2)):
+            scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
+            lost = stream.random(conversations) < unscored
+            given = {"score": np.where(lost, np.nan, scores), "unscored": np.where(lost, "planted failure", "")}
+            rows.append(items.assign(judge=judge, scorer=scorer, **given, **KNOWN))
+    return PlantedVerdicts(pd.concat(rows, ignore_index=True), pd.concat(labels, ignore_index=True), truth)

@@ -13,7 +13,7 @@ from ...cases import Call, Case
 from ...conversation.oracle import reason_in_words
 from ...records import ENDINGS, Conversation, content_hash
 from ...store import Store
-from ...store.frozen import thawed
+from ...store.files import thawed
 
 ROOM, LONGEST_WHOLE = 60_000, 16_000
 """Maximum characters of results shown whole, in all and per result: articles that an agent found decide most cases."""

@@ -7,16 +7,15 @@ from itertools import combinations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.estimators.agreement import agreement, agreement_table
+from ...analysis.cell import ITEM, framed, interval
+from ...analysis.estimators.agreement import agreement, agreement_table, correlation
 from ...analysis.estimators.comparisons import paired_difference
-from ...analysis.estimators.correlations import correlation
 from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
 from ...analysis.panels import PANELS, conversations_of
 from ...analysis.tables.relations import model_means
-from ...analysis.tables.rows import ITEM, framed, interval
+from ...scoring.detectors import floor_quality
 from ...scoring.metrics import METRICS
-from ...scoring.red_flags import floor_quality
 from .judging import same_model
 from .verdicts import RED_FLAG
 

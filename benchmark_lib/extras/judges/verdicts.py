@@ -22,7 +22,7 @@ from ...errors import BadInput
 from ...language.sentences import fold
 from ...project import DATA
 from ...records import Conversation, Usage, content_hash, words_in
-from ...scoring.customer_turns import read_turns, said_by_customer, settled_turns
+from ...scoring.customer_audit import read_turns, said_by_customer, settled_turns
 from ...scoring.facts import plain, unquoted
 from ...store import Store
 from ...textfiles import front_matter, read_yaml, render

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...endpoint.client import Endpoint
-from ...endpoint.faults import EndpointError
+from ...endpoint.faults import EndpointError, book
 from ...endpoint.prices import find_price
 from ...endpoint.reply import Completion, RequestedCall
 from ...endpoint.settings import load_settings
-from ...endpoint.wording import book
 from ...errors import BadInput
 from ...store import load_store
 

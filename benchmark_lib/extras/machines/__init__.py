@@ -4,5 +4,4 @@ Each worker has a `Player`, a Dask actor. It sends every finished call to the co
 once the call is on file. A killed worker therefore loses only its calls in flight, as on one machine.
 """
 
-from .cluster import Cluster, check_executor, opened
-from .spreading import spread
+from .cluster import Cluster, check_executor, opened, spread

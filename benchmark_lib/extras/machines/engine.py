@@ -10,16 +10,15 @@ from typing import Any
 from ...cases import Case
 from ...endpoint import load_settings
 from ...errors import BadInput
-from ...experiment.budget import Budget, Stop
 from ...experiment.engine import GRACE_S, Ended, Engine, ended
 from ...experiment.manifest import now
 from ...experiment.options import Options
 from ...experiment.plan import Plan
+from ...experiment.recorder import Budget, Stop
 from ...records import Conversation, Fault
 from ...runfile import COLUMNS, RunFile
 from .cluster import CONNECT_S, REFUSALS, Cluster, Gone, first_line, is_private
-from .player import Player, identity
-from .post import Post
+from .player import Player, Post, identity
 
 STAFF_EVERY_S = 1.0
 """Seconds between checks for workers that have joined or left."""

@@ -6,7 +6,7 @@ Of each conversation, only the name, the place in the log and the numbers are ke
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...endpoint.plain_data import read_mapping
+from ...endpoint.prices import read_mapping
 from ...errors import BadInput
 from ...project import in_project
 from ...store.world import load_store

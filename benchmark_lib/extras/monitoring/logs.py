@@ -14,7 +14,7 @@ import orjson
 from ...errors import BadInput
 from ...records import Conversation
 from ..claims.actions import REFUND
-from ..exchange.flat_chats import FlatChat
+from ..exchange.chats import FlatChat
 from ..exchange.inspect_in import read_inspect
 from ..exchange.tau_files import read_tau2, results_file
 

@@ -14,8 +14,7 @@ import pandas as pd
 
 from ...cases import Case
 from ...errors import BadInput
-from ...language.detection import OTHER_LANGUAGE, written_in
-from ...language.sentences import fold
+from ...language.sentences import OTHER_LANGUAGE, fold, written_in
 from ...scoring.customer_audit import pattern
 from ...scoring.ending import answers_in_language, person_given
 from ...scoring.facts import truncate_for_scoring

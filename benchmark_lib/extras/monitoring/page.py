@@ -21,7 +21,7 @@ from ...reports.conversation_view import conversation_view
 from ...reports.html import render, transcript_css
 from ...reports.shown import show_figure
 from ...reports.terminal import columns
-from ...scoring.scales import SHARE
+from ...scoring.metrics import SHARE
 from ...scoring.written import DASH, rounded, span, visible
 from .drift import sunday
 from .figures import weekly_rate

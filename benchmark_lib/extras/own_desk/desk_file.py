@@ -136,7 +136,7 @@ class DeclaredAct(_Declared):
 
 
 class DeclaredTold(_Declared):
-    """A value that the answer must contain, as a formula; see `benchmark_lib.cases.facts.Fact`."""
+    """A value that the answer must contain, as a formula; see `benchmark_lib.cases.case.Fact`."""
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
     value: str

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 import orjson
 
-from ...cases.facts import money
+from ...cases.case import money
 from ...cli.codes import note
 from ...errors import BadInput
 from ...language.sentences import fold

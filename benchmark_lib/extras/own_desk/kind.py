@@ -16,8 +16,7 @@ from ...project import DATA
 from ...records import ToolCall
 from ...scoring.written import words as words_of
 from ...store import DeskKind, NotFound
-from ...store.consent import confirmation
-from ...store.rules import Before
+from ...store.rules import Before, confirmation
 from ...store.tools import Tool
 from . import desk_file
 from .compiled import SENDER, compiled, effects, evaluated, joined, joined_in, names_of

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from ...analysis.cell import framed, grouped, interval
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clusters_or_cases
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
 from ...analysis.tables.costs import HOW_TO_PRICE
 from ...analysis.tables.nuisance import case_rate
-from ...analysis.tables.rows import framed, grouped, interval
-from ...cases.played import known_cases
+from ...cases.load import known_cases
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words

@@ -13,11 +13,10 @@ import orjson
 import pandas as pd
 
 from ...analysis import load_results
-from ...analysis.cell import Cell, Heading, Table, metric_cell
+from ...analysis.cell import Cell, Heading, Table, framed, metric_cell
 from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
-from ...analysis.tables.rows import framed
 from ...cases import load_cases
 from ...cli.codes import SIGNAL, note
 from ...cli.options import ENDPOINT, SETTINGS, TRIALS
@@ -32,7 +31,7 @@ from ...reports.site import build_site
 from ...reports.terminal import columns, screen_width
 from ...runfile import SUFFIX
 from ...scoring.deciding import reasons_against
-from ...scoring.scales import SHARE
+from ...scoring.metrics import SHARE
 from ...scoring.state import CLOSE, HANDOVER
 from ...scoring.written import DASH
 from ...store import FolderStore, load_store

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
-from ...language.detection import written_in
+from ...language.sentences import written_in
 from .doubts import common_words, doubts
 from .names import NAME, Place, person
 from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, leaves, of_record

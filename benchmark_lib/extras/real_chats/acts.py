@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...endpoint.plain_data import read_as
+from ...endpoint.prices import read_as
 from ...errors import BadInput
 from ...project import DATA
 from ...textfiles import read_text, read_yaml

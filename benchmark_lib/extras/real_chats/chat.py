@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ...endpoint.plain_data import read_as
+from ...endpoint.prices import read_as
 from ...errors import BadInput
 from ...project import slug
 from ...textfiles import read_text

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import yaml
 
-from ...analysis.tables.rows import framed
+from ...analysis.cell import framed
 from ...errors import BadInput
 from ...outputs import built_beside, write_csv, writing
 from ...project import in_project, safe_name

@@ -10,8 +10,7 @@ import orjson
 
 from ...conversation.agent_view import AgentView
 from ...conversation.model_agent import ModelAgent, Spoken
-from ...conversation.speaker import BuiltIn, CustomerFault, Reply, Speaker, reply_of
-from ...conversation.state import ConversationState
+from ...conversation.speaker import BuiltIn, ConversationState, CustomerFault, Reply, Speaker, reply_of
 from ...endpoint import Completion
 from ...records import Act, Usage
 from ...textfiles import front_matter, render

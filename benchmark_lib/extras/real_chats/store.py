@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...project import DATA, slug
 from ...records import Conversation, ToolCall, content_hash
 from ...store.desk import Desk
-from ...store.foreign import ForeignStore
+from ...store.kinds import ForeignStore
 from ...textfiles import front_matter, read_yaml, render
 from . import speakers
 from .acts import HAND_OVER, SEND_REPLY, Vocabulary, read_procedures

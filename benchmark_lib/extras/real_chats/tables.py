@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...analysis.cell import ITEM, framed, grouped, interval
 from ...analysis.estimators.agreement import ONE_SIDED
 from ...analysis.estimators.estimate import TAILS, Estimate, generator
 from ...analysis.estimators.intervals import clustered_rate
-from ...analysis.tables.rows import ITEM, framed, grouped, interval
-from ...cases.played import store_name
+from ...cases.load import store_name
 from .decisions import AS_WRITTEN
 from .store import PREFIX
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN
+from ...conversation.speaker import CALLS_OF_HARD_CASES, CALLS_PER_TURN
 from ...errors import BadInput
 from .chairs import Chairs, Item, NotYourTurn
 from .wording import as_text

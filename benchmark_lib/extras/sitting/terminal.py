@@ -14,11 +14,9 @@ from ...errors import BadInput
 from ...experiment import Experiment
 from ...runfile import RunFile
 from ...threads import in_thread
-from .acts import READ_AS, acts_of
 from .chairs import Chairs
-from .fields import fields_of
 from .session import play
-from .wording import as_text, tool_text
+from .wording import READ_AS, acts_of, as_text, fields_of, tool_text
 
 CHAIR = 1
 """The only chair of a terminal."""

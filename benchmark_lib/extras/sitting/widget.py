@@ -11,11 +11,9 @@ from markupsafe import Markup
 from ...experiment import Experiment
 from ...reports.html import transcript_css
 from ...threads import running_loop
-from .acts import READ_AS, acts_of
 from .chairs import Chairs, Item, NotYourTurn
-from .fields import Field, fields_of
 from .session import play
-from .wording import spread, tool_text, visible
+from .wording import READ_AS, Field, acts_of, fields_of, spread, tool_text, visible
 
 CHAIR = 1
 """The only chair of a widget."""

@@ -1,10 +1,11 @@
-"""Items as plain text for a player.
+"""Items as plain text for a player, and a tool's arguments as fields to fill in.
 
 Every line is quoted, so that no words of a conversation can be mistaken for the harness's own.
 """
 
 import json
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,3 +116,120 @@ def _broken(line: str, width: int) -> list[str]:
     return textwrap.wrap(
         line, width, subsequent_indent=margin, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
     ) or [""]
+
+
+# --- Acts
+
+READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
+
+
+def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
+    """Parse the acts in a line, which are separated by semicolons.
+
+    Returns
+    -------
+    acts : list of dict
+        Each has a ``kind`` and a ``what``.
+    why_not : str
+        The fault in the line; empty if the line is valid.
+    """
+    acts = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        kind, _, what = part.partition(" ")
+        if not what.strip():
+            return [], f"{part!r} lacks what it is about: write a kind and what it is about, such as `attached photo`."
+        acts.append({"kind": kind, "what": what.strip()})
+    return acts, ""
+
+
+# --- Fields
+
+
+@dataclass(frozen=True)
+class Field:
+    """One argument, or one field of an argument that is an object.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The names from the outermost argument inwards.
+    hint : str
+        Description of the expected value.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    required: bool
+    hint: str
+
+    @property
+    def place(self) -> str:
+        """Return the path as text, such as ``address.city``."""
+        return ".".join(self.path)
+
+    def put(self, text: str, arguments: dict[str, Any]) -> None:
+        """Store the typed value in the arguments; omit an empty optional field.
+
+        Raise `ValueError` with an explanation if the value has the wrong type.
+        """
+        text = text.strip()
+        if not text and not self.required:
+            return
+        value = self._read(text)
+        *outer, last = self.path
+        for name in outer:
+            arguments = arguments.setdefault(name, {})
+        arguments[last] = value
+
+    def _read(self, text: str) -> Any:
+        try:
+            return _READERS.get(self.kind, str)(text)
+        except (ValueError, KeyError):
+            raise ValueError(f"{self.place} cannot be {text!r}: {self.hint or self.kind}") from None
+
+
+def _several(text: str) -> list[Any]:
+    if text.startswith("["):
+        return json.loads(text)
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+_READERS: dict[str, Callable[[str], Any]] = {
+    "integer": int,
+    "number": float,
+    "boolean": lambda text: _TRUTH[text.lower()],
+    "array": _several,
+}
+"""Parsers of typed text by JSON type; values of other types remain text."""
+
+
+def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
+    """Return the fields of an object's schema, with inner objects expanded."""
+    fields = []
+    for name, inner in schema.get("properties", {}).items():
+        required = needed and name in schema.get("required", [])
+        if inner.get("type") == "object" and inner.get("properties"):
+            fields += fields_of(inner, (*path, name), required)
+        else:
+            fields.append(Field((*path, name), inner.get("type", "string"), required, _hint(inner, required)))
+    return fields
+
+
+_HOW = {
+    "array": "several separated by commas",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "yes or no",
+}
+"""How to enter a value of each type, if its description does not say."""
+
+
+def _hint(schema: dict[str, Any], required: bool) -> str:
+    words = [
+        schema.get("description", "").rstrip("."),
+        f"one of {', '.join(map(str, schema['enum']))}" if "enum" in schema else "",
+        _HOW.get(schema.get("type", ""), ""),
+        "" if required else "may be left empty",
+    ]
+    return "; ".join(filter(None, words))

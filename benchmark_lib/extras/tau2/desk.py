@@ -9,8 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from ...records import Fault, ToolCall
 from ...store.desk import differing, flat
 from .package import Domain
-from .quick import KITS
-from .restored import Listed, Rows
+from .restored import KITS, Listed, Rows
 
 TRANSFER = "transfer_to_human_agents"
 SIDES = {"agent": "assistant", "customer": "user"}

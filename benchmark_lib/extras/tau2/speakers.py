@@ -7,8 +7,7 @@ from typing import Any
 import orjson
 
 from ...conversation.agent_view import AgentView
-from ...conversation.speaker import BuiltIn, CustomerFault, Reply
-from ...conversation.state import ConversationState
+from ...conversation.speaker import BuiltIn, ConversationState, CustomerFault, Reply
 from ...errors import BadInput
 from ...records import Act
 from .package import Domain

@@ -27,7 +27,7 @@ from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
 from ..html import Html, render
-from ..views import readable
+from ..terminal import readable
 
 LABELS_FILE = "data/labels.csv"
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")

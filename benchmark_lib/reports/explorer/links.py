@@ -22,7 +22,7 @@ from ...project import PACKAGE
 from ...scoring.written import missing
 from ..html import board_parts, table_html
 from ..paper import reads_as_numbers
-from ..views import VIEWS, readable
+from ..terminal import VIEWS, readable
 
 LISTED = "transcripts.html#"
 """The beginning of the address of a list of conversations."""

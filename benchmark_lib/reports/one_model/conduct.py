@@ -4,10 +4,10 @@ from math import nan
 
 import pandas as pd
 
+from ...analysis.cell import framed
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
-from ...analysis.tables.rows import framed
 from ...analysis.tables.safety import KINDS, STATES
 from ...analysis.tables.safety import NOT_SCORED as UNSCORED
 from ...extension import offer, offered

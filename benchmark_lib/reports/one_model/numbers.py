@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.cell import framed, interval
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import flip_rate, missing_bounds
@@ -12,7 +13,6 @@ from ...analysis.facets import flags_of
 from ...analysis.panels import SCRIPTED, VARIANT
 from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success_counts
-from ...analysis.tables.rows import framed, interval
 from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on

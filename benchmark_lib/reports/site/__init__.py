@@ -9,7 +9,7 @@ import orjson
 
 from ...analysis.frames import Results, load_results
 from ...analysis.tables.answers import Stakes
-from ...experiment.progress import progress_bar
+from ...experiment.summary import progress_bar
 from ...project import PACKAGE, code_version, in_project
 from .content import Content
 from .files import MARK, Folder, site_folder

@@ -17,12 +17,12 @@ from ...analysis.panels import conversations_of, short_name
 from ...analysis.tables.answers import Stakes, stakes_at
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
-from ...analysis.tables.published import published_board
+from ...analysis.tables.measurements import published_board
 from ...analysis.tables.scope import scope_table
 from ...analysis.use_cases import UNGROUPED
 from ...cases import Case
-from ...cases.played import cases_played, known_cases
-from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
+from ...cases.load import cases_played, known_cases
+from ...endpoint.prices import CLOSED, OPEN, UNSTATED
 from ...errors import BadInput
 from ...extension import offer, offered
 from ...project import code_version
@@ -252,7 +252,7 @@ def published_entries() -> list[Entry]:
             "agent_messages": r["agent_messages_per_conversation"],
             "tool_calls": r["tool_calls_per_conversation"],
             "cost_tier": r["cost_tier"],
-            "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
+            "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNSTATED),
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
             "notes": f"judged resolution {percent(judged / 100)}" if judged == judged else "",
         }

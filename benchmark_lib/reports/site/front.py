@@ -22,7 +22,7 @@ from ...analysis.tables.conditions import ALL, CLEAN, HARD, families_of, family_
 from ...analysis.tables.costs import tier_order
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...analysis.tables.safety import pressure_table, safety_table
-from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
+from ...endpoint.prices import CLOSED, NO_MODEL, OPEN, UNSTATED
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
 from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...figures.svg import as_svg
@@ -65,7 +65,7 @@ def board(content: Content) -> dict[str, Any]:
         "blocks": blocks,
         "tiers": _in_order(rows["cost_tier"], tier_order()),
         "span": len(columns) + 4 + banded,
-        "weights": _in_order(rows["weights"], (OPEN, CLOSED, UNKNOWN, NO_MODEL)),
+        "weights": _in_order(rows["weights"], (OPEN, CLOSED, UNSTATED, NO_MODEL)),
         "flagged": sum(e.row["flagged"] for e in content.entries),
         "banded": banded,
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),

@@ -28,7 +28,7 @@ from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, margins_in_words
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
-from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN, CALLS_REFUSED
+from ...conversation.speaker import CALLS_OF_HARD_CASES, CALLS_PER_TURN, CALLS_REFUSED
 from ...endpoint.prices import load_prices
 from ...extension import offers
 from ...project import code_version
@@ -38,10 +38,10 @@ from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...scoring.written import rounded, span
 from ...store import load_store
-from ...store.frozen import thawed
+from ...store.files import thawed
 from ...textfiles import read_yaml
 from ..html import TEXTS, plain_text
-from ..views import language_names
+from ..terminal import language_names
 from .content import Content, first_paragraph
 from .front import MAIN
 

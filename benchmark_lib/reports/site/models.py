@@ -31,7 +31,7 @@ from ..answers import scope_in_words, scope_rows
 from ..html import POLICY, environment, render
 from ..one_model import ModelReport, conduct, grades, model_report, numbers
 from ..one_model.numbers import PLACES
-from ..views import language_names
+from ..terminal import language_names
 from .content import Content, Entry
 from .conversations import ConversationPage, by_case, read_conversations, worth_quoting
 from .front import ALL_METRICS, band, heading_of, was_run

@@ -3,7 +3,7 @@
 from ..every_desk import CLOSE, HANDOVER
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, more_tools, offers, rows, steps, tools
+from . import cases, more_tools, offers, steps, tools
 from .rules import RULES, TELLINGS
 
 PROCEDURE = "run_procedure"
@@ -20,7 +20,7 @@ ALIKE = {
 
 KIND = DeskKind(
     name="retail",
-    tables=rows.TABLES,
+    tables=offers.TABLES,
     files=(),
     subject="orders",
     tools=tools_of(tools),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from ..calendar import add_business_days
-from ..protocols import Row, Store
-from .rows import variants
+from ..kinds import Row, Store
+from ..rules import add_business_days
+from .offers import variants
 from .steps import arrives
 from .tools import return_link
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from ..desk import Desk
 from ..tools import ArgumentError, NotFound, tool
-from .rows import by_email
+from .offers import by_email
 from .tools import OrderId, line_row, order_row
 
 

@@ -5,9 +5,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from ...records import ToolCall
-from ..calendar import add_business_days
-from ..protocols import Played, Row, Store
-from .rows import variants
+from ..kinds import Played, Row, Store
+from ..rules import add_business_days
+from .offers import variants
 from .rules import delivered
 from .tools import return_link
 

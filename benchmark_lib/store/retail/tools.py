@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..desk import Desk
 from ..tools import ArgumentError, NotFound, tool
-from .rows import by_email, goods_search, orders_of, variants
+from .offers import by_email, goods_search, orders_of, variants
 
 OrderId = Annotated[str, "The order number."]
 Reason = Annotated[str, "Why, in a few words."]

@@ -9,8 +9,7 @@ from typing import Any
 
 from ....conversation.agent_view import AgentView
 from ....conversation.speaker import BuiltIn
-from ....language.detection import nearest_languages
-from ....language.sentences import fold, sentences
+from ....language.sentences import fold, nearest_languages, sentences
 from ....project import DATA
 from ....textfiles import read_yaml
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from ....cases.read import long_date
 from .base import Sly, declare
-from .values import LabelledValue, amounts_of, values_of
+from .wish import LabelledValue, amounts_of, values_of
 
 TIMES_POURED = 2
 """Number of times to disclose everything; by the second, the customer may have named another order."""
