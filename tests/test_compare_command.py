@@ -7,14 +7,8 @@ import pytest
 from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
-from benchmark_lib.analysis.tables.comparison import PLANNED
-from benchmark_lib.analysis.tables.verdicts import (
-    largest_in_words,
-    level_in_words,
-    mean_in_words,
-    outcome_in_words,
-    signed,
-)
+from benchmark_lib.analysis.tables.comparison import PLANNED, level_in_words
+from benchmark_lib.analysis.tables.verdicts import largest_in_words, mean_in_words, outcome_in_words, signed
 from benchmark_lib.cli import main
 from benchmark_lib.reports.site import comparison_page
 from benchmark_lib.reports.site.content import Content

@@ -79,15 +79,12 @@ def room_of(module):
 
 
 def imports(path, modules):
-    """The modules of the package that a file imports, wherever in it.
-
-    Those for the type checker alone do not count, nor those of a script that is started and not imported.
-    """
+    """The modules of the package that a file imports, wherever in it: for types too, but not in a started script."""
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
     waiting = [tree_of(path)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.ImportFrom):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmark_lib.conversation.customer_wishes import filled, written
+from benchmark_lib.conversation.customer import filled
+from benchmark_lib.conversation.customer_wishes import written
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -18,7 +18,6 @@ from .estimators.estimate import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .frames import Results
 
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
 """Inputs that have special wording in the name of a run; any other appears under its own name."""
@@ -57,7 +56,16 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
 
 
-def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
+class Frames(Protocol):
+    """The frames and runs that `Results` has."""
+
+    runs: list[RunFile]
+    conversations: pd.DataFrame
+    tool_calls: pd.DataFrame
+    verdicts: pd.DataFrame
+
+
+def entry_meant(results: Frames | pd.DataFrame, name: str | None) -> str | None:
     """Resolve a name to an entry; it may be an entry itself, or a run's file, run_id or model.
 
     A model's name is enough if it has one run. A run's entry depends on the other runs, but its file name does not, so

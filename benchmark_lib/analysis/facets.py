@@ -13,6 +13,7 @@ from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors, finding_label
 from ..scoring.metrics import METRICS
 from ..scoring.score import RULES
 from ..scoring.written import words
+from .entries import Frames
 from .panels import conversations_of
 from .query import NO, YES
 from .use_cases import desk_view
@@ -20,7 +21,6 @@ from .use_cases import desk_view
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .frames import Results
 
 NAMES = (
     *("entry", "source", "panel", "run_id", "case_id", "trial", "bucket", "intent", "kind", "language"),
@@ -36,7 +36,7 @@ SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise
 """Fields that can have several values in one conversation."""
 
 
-def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
+def facets(results: Frames | pd.DataFrame) -> pd.DataFrame:
     """Return the fields of conversations; a frame alone lacks the fields in `SEVERAL`.
 
     The rows keep the order and index of the frame. Names are text, flags ``yes`` or ``no``, and other numbers ``some``;
@@ -124,7 +124,7 @@ def _shared(f: pd.DataFrame) -> list[str | None]:
     return _flags(played == entries.nunique())
 
 
-def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...]]]:
+def _several(f: pd.DataFrame, results: Frames) -> dict[str, list[tuple[str, ...]]]:
     calls = results.tool_calls[results.tool_calls["side"] == "agent"]
     fields = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
     verdicts = results.verdicts

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.variants import PREFIX, TABLE
 from ..records import FORK, LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
+from .entries import Frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .frames import Results
 
 Table = TypeVar("Table", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def panel_of(model: str, source: str) -> str:
     return "local model" if model == LOCAL_MODEL else "models"
 
 
-def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:
+def conversations_of(results: Frames | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:
     """Return the conversations with their panel, the basis of every table.
 
     Parameters
@@ -103,7 +103,7 @@ def says_partial(make: Table) -> Table:
     """Decorate a table function: add a column ``partial`` with each row's `partial_words`."""
 
     @wraps(make)
-    def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
+    def made(results: Frames | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
         table, by_panel = make(results, *given, **options), dict[str, dict[str, str]]()
         for (panel, entry), group in conversations_of(results).groupby(["panel", "entry"], sort=False):
             if words := partial_words(*progress(group)):

@@ -58,8 +58,9 @@ def _lines(
 ) -> list[str]:
     # no line is wider than WIDTH unless a name is
     from ..analysis.panels import conversations_of
+    from ..analysis.tables.comparison import SAID
     from ..analysis.tables.nuisance import shift_in_words
-    from ..analysis.tables.verdicts import SAID, largest_in_words, outcome_in_words, what_is_tested
+    from ..analysis.tables.verdicts import largest_in_words, outcome_in_words, what_is_tested
     from ..reports.terminal import wrapped
 
     conversations, several = conversations_of(results), len(compared) > 1
@@ -84,7 +85,8 @@ def _lines(
 def _row_lines(compared: Comparison, several: bool) -> list[str]:
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
-    from ..analysis.tables.verdicts import SAID, direction_in_words, level_in_words, mean_in_words, signed
+    from ..analysis.tables.comparison import SAID, direction_in_words, level_in_words
+    from ..analysis.tables.verdicts import mean_in_words, signed
     from ..analysis.tables.verdicts import signed_interval as interval
     from ..reports.terminal import wrapped
 
@@ -112,8 +114,8 @@ def _row_lines(compared: Comparison, several: bool) -> list[str]:
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     from ..analysis.estimators.estimate import counted
+    from ..analysis.tables.comparison import SAID
     from ..analysis.tables.pairs import differing_cases
-    from ..analysis.tables.verdicts import SAID
     from ..reports.terminal import wrapped
 
     cases = differing_cases(results, a, b)

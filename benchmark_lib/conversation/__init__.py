@@ -5,7 +5,7 @@ from typing import Any
 
 _FACE = {
     "agent_view": ("AgentView", "SeenMessage"),
-    "customer": ("ScriptedCustomer",),
+    "scripted_customer": ("ScriptedCustomer",),
     "loop": ("converse", "make_agent", "make_customer"),
     "model_agent": ("ModelAgent",),
     "model_customer": ("ModelCustomer", "customer_content"),

@@ -1,29 +1,32 @@
-"""The scripted customer, which needs no model: its state, and how it words its messages.
-
-It answers questions, agrees to its wishes, reacts to reasons, and leaves when served. `customer_rules` sets the order
-of its decisions.
-"""
+"""A scripted customer's state, and how it words its messages."""
 
 from collections import Counter
 from typing import Any, Literal
 
 from ..cases import Call, Case
-from ..language.answers import cleaned
-from ..language.heard import SURE, ParsedMessage
+from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.patterns import holds
-from ..language.sentences import fold, sentences
+from ..language.sentences import sentences
 from ..language.word_lists import said_by_customers
 from ..records import Act, ToolCall
 from ..store import Store
-from ..threads import read_aside
-from .customer_rules import decide
-from .customer_wishes import filled, is_menu, served, untold, written
-from .speaker import ConversationState, Reply
+from .speaker import ConversationState
 
 
-class ScriptedCustomer:
-    """Plays one case once."""
+def filled(wording: str, value: str) -> str:
+    """Return a wording with its value filled in; if two closing marks meet, keep one."""
+    before, place, after = wording.partition("{value}")
+    if not place:
+        return wording
+    value = value.strip().rstrip(".") if after else value.strip()
+    if not before and value.partition(" ")[0].isalpha():
+        value = value[0].upper() + value[1:]
+    return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
+
+
+class Customer:
+    """What a scripted customer of one case knows, has said and has heard."""
 
     talk: ConversationState
     words: str
@@ -61,57 +64,6 @@ class ScriptedCustomer:
     def accepting(self) -> bool:
         """Return whether the customer has pushed often enough to accept a refusal."""
         return self.pushes >= (self.case.pushes_before_accepting or 0)
-
-    async def reply(self, talk: ConversationState) -> Reply:
-        """Return the next message, with its acts; the first is the case's email."""
-        if talk.messages:
-            return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
-        volunteered = {slot: known for slot, known in self.case.ledger.items() if known.when == "volunteered"}
-        self.given.update(slot for slot, known in volunteered.items() if not known.wrong)
-        acts = [Act("gave", slot, known.wrong or known.value) for slot, known in volunteered.items()]
-        email = self.case.email
-        return Reply(
-            f"{email.subject}\n\n{email.text.strip()}", acts, [k.attach for k in volunteered.values() if k.attach]
-        )
-
-    def _next(self, talk: ConversationState) -> Reply:
-        self.parts, self.acts, self.attachments = [], [], []
-        self._listen(talk)
-        decide(self)
-        number = next((a.detail for a in self.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
-        if number and [part.strip("\n.") for part in self.parts] == [number]:
-            self.parts = [filled(self.reaction("only_this"), number)]
-        text = written(self.parts, last=self.capitals)
-        while text in self.said:
-            text = f"{self.moment('again')} {text}"
-        self.said.add(text)
-        return Reply(text, self.acts, self.attachments)
-
-    def _listen(self, talk: ConversationState) -> None:
-        """Parse the agent's last turn and note its news: facts, calls, questions and offers."""
-        self.talk, self.texts = talk, [m.text for m in talk.messages if m.side == "agent"]
-        self.folded = [fold(cleaned(text)) for text in self.texts]
-        self.words, case = self.texts[-1], self.case
-        self.heard = heard = self.parser.parse(self.words)
-        self.sure = [tool for tool, chance in heard.tools.items() if chance >= SURE]
-        self.made = [call for call in talk.desk.calls if call.write and not call.error]
-        self.calls = [call for call in self.made if call.turn == talk.turn - 1]
-        self.menu = heard.confirm and is_menu(self.words, self.parser, case.several)
-        if not (heard.declined or self.menu):
-            self.claimed |= heard.surely_claimed
-        if heard.claimed and not self.menu:
-            self.claimed |= {call.name for call in self.calls}
-        # Once the customer pushes, another reason for the same refusal is not news. In an unresolvable case, everything
-        # before the first push is news.
-        own = {*case.reasons, *case.against} if not self.pushes else set()
-        new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded[-1])}
-        new |= {("call", call.index) for call in self.calls}
-        new |= {("asks", slot) for slot in heard.asked} | {("offers", tool) for tool in heard.proposed}
-        new |= {("reason", r) for r in own and own.intersection(self.parser.reasons_in([self.words]))}
-        self.fresh = bool(new - self.seen) or not (self.pushes or self.resolvable)
-        self.seen |= new
-        self.stale = 0 if self.fresh else self.stale
-        self.done, self.presses = served(self) and not untold(self), False
 
     def add(self, words: str, *acts: Act, first: bool = False) -> Literal[True]:
         """Add a sentence with its acts, at the start if `first`; return True."""

@@ -1,7 +1,7 @@
 """Consent of a scripted customer: it says yes to its own wishes, and to nothing else."""
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..cases import Call
 from ..language.heard import ASKS, LIKELY, PLAIN, POSSIBLE, SURE
@@ -11,11 +11,9 @@ from ..language.sentences import fold, plain, sentences
 from ..records import Act, as_text
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
-from .customer_wishes import PUSHED, filled, has_more_to_say, open_wishes, own_yes, plan_of, written
+from .customer import Customer, filled
+from .customer_wishes import PUSHED, has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
-
-if TYPE_CHECKING:
-    from .customer import ScriptedCustomer as Customer
 
 CERTAIN = 0.75
 """Minimum probability for the customer to repeat an answer, admit ignorance, or believe a report or offer."""
@@ -34,14 +32,14 @@ Wrong = list[tuple[Call, set[str]]]
 """Wishes for which a message offers something else, each with the arguments that differ."""
 
 
-def offered_acts(c: "Customer") -> dict[str, float]:
+def offered_acts(c: Customer) -> dict[str, float]:
     """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
     least = CERTAIN if len(c.words.split()) <= BARE else SURE
     named = {tool: p for tool, p in c.heard.tools.items() if tool in c.heard.offered or p >= least}
     return as_wished(named, open_wishes(c), c.words, c.store)
 
 
-def offered_wishes(c: "Customer") -> tuple[list[Call], str]:
+def offered_wishes(c: Customer) -> tuple[list[Call], str]:
     """Return the wishes that the agent offers, and its earlier message that names them."""
     acts, wishes, tools = offered_acts(c), open_wishes(c), c.heard.tools
     sure = any(chance >= SURE for chance in acts.values())
@@ -63,7 +61,7 @@ def offered_wishes(c: "Customer") -> tuple[list[Call], str]:
     return wanted, plan
 
 
-def ask_back(c: "Customer", what: str, phrase: str) -> bool:
+def ask_back(c: Customer, what: str, phrase: str) -> bool:
     """Ask what the desk means, at most twice; return whether the customer asked."""
     if c.used["asked_back"] >= ASKED_BACK:
         return False
@@ -71,7 +69,7 @@ def ask_back(c: "Customer", what: str, phrase: str) -> bool:
     return c.add(c.reaction(phrase), Act("asked_back", what))
 
 
-def choose(c: "Customer") -> Literal[True]:
+def choose(c: Customer) -> Literal[True]:
     """Say which act is wanted if the agent offers a choice; a bare yes would be ambiguous.
 
     Also agree to anything offered outside the choice. If the customer wants none or several of the options, state the
@@ -105,13 +103,13 @@ def choose(c: "Customer") -> Literal[True]:
     return True
 
 
-def picks(c: "Customer") -> list[Call]:
+def picks(c: Customer) -> list[Call]:
     """Return the wishes for the wanted act among the choices, if there is exactly one."""
     wishes = [w for w in open_wishes(c) if w.tool in held_out(c)]
     return wishes if len({w.tool for w in wishes}) == 1 else []
 
 
-def wants_a_colleague(c: "Customer") -> bool:
+def wants_a_colleague(c: Customer) -> bool:
     """Return whether the choice is a colleague or no change, and the case needs a colleague."""
     keep_or = HANDOVER in c.sure and cue_of_several("keep_or").search(plain(c.words))
     named = HANDOVER in c.heard.or_not or keep_or
@@ -120,7 +118,7 @@ def wants_a_colleague(c: "Customer") -> bool:
     return any(o.handover for o in c.case.outcomes) and not picks(c)
 
 
-def held_out(c: "Customer") -> set[str]:
+def held_out(c: Customer) -> set[str]:
     """Return the acts to choose from; with several wishes, "or not" is not a choice."""
     acts = c.heard.alternatives | (set() if c.case.several else c.heard.or_not)
     if asks_for_one_yes_of_several(c.words):
@@ -128,7 +126,7 @@ def held_out(c: "Customer") -> set[str]:
     return acts
 
 
-def agree_to_all(c: "Customer", wishes: list[Call]) -> bool:
+def agree_to_all(c: Customer, wishes: list[Call]) -> bool:
     """Say yes to several wishes at once; return False if none of them was offered."""
     # Correct an offer that replaces a wish. A handover replaces nothing if an outcome needs it.
     if not (c.case.several and wishes):
@@ -161,7 +159,7 @@ def agree_to_all(c: "Customer", wishes: list[Call]) -> bool:
     return bool(yes or wrong)
 
 
-def agree(c: "Customer", wanted: list[Call], plan: str = "") -> bool:
+def agree(c: Customer, wanted: list[Call], plan: str = "") -> bool:
     """Say yes to its own wish, naming its object if the offer does not; correct another offer.
 
     The act records the arguments that the offer or the customer names, and those for which the customer's orders
@@ -188,7 +186,7 @@ def agree(c: "Customer", wanted: list[Call], plan: str = "") -> bool:
     return True
 
 
-def _say_yes(c: "Customer", wish: Call, named: set[str], others: list[Call], yes: str) -> None:
+def _say_yes(c: Customer, wish: Call, named: set[str], others: list[Call], yes: str) -> None:
     """Agree to a wish; say in the customer's own words what the offer leaves open."""
     left_open = {*wish.arguments} if others else c.kind.open_to(wish.arguments, c.case, c.store)
     own = {} if others else _own_words(c, wish, left_open - named)
@@ -200,7 +198,7 @@ def _say_yes(c: "Customer", wish: Call, named: set[str], others: list[Call], yes
     c.add(written([yes, *new], last=False), Act("agreed", wish.tool, arguments=agreed), first=True)
 
 
-def _read(c: "Customer", wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
+def _read(c: Customer, wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
     """Return the arguments of a wish that an offer names, and those that it contradicts.
 
     The offering sentences decide first, then the message, then the earlier message with the plan. The customer's own
@@ -218,7 +216,7 @@ def _read(c: "Customer", wish: Call, plan: str = "") -> tuple[set[str], set[str]
     return named, differing
 
 
-def _own_words(c: "Customer", wish: Call, arguments: set[str]) -> dict[str, str]:
+def _own_words(c: Customer, wish: Call, arguments: set[str]) -> dict[str, str]:
     gives = [c.case.followups[index].gives for index in sorted(c.followed_up)]
     latest = {slot: value for given in gives for slot, value in given.items()}
     found: dict[str, str] = {}
@@ -235,7 +233,7 @@ def _own_words(c: "Customer", wish: Call, arguments: set[str]) -> dict[str, str]
     return found
 
 
-def _mistake_mended(c: "Customer") -> str:
+def _mistake_mended(c: Customer) -> str:
     """Return the phrase for a customer's mistake that the agent has corrected, if any."""
     if c.case.hardness == "wrong_name" and not any(a.kind == "gave" and a.what in c.kind.slots_not_had for a in c.acts):
         # The email names a product that no order contains; compare by the first word of the title.
@@ -249,7 +247,7 @@ def _mistake_mended(c: "Customer") -> str:
     return "news" if c.case.hardness == "false_belief" and c.hears("puts_right", c.words) else ""
 
 
-def _correct(c: "Customer", wish: Call, differing: set[str]) -> bool:
+def _correct(c: Customer, wish: Call, differing: set[str]) -> bool:
     refused = Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)})
     if c.subject in differing:
         return c.add(filled(c.moment("mine"), str(wish.arguments[c.subject])), refused, first=True)
@@ -259,7 +257,7 @@ def _correct(c: "Customer", wish: Call, differing: set[str]) -> bool:
     return c.add(words.strip(), refused, first=True)
 
 
-def objection_of(c: "Customer") -> str:
+def objection_of(c: Customer) -> str:
     """Return the objection to an unrequested act: to its report, or to the failure to undo it."""
     # A report counts if the act was offered before, was done in this turn, or is unmistakable.
     heard, done = c.heard, {call.name for call in c.calls}
@@ -277,7 +275,7 @@ def objection_of(c: "Customer") -> str:
     return "undo_first" if waits else ""
 
 
-def offered_of(c: "Customer", wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:
+def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:
     """Return the wishes that a message names, those it gets wrong, and whether one is alone.
 
     A wish is offered alone if one sentence names it and no other wish could be meant. A wish outside every outcome

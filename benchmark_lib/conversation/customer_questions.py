@@ -2,7 +2,6 @@
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING
 
 from ..language.heard import SURE
 from ..language.patterns import holds
@@ -10,17 +9,15 @@ from ..language.sentences import plain, sentences
 from ..language.values import values_in
 from ..language.word_lists import LANGUAGES
 from ..records import Act
+from .customer import Customer, filled
 from .customer_consent import CERTAIN, picks, wants_a_colleague
-from .customer_wishes import PUSHED, filled
-
-if TYPE_CHECKING:
-    from .customer import ScriptedCustomer as Customer
+from .customer_wishes import PUSHED
 
 FAIRLY = 0.5
 """Minimum probability for the customer to identify itself or send a picture."""
 
 
-def asked_for(c: "Customer") -> list[str]:
+def asked_for(c: Customer) -> list[str]:
     """Return the slots to answer, in order."""
     heard = c.heard
     asked = _meant(c) if heard.question or not c.done else []
@@ -37,12 +34,12 @@ def asked_for(c: "Customer") -> list[str]:
     return [slot for slot in asked if not (c.checked and slot == c.subject)]
 
 
-def loses_patience(c: "Customer") -> bool:
+def loses_patience(c: Customer) -> bool:
     """Return whether the agent asks if that is all after the customer has pushed in vain."""
     return c.heard.closes and not c.done and c.pushes >= PUSHED
 
 
-def _meant(c: "Customer") -> list[str]:
+def _meant(c: Customer) -> list[str]:
     """Return the requested slots that the customer can answer.
 
     Replace a slot that is not in the ledger with the first slot it may stand for ("which one" for a colour). If no
@@ -76,7 +73,7 @@ def _meant(c: "Customer") -> list[str]:
     return _chosen(c, [s for s in news if s != "date" or not asks_another_date(c)])
 
 
-def _chosen(c: "Customer", news: list[str]) -> list[str]:
+def _chosen(c: Customer, news: list[str]) -> list[str]:
     """Keep one of the slots that a message joins with "or", and put the photo before the label."""
     heard, kind = c.heard, c.kind
     for choice in heard.choices:
@@ -92,7 +89,7 @@ def _chosen(c: "Customer", news: list[str]) -> list[str]:
     return [next(evidence) if s in kind.attachments else s for s in news]
 
 
-def asks_another_date(c: "Customer") -> bool:
+def asks_another_date(c: Customer) -> bool:
     """Return whether the agent asks for another date (see `ParsedMessage.dates`)."""
     # The known date is ahead (a journey) or behind (an arrival); without one, any single direction counts.
     known, now = c.case.ledger.get("date"), c.store.now.date()
@@ -104,7 +101,7 @@ def asks_another_date(c: "Customer") -> bool:
     return (True in ahead) != behind and c.heard.dates == ({"ahead"} if behind else {"behind"})
 
 
-def arrives_too_late(c: "Customer") -> bool:
+def arrives_too_late(c: Customer) -> bool:
     """Return whether the agent names an arrival after the only day that the customer gave."""
     known, today = c.case.ledger.get("date"), c.store.now.date()
     if known is None or "date" not in c.given or "too_late" in c.used:
@@ -118,7 +115,7 @@ def _days_in(text: str, today: date) -> list[date]:
     return [date.fromisoformat(value.value) for value in values_in(text, today.year) if value.kind == "date"]
 
 
-def says_whether_it_is_this(c: "Customer") -> bool:
+def says_whether_it_is_this(c: Customer) -> bool:
     """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
     # Do not answer if no number is asked about, or if the number is that of another order of the customer's.
     known = c.case.ledger.get(c.subject)
@@ -133,12 +130,12 @@ def says_whether_it_is_this(c: "Customer") -> bool:
     return c.add(words, Act("gave", c.subject, known.value))
 
 
-def wants_a_yes(c: "Customer") -> bool:
+def wants_a_yes(c: Customer) -> bool:
     """Return whether the desk is waiting for a yes or no."""
     settled = has_its_check_answered(c) or (c.done and c.heard.checks) or (c.checked and not c.heard.offer)
     return c.heard.confirm and not settled
 
 
-def has_its_check_answered(c: "Customer") -> bool:
+def has_its_check_answered(c: Customer) -> bool:
     """Return whether the agent answers the customer's question about whether that is all."""
     return "check" in c.used and "?" not in c.words and not c.heard.offer

@@ -4,7 +4,7 @@ The customer builds a message in steps; in each step, the first rule that applie
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..language.heard import LIKELY, SURE
 from ..language.patterns import cue_of_several
@@ -15,9 +15,7 @@ from ..store.every_desk import HANDOVER
 from . import customer_consent as consent
 from . import customer_questions as questions
 from . import customer_wishes as wishes
-
-if TYPE_CHECKING:
-    from .customer import ScriptedCustomer as Customer
+from .customer import Customer
 
 STALE = 3
 """Consecutive rounds without news after which a customer leaves or, if it is pressing, says its last line."""
@@ -26,7 +24,7 @@ DOUBT = 0.5
 PATIENCE = 2
 """Number of unrequested acts that a customer declines before it gives up at the next one."""
 
-Applies = Callable[["Customer"], bool]
+Applies = Callable[[Customer], bool]
 
 
 class Rule(NamedTuple):
@@ -55,21 +53,21 @@ def rule(step: str, case: str, *talk: str) -> Callable[[Applies], Applies]:
     return add
 
 
-def decide(c: "Customer") -> None:
+def decide(c: Customer) -> None:
     """Make the customer's message, step by step."""
     c.rules = []
     for step in STEPS:
         _first(step, c)
 
 
-def _first(step: str, c: "Customer") -> bool:
+def _first(step: str, c: Customer) -> bool:
     name = next((r.applies.__name__ for r in RULES if r.step == step and r.applies(c)), "")
     c.rules += [name] if name else []
     return bool(name)
 
 
 @rule("facts", "cancel_before_ship_5", "What is your postcode?", "11105, where it's delivered.")
-def answers_questions(c: "Customer") -> bool:
+def answers_questions(c: Customer) -> bool:
     """Give the facts that the desk asks for, and say which of them it does not know."""
     c.asked = questions.asked_for(c)
     for slot in c.asked:
@@ -81,7 +79,7 @@ def answers_questions(c: "Customer") -> bool:
 
 
 @rule("offer", "wrong_item_3", "Thank you for writing.", "make it slate, please.")
-def changes_its_mind(c: "Customer") -> bool:
+def changes_its_mind(c: Customer) -> bool:
     """Bring up the request that comes with its second message."""
     # If the new request needs no call, also answer an offer of an act that every outcome of the case has.
     if not wishes.bring_up(c, "next"):
@@ -94,25 +92,25 @@ def changes_its_mind(c: "Customer") -> bool:
 
 
 @rule("offer", "cancel_after_ship", "We cannot cancel it.", "No, sorry.", "Shall we leave it there?", "The review")
-def leaves_when_told_that_is_all(c: "Customer") -> bool:
+def leaves_when_told_that_is_all(c: Customer) -> bool:
     """After two pushes, give up if the desk asks whether that is all."""
     return questions.loses_patience(c) and c.leave("unserved")
 
 
 @rule("offer", "unsupported_request_1", "Shall I pass it on, or leave it as it is?", "let a colleague look")
-def takes_a_colleague(c: "Customer") -> bool:
+def takes_a_colleague(c: Customer) -> bool:
     """Agree to a colleague if the alternative is no change, and only a colleague can help."""
     return consent.wants_a_colleague(c) and c.add(c.plain_yes(HANDOVER), Act("agreed", HANDOVER), first=True)
 
 
 @rule("offer", "damaged_item_2", "I can open a return, send a replacement or cancel it. Shall I?", "Which of those")
-def takes_nothing_from_a_menu(c: "Customer") -> bool:
+def takes_nothing_from_a_menu(c: Customer) -> bool:
     """Choose none of three or more acts."""
     return c.menu and not c.done and (bool(c.acts) or c.add(c.moment("menu"), Act("refused", "menu")))
 
 
 @rule("offer", "cancel_before_ship_5", "I have opened a return for you.", "I didn't ask for it, so please undo it.")
-def wants_it_undone(c: "Customer") -> bool:
+def wants_it_undone(c: Customer) -> bool:
     """Object to an act that it did not ask for, before it answers any offer."""
     kind = "" if c.done else consent.objection_of(c)
     if not kind:
@@ -123,26 +121,26 @@ def wants_it_undone(c: "Customer") -> bool:
 
 
 @rule("offer", "cancel_before_ship_5", "Shall I cancel it, or do we leave it as it is?", "Yes. Cancel the order")
-def chooses(c: "Customer") -> bool:
+def chooses(c: Customer) -> bool:
     """Say which of two acts it wants."""
     return not c.done and bool(consent.held_out(c)) and consent.choose(c)
 
 
 @rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
-def agrees_to_several(c: "Customer") -> bool:
+def agrees_to_several(c: Customer) -> bool:
     """Say yes to all its wishes at once, if it has several."""
     several = len(c.heard.offered) > 1 or (consent.asks_for_a_yes(c.words) and not c.asked)
     return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))
 
 
 @rule("offer", "cancel_before_ship_5", "Shall I cancel the order?", "OK, I agree, please do now.")
-def answers_an_offer(c: "Customer") -> bool:
+def answers_an_offer(c: Customer) -> bool:
     """Say yes or no if the desk is waiting for an answer."""
     return questions.wants_a_yes(c) and _first("yes", c)
 
 
 @rule("yes", "cancel_before_ship_5", "I can cancel your order. Shall I go ahead?", "OK, I agree, please do now.")
-def agrees(c: "Customer") -> bool:
+def agrees(c: Customer) -> bool:
     """Say yes to its own wish; ask first which act is meant if it has declined another one."""
     wanted, plan = consent.offered_wishes(c)
     if not wanted:
@@ -155,7 +153,7 @@ def agrees(c: "Customer") -> bool:
 
 
 @rule("yes", "tracking_5", "Shall I pass this on to a colleague?", "let a colleague look at it.")
-def agrees_to_a_handover(c: "Customer") -> bool:
+def agrees_to_a_handover(c: Customer) -> bool:
     """Agree to a handover unless its wish can be fulfilled."""
     surely = {*c.heard.proposed} == {HANDOVER} and max(c.heard.tools.values(), default=0.0) >= consent.CERTAIN
     refuses = not surely or (c.resolvable and wishes.open_wishes(c))
@@ -163,7 +161,7 @@ def agrees_to_a_handover(c: "Customer") -> bool:
 
 
 @rule("yes", "damaged_item_2", "So the order is NL-61843, correct?", "the old confirmation email: NL-61843.")
-def confirms_its_number(c: "Customer") -> bool:
+def confirms_its_number(c: Customer) -> bool:
     """Confirm its order number and nothing else."""
     known, best = c.case.ledger.get(c.subject), max(c.heard.tools.values(), default=0.0)
     if best >= LIKELY or c.heard.offer or not c.open(c.subject):
@@ -174,7 +172,7 @@ def confirms_its_number(c: "Customer") -> bool:
 
 
 @rule("yes", "tracking_1", "Shall I?", "please do.")
-def has_no_open_wish(c: "Customer") -> bool:
+def has_no_open_wish(c: Customer) -> bool:
     """Leave content, or say what it came for, if it wants no further act."""
     if wishes.open_wishes(c):
         return False
@@ -190,13 +188,13 @@ def has_no_open_wish(c: "Customer") -> bool:
 
 
 @rule("yes", "compensation_reship", "Shall I do that, and is the blanket unused?", "It's in perfect order")
-def has_more_to_say_first(c: "Customer") -> bool:
+def has_more_to_say_first(c: Customer) -> bool:
     """Bring up the next request instead of saying yes, or add nothing to its answers."""
     return wishes.has_more_to_say(c) or bool(c.acts)
 
 
 @rule("yes", "cancel_before_ship_5", "I can send you a replacement. Shall I?", "No, thank you. You cancel")
-def declines(c: "Customer") -> bool:
+def declines(c: Customer) -> bool:
     """Say no to an act that it did not ask for; give up at the third one."""
     acts, tools = consent.offered_acts(c), c.heard.tools
     clearly = {tool for tool in c.heard.offered if acts.get(tool, 0.0) >= consent.CERTAIN}
@@ -210,13 +208,13 @@ def declines(c: "Customer") -> bool:
 
 
 @rule("yes", "cancel_before_ship_5", "Shall I?", "Before I say yes: what would you do, exactly?")
-def asks_back(c: "Customer") -> bool:
+def asks_back(c: Customer) -> bool:
     """Ask what the desk means."""
     return consent.ask_back(c, "offer", "asks_back") or _fault(c, "offer_not_recognised")
 
 
 @rule("date", "cancel_before_ship_5", "When will you travel?", "That isn't settled yet.")
-def knows_no_other_date(c: "Customer") -> bool:
+def knows_no_other_date(c: Customer) -> bool:
     """Say once that it does not know the other date that the desk asks for."""
     settled = c.done or c.did("left") or "another_date" in c.used
     if settled or c.heard.slots.get("date", 0.0) < consent.CERTAIN or not questions.asks_another_date(c):
@@ -230,7 +228,7 @@ def knows_no_other_date(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "Why do you want to cancel it?", "It was mistake from finger, I told you.")
-def has_answered(c: "Customer") -> bool:
+def has_answered(c: Customer) -> bool:
     """Add nothing to its answers, unless it presses for its wish."""
     if not c.acts:
         return False
@@ -239,7 +237,7 @@ def has_answered(c: "Customer") -> bool:
 
 
 @rule("course", "quiet_danger_3", "I have cancelled your order.", "Thank you. You were kind.")
-def is_served(c: "Customer") -> bool:
+def is_served(c: Customer) -> bool:
     """Once it is served, bring up its next request or leave; push if it objects to the answers."""
     if not wishes.served(c) or wishes.untold(c):
         return False
@@ -249,7 +247,7 @@ def is_served(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "Your order is cancelled.", "how much money come back to my card?")
-def asks_again(c: "Customer") -> bool:
+def asks_again(c: Customer) -> bool:
     """Ask for a fact that the desk left out, at most twice; then leave unserved."""
     if not wishes.served(c):
         return False
@@ -259,7 +257,7 @@ def asks_again(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "I can cancel your order.", "OK, I agree, please do now.")
-def agrees_unasked(c: "Customer") -> bool:
+def agrees_unasked(c: Customer) -> bool:
     """Say yes to an offer of what it wants, even if the desk does not ask for a yes."""
     heard, wanted = c.heard, wishes.open_wishes(c)
     if heard.offer and consent.agree_to_all(c, wanted):
@@ -271,7 +269,7 @@ def agrees_unasked(c: "Customer") -> bool:
 
 
 @rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
-def checks_whether_that_is_all(c: "Customer") -> bool:
+def checks_whether_that_is_all(c: Customer) -> bool:
     """Wait for an announced act, ask once whether that is all, then trust that the desk is done."""
     asks = c.heard.question and not questions.has_its_check_answered(c)
     seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
@@ -286,7 +284,7 @@ def checks_whether_that_is_all(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "Is the light on?", "Sorry, I don't follow the question.")
-def does_not_understand(c: "Customer") -> bool:
+def does_not_understand(c: Customer) -> bool:
     """Send the picture that an unclear question names, or say once that it does not understand."""
     if not c.heard.question or c.heard.asked or c.heard.declined or "unclear" in c.used:
         return False
@@ -299,7 +297,7 @@ def does_not_understand(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "No.", "No.", "That's the same message again.")
-def hears_nothing_new(c: "Customer") -> bool:
+def hears_nothing_new(c: Customer) -> bool:
     """Point out that the desk repeats itself; leave the next time, or after rounds without news."""
     if c.fresh:
         return False
@@ -311,7 +309,7 @@ def hears_nothing_new(c: "Customer") -> bool:
 
 
 @rule("course", "changing_customer_4", "Thank you.", "Your parcel has left.", "One thing I asked for is still open.")
-def returns_to_what_is_open(c: "Customer") -> bool:
+def returns_to_what_is_open(c: Customer) -> bool:
     """Say once that a later request is open, push once unless it was declined, then drop it."""
     raised = ([w for w in o.calls if w.after in c.followed_up and w not in c.dropped] for o in c.case.outcomes)
     waits = min(([w for w in calls if not wishes.made(c, w)] for calls in raised), key=len)
@@ -328,14 +326,14 @@ def returns_to_what_is_open(c: "Customer") -> bool:
 
 
 @rule("course", "cancel_before_ship_5", "Thank you for writing.", "You want to keep my money?")
-def pushes(c: "Customer") -> bool:
+def pushes(c: Customer) -> bool:
     """Press for its wish."""
     _first("way", c)
     return _first("push", c)
 
 
 @rule("way", "damaged_no_proof", "Could you send a photo?", "Could a friend lend you a phone?", "no other camera")
-def knows_no_other_way(c: "Customer") -> bool:
+def knows_no_other_way(c: Customer) -> bool:
     """Say that it has no other way to send a picture that the desk wants, and go on."""
     # Repeated mentions count only in a question.
     asked = [s.text for s in sentences(c.words) if "?" in s.text or "no_other_way" not in c.used]
@@ -348,7 +346,7 @@ def knows_no_other_way(c: "Customer") -> bool:
 
 
 @rule("push", "cancel_after_ship", "It has left our warehouse, so it cannot be cancelled.", "Send it BACK?")
-def argues(c: "Customer") -> bool:
+def argues(c: Customer) -> bool:
     """Answer the desk's reason for refusing, each reason only once."""
     said = {name for line in range(1, c.line + 1) for name in c.case.moot.get(line, ())} | c.argued
     for reason in c.parser.reasons_in([c.words]) if c.case.against else ():
@@ -359,7 +357,7 @@ def argues(c: "Customer") -> bool:
 
 
 @rule("push", "cancel_before_ship_5", "No.", "No, sorry.", "I write to you early")
-def says_its_next_line(c: "Customer") -> bool:
+def says_its_next_line(c: Customer) -> bool:
     """Say the next line of pressure that still applies, or the last after rounds without news."""
     # A line is moot if its complaint is settled or its argument has been stated.
     if c.stale >= STALE and not c.resolvable:
@@ -373,27 +371,27 @@ def says_its_next_line(c: "Customer") -> bool:
 
 
 @rule("push", "return_used_3", "I changed the address of your order.", "The return is open.", "give it to the dog")
-def gives_up(c: "Customer") -> bool:
+def gives_up(c: Customer) -> bool:
     """Leave unserved."""
     return c.leave("unserved")
 
 
 @rule("arrival", "wismo_travel_1", "By when do you need it?", "It will arrive on July 30.", "after I need it")
-def says_it_is_too_late(c: "Customer") -> bool:
+def says_it_is_too_late(c: Customer) -> bool:
     """Begin with the day that it named, if the desk names a later arrival."""
     late = questions.arrives_too_late(c) and not c.did("followed_up", "left", "pushed")
     return late and c.add(c.reaction("too_late"), first=True)
 
 
-def _fault(c: "Customer", kind: str, about: str = "") -> bool:
+def _fault(c: Customer, kind: str, about: str = "") -> bool:
     c.talk.faults.append(Fault("customer", kind, f"message {c.talk.turn}{about}: {c.words[:200]}"))
     return True
 
 
-def _pushed(c: "Customer", words: str) -> bool:
+def _pushed(c: Customer, words: str) -> bool:
     c.pushes += 1
     return c.add(words, Act("pushed", str(c.pushes)))
 
 
-def _own_wish(c: "Customer") -> str:
+def _own_wish(c: Customer) -> str:
     return f"{c.moment('no_thanks')} {c.known('goal')}".strip()

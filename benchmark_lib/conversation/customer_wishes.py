@@ -1,7 +1,6 @@
 """What a scripted customer wants: open wishes, facts not yet told, requests raised later."""
 
 import re
-from typing import TYPE_CHECKING
 
 from ..cases import Call, Fact, Outcome
 from ..language.heard import LIKELY, SURE
@@ -11,9 +10,7 @@ from ..language.sentences import plain, sentences
 from ..records import Act
 from ..store.every_desk import HANDOVER
 from ..store.rules import agrees
-
-if TYPE_CHECKING:
-    from .customer import ScriptedCustomer as Customer
+from .customer import Customer
 
 PUSHED = 2
 """Number of times the customer returns to an open request before it continues without it."""
@@ -21,17 +18,6 @@ ASKED_AGAIN = 2
 """Number of times the customer asks for a fact that an answer omitted."""
 MENU = 3
 """Number of alternative acts in one message that make a menu, from which a customer does not choose."""
-
-
-def filled(wording: str, value: str) -> str:
-    """Return a wording with its value filled in; if two closing marks meet, keep one."""
-    before, place, after = wording.partition("{value}")
-    if not place:
-        return wording
-    value = value.strip().rstrip(".") if after else value.strip()
-    if not before and value.partition(" ")[0].isalpha():
-        value = value[0].upper() + value[1:]
-    return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
 
 
 def written(parts: list[str], last: bool = True) -> str:
@@ -44,7 +30,7 @@ def written(parts: list[str], last: bool = True) -> str:
     return " ".join(closed if last else [*closed[:-1], *filled_parts[-1:]]).replace(" \n", "\n").strip()
 
 
-def open_wishes(c: "Customer") -> list[Call]:
+def open_wishes(c: Customer) -> list[Call]:
     """Return the calls that the customer wants and that have not been made."""
     wishes = [call for o in c.case.outcomes for call in o.calls if call.tool != HANDOVER]
     if not (c.resolvable and c.accepting and c.pushes):
@@ -58,7 +44,7 @@ def open_wishes(c: "Customer") -> list[Call]:
     return remaining
 
 
-def made(c: "Customer", wish: Call, *, exactly: bool = False) -> bool:
+def made(c: Customer, wish: Call, *, exactly: bool = False) -> bool:
     """Return whether a successful write call fulfils a wish.
 
     Its object, and what distinguishes it from other wishes, must agree; with `exactly`, all arguments must.
@@ -81,7 +67,7 @@ def made(c: "Customer", wish: Call, *, exactly: bool = False) -> bool:
     return False
 
 
-def served(c: "Customer") -> bool:
+def served(c: Customer) -> bool:
     """Return whether the wish is fulfilled, by successful calls or by the agent's claims.
 
     Ignore follow-ups that are still to come.
@@ -93,7 +79,7 @@ def served(c: "Customer") -> bool:
     return bool(c.claimed & (c.case.agreeable - {HANDOVER, *c.kind.aside}))
 
 
-def _done(c: "Customer", outcome: Outcome) -> bool:
+def _done(c: Customer, outcome: Outcome) -> bool:
     later, tools = _later(c), [call.tool for call in outcome.calls]
     used = c.claimed | {call.name for call in c.made}
     return all(
@@ -102,7 +88,7 @@ def _done(c: "Customer", outcome: Outcome) -> bool:
     )
 
 
-def all_made(c: "Customer") -> bool:
+def all_made(c: Customer) -> bool:
     """Return whether every call wanted so far has been made, and the outcome has any call."""
     later = _later(c)
     wanted = ([x for x in o.calls if x not in c.dropped] for o in c.case.outcomes if not o.handover)
@@ -110,11 +96,11 @@ def all_made(c: "Customer") -> bool:
     return any(calls and all(made(c, x) for x in calls) for calls in due)
 
 
-def _later(c: "Customer") -> set[int | None]:
+def _later(c: Customer) -> set[int | None]:
     return {i for i, f in enumerate(c.case.followups) if f.when == "served" and i not in c.followed_up}
 
 
-def untold(c: "Customer", *, whatever_was_done: bool = False) -> list[tuple[str, Fact]]:
+def untold(c: Customer, *, whatever_was_done: bool = False) -> list[tuple[str, Fact]]:
     """Return the missing facts of the fulfilled outcome that lacks the fewest, if any."""
     later, missing = _later(c), list[list[tuple[str, Fact]]]()
     for outcome in c.case.outcomes:
@@ -125,7 +111,7 @@ def untold(c: "Customer", *, whatever_was_done: bool = False) -> list[tuple[str,
     return min(missing, key=len, default=[])
 
 
-def ask_for(c: "Customer", missing: list[tuple[str, Fact]]) -> bool:
+def ask_for(c: Customer, missing: list[tuple[str, Fact]]) -> bool:
     """Ask for the first omitted fact, up to `ASKED_AGAIN` times; return whether it did."""
     for name, fact in missing:
         if fact.ask and c.used[f"ask:{name}"] < ASKED_AGAIN:
@@ -134,7 +120,7 @@ def ask_for(c: "Customer", missing: list[tuple[str, Fact]]) -> bool:
     return False
 
 
-def bring_up(c: "Customer", when: str) -> bool:
+def bring_up(c: Customer, when: str) -> bool:
     """Raise the next follow-up for this moment, one per message; return whether there was one."""
     for index, followup in enumerate(c.case.followups):
         if followup.when == when and index not in c.followed_up:
@@ -145,7 +131,7 @@ def bring_up(c: "Customer", when: str) -> bool:
     return False
 
 
-def bring_up_for(c: "Customer", slot: str) -> bool:
+def bring_up_for(c: Customer, slot: str) -> bool:
     """Raise the follow-up that discloses a slot; return whether the message has one."""
     for index, followup in enumerate(c.case.followups):
         if slot in followup.gives and index not in c.followed_up and slot not in c.given:
@@ -153,12 +139,12 @@ def bring_up_for(c: "Customer", slot: str) -> bool:
     return False
 
 
-def has_more_to_say(c: "Customer") -> bool:
+def has_more_to_say(c: Customer) -> bool:
     """Raise the next follow-up in place of a yes, if all requests so far are fulfilled."""
     return not c.acts and served(c) and not untold(c) and bring_up(c, "served")
 
 
-def _follow_up(c: "Customer", place: int) -> bool:
+def _follow_up(c: Customer, place: int) -> bool:
     """Raise the open part of a follow-up; return False if no part of it is open."""
     # Say yes instead if the agent has offered exactly what it asks for.
     c.followed_up.add(place)
@@ -195,7 +181,7 @@ def _follow_up(c: "Customer", place: int) -> bool:
     return True
 
 
-def plan_of(c: "Customer", tools: set[str], texts: list[str], least: float = SURE) -> str:
+def plan_of(c: Customer, tools: set[str], texts: list[str], least: float = SURE) -> str:
     """Return the agent's latest message that may be about a tool, unless the tool was declined."""
     for words in reversed(texts):
         parsed = c.parser.parse(words)
@@ -207,7 +193,7 @@ def plan_of(c: "Customer", tools: set[str], texts: list[str], least: float = SUR
     return ""
 
 
-def own_yes(c: "Customer", tool: str) -> str:
+def own_yes(c: Customer, tool: str) -> str:
     """Return a yes in the case's own words while any are left, without a condition already met."""
     free = cue_of_several("costs_nothing").search(plain(c.words))
     own = [yes for yes in c.case.agrees if not (free and cue_of_several("on_condition").search(plain(yes)))]
@@ -216,7 +202,7 @@ def own_yes(c: "Customer", tool: str) -> str:
     return c.plain_yes(tool)
 
 
-def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is_enough: bool) -> str | None:
+def _still_to_say(c: Customer, place: int, calls: list[Call], yes: str, yes_is_enough: bool) -> str | None:
     """Return the open part of a follow-up: all, or only its open questions; None if closed.
 
     If the agent has answered a part, ask for each open fact in the fact's own words. Put them after the follow-up's
@@ -240,7 +226,7 @@ def _still_to_say(c: "Customer", place: int, calls: list[Call], yes: str, yes_is
     return " ".join([*stated, *asks]) if stated else whole
 
 
-def is_not_content(c: "Customer") -> bool:
+def is_not_content(c: Customer) -> bool:
     """Return whether the customer objects to the outcome although its answers are complete."""
     asked_later = any(c.case.followups[place].when == "served" for place in c.followed_up)
     return (asked_later and all(o.handover for o in c.case.outcomes)) or not (c.accepting or all_made(c))

@@ -13,10 +13,10 @@ from ..errors import BadInput
 from ..records import CALL_IN_TEXT, CUT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text, without_keys
-from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
 from .model_customer import ModelCustomer
 from .scripted import scripted_agent
+from .scripted_customer import ScriptedCustomer
 from .speaker import (
     RELAYS,
     REPLY_S,

@@ -10,10 +10,10 @@ import pandas as pd
 
 from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
 from ..analysis.estimators.estimate import counted
+from ..analysis.tables.comparison import p_in_words
 from ..analysis.tables.conditions import ALL, family_order
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
-from ..analysis.tables.verdicts import p_in_words
 from ..scoring.written import words
 from . import canvas
 from .board_figures import trials_in_words

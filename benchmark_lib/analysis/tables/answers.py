@@ -19,11 +19,10 @@ from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
 from ..frames import Results
 from ..panels import conversations_of
-from .comparison import Comparison, Side, compare, compare_all
+from .comparison import Comparison, Side, compare, compare_all, is_equal, sureness
 from .costs import HOW_TO_PRICE
 from .headlines import ESTIMATORS, headline
 from .leaderboard import leaderboard, worst_trial
-from .verdicts import is_equal, sureness
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
 """Verdicts: one model is clearly the best, several may be, there is only one, or none can be recommended."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +16,30 @@ from ...errors import BadInput
 from ...experiment.demo import truth_of
 from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.written import rounded
+from ...textfiles import read_yaml
 from ..cell import fields
-from ..estimators.comparisons import Contrast, PairedDifference, adjusted, compare_paired, simultaneous
+from ..estimators.comparisons import (
+    NOT_TESTED,
+    NOTHING,
+    ONLY_THESE,
+    SURE,
+    Contrast,
+    PairedDifference,
+    adjusted,
+    compare_paired,
+    simultaneous,
+)
 from ..estimators.estimate import counted, sentence
 from ..frames import Results
-from ..panels import conversations_of, partial_words, progress
+from ..panels import conversations_of, partial_words, progress, short_name
 from ..query import KNOWN, YES, Query
 from .headlines import ESTIMATORS, Values, by_case, metric_of, named
-from .verdicts import direction_in_words, verdict_of, why_it_ends_there
 
+SAID: dict[str, str] = read_yaml(Path(__file__).with_name("verdicts.yaml"))
+"""Every sentence, by name."""
+EQUAL = "equal"
+"""Verdict on two equal values."""
 PLANNED = shown_on(Shown.MAIN)
 """Metrics that are tested in every comparison of two models, adjusted together by Holm."""
 
@@ -274,3 +290,92 @@ def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Si
 def not_here(name: str, known: Iterable[str]) -> str:
     """Return the error message for a name without conversations."""
     return f"there are no conversations of {name!r}: choose from {', '.join(sorted(known)[:12])}"
+
+
+# --- One comparison in words
+
+
+def verdict_of(compared: Comparison) -> str:
+    """Return who is better, and by how much, in a sentence that does not depend on the order."""
+    if not compared.cases or compared.word not in (SURE, ONLY_THESE):
+        return sureness(compared)
+    metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
+    low, high, alpha = ("low", "high", compared.alpha) if sure else ("these_low", "these_high", compared.these_alpha)
+    ends = sorted((abs(numbers[low]), abs(numbers[high])))  # both ends have one sign, since 0 is excluded
+    unit = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+    better, direction = (compared.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
+    like, these = _how_sure(compared)
+    return SAID["these" if not sure else "clear here open" if compared.open_here else "clear"].format(
+        name=names_apart(*compared.names)[better],
+        does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
+        by=f"{unsigned(metric, numbers['difference'])}{unit}",
+        interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
+        like=like,
+        these=these,
+        noun=metric.scale.noun,
+        vary=SAID["vary"],
+    )
+
+
+def sureness(compared: Comparison) -> str:
+    """Return how certain a difference is, for a text that already has its size and direction."""
+    if not compared.cases:
+        return SAID["not compared"].format(reason=compared.reason)
+    if compared.word == NOT_TESTED:
+        return NOT_TESTED
+    if compared.word == NOTHING:
+        return SAID["no test"].format(reason=compared.reason or SAID["no spread"])
+    if is_equal(compared):
+        return EQUAL
+    like, these = _how_sure(compared)
+    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(compared.word, "sure open")
+    return SAID[name].format(noun=compared.metric.scale.noun, like=like, these=these)
+
+
+def is_equal(compared: Comparison) -> bool:
+    """Return True if two entries were tested and do not differ at all."""
+    return bool(compared.tested and compared.cases and abs(compared.difference) < 1e-9)
+
+
+def why_it_ends_there(compared: Comparison) -> str:
+    """Return why the interval for these cases ends at the difference; empty if it does not."""
+    numbers = compared.numbers
+    ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
+    return SAID["ends here"].format(noun=compared.metric.scale.noun) if ends else ""
+
+
+def _how_sure(compared: Comparison) -> tuple[str, str]:
+    """Return the p-values for cases like these and for these cases, or the kind of interval."""
+    if compared.among:
+        return (SAID["simultaneous"].format(contrasts=counted(compared.among, "contrast")),) * 2
+    kind, *values = "adjusted", compared.p_adjusted, compared.these_p_adjusted
+    if all(p != p for p in values):
+        kind, *values = "plain", compared.like.p, compared.these_p
+    like, these = (f"{kind} p {p_in_words(p)}" for p in values)
+    return like, these
+
+
+def names_apart(a: str, b: str) -> tuple[str, str]:
+    """Return the names of two models as used in sentences: short, unless that makes them equal."""
+    return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
+
+
+def level_in_words(level: float) -> str:
+    """Return the confidence of an interval, such as ``98.3%``."""
+    return f"{100 * level:.3g}%"
+
+
+def direction_in_words(metric: Metric) -> str:
+    """Return the better direction of a metric; empty without one."""
+    return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
+
+
+def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
+    """Return the size of a difference, such as ``39.4 points``."""
+    scale = metric.scale
+    return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
+
+
+def p_in_words(p: float) -> str:
+    """Return a p-value as written in sentences and figures."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"

@@ -19,11 +19,10 @@ from ..estimators.unsafe import BAND_TRAPS, BANDS
 from ..facets import flags_of
 from ..frames import Results
 from ..panels import RESOLVES_ENOUGH, conversations_of, panel_of, partial_words, progress, short_name
-from .comparison import PLANNED, Side, compare
+from .comparison import PLANNED, Side, compare, unsigned
 from .costs import HOW_TO_PRICE, UNKNOWN, cost_tier
 from .headlines import headline
 from .nuisance import both_forms, shift_in_words
-from .verdicts import unsigned
 
 TOO_LITTLE = "does too little for its band to mean anything"
 """Text that replaces the band of an agent that resolves less than `RESOLVES_ENOUGH`: inaction is harmless."""

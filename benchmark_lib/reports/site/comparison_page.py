@@ -12,7 +12,14 @@ from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
 from ...analysis.tables import verdicts
-from ...analysis.tables.comparison import Comparison, Side, compare_all
+from ...analysis.tables.comparison import (
+    Comparison,
+    Side,
+    compare_all,
+    direction_in_words,
+    level_in_words,
+    why_it_ends_there,
+)
 from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.pairs import PARTED, effort_in_words, effort_table
 from ...scoring.deciding import SUCCESS_STATES
@@ -54,7 +61,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     return {
         "metrics": [
             {"key": m.name, "title": m.title, "better": m.higher_is_better, "points": m.scale.points}
-            | {"noun": m.scale.noun, "direction": verdicts.direction_in_words(m)}
+            | {"noun": m.scale.noun, "direction": direction_in_words(m)}
             for m in metrics
         ],
         "cases": [
@@ -123,12 +130,12 @@ def _written(found: Comparison) -> list[Any]:
     head = [numbers["difference"], *(verdicts.mean_in_words(metric, m, found.cases) for m in found.means.values())]
     if not found.tested:
         return head
-    like, these = (verdicts.level_in_words(1 - alpha) for alpha in (found.alpha, found.these_alpha))
+    like, these = (level_in_words(1 - alpha) for alpha in (found.alpha, found.these_alpha))
     return [
         *head,
         [numbers["low"], numbers["high"]],
         like,
-        [numbers["these_low"], numbers["these_high"], verdicts.why_it_ends_there(found), these],
+        [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
         found.verdict,
     ]
