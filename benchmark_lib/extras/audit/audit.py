@@ -35,10 +35,7 @@ from .worked_examples import wrong_sums
 
 FLOORS = {
     "oracle": (1, 1, 1),
-    "no_op": (0, 0, 0),
-    "refuse_all": (0, 0, 0),
-    "spam": (0, 0, 0),
-    "echo": (0, 0, 0),
+    **dict.fromkeys(("no_op", "refuse_all", "spam", "echo"), (0, 0, 0)),
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
