@@ -3,8 +3,8 @@
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.case import money
 from benchmark_lib.cases.read import long_date
+from benchmark_lib.language.values import money
 from benchmark_lib.scoring.facts import answers_of, asked_for
 from benchmark_lib.store import load_store
 

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.case import money
+from benchmark_lib.language.values import money
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.facts import answers_by_topic

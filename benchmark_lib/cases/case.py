@@ -9,32 +9,19 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ..errors import BadInput
 from ..language.answers import Mention, cleaned, mentions, stands, telling
 from ..language.layout import ANY_YEAR
 from ..language.owners import Objects, object_words
 from ..language.pours import Values, answering
 from ..language.renderings import labelled, rendering
 from ..language.sentences import fold, found_in
-from ..language.values import WINDOWS, values_in
+from ..language.values import WINDOWS, money, values_in
 from ..language.word_lists import units
 from ..records import content_hash
 from ..store.trouble import CustomerAction, Meanwhile, Part, Trouble
 from .hard import OF_HARD_CASES, USUAL, Terms
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
-
-
-def money(cents: int | str | float) -> str:
-    """Return cents as ``$1,234.50``."""
-    return f"${int(cents) / 100:,.2f}"
-
-
-def cents_of(value: Any) -> int | float:
-    """Return an amount in cents; refuse a text such as ``29.00``, whose unit nobody knows."""
-    if not isinstance(value, int | float):
-        raise BadInput(f"{value!s:.40} is not an amount in cents: write whole cents, such as 2900 for 29.00")
-    return value
 
 
 class Fact(BaseModel):

@@ -11,11 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import BadInput
+from ..language.values import money
 from ..remembered import remembered
 from ..store import Store
 from ..store.rules import add_business_days
 from ..textfiles import read_yaml, render
-from .case import Case, money
+from .case import Case
 
 ARTICLE = re.compile(r"\b([Aa])(\s+)\{\{ ([^{}]*\b(?:title|color)) \}\}")
 """English article before a title or a color, which becomes "an" before a vowel."""

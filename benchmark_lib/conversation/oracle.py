@@ -6,8 +6,8 @@ It plays a case to an accepted outcome without breaking a rule. It is not a mode
 from typing import Any
 
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.case import money
 from ..cases.read import long_date
+from ..language.values import money
 from ..records import ToolCall
 from ..store import Store
 from ..store.every_desk import HANDOVER

@@ -13,11 +13,10 @@ import pandas as pd
 from jinja2 import UndefinedError
 
 from ...cases import Case, Fact
-from ...cases.case import cents_of, money
 from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
-from ...language.values import values_in
+from ...language.values import cents_of, money, values_in
 from ...scoring.written import words as words_of
 from ...store.rules import add_business_days
 from ...textfiles import nearest, read_yaml, render

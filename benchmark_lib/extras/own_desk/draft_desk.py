@@ -16,10 +16,10 @@ from typing import Any
 import jinja2
 import orjson
 
-from ...cases.case import money
 from ...cli.codes import note
 from ...errors import BadInput
 from ...language.sentences import fold
+from ...language.values import money
 from ...scoring.written import words as words_of
 from ...store import load_store
 from ...store.search import words_and_beginnings

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ....cases.case import money
 from ....cases.read import long_date
 from ....language.sentences import fold
+from ....language.values import money
 from ....records import ToolCall
 from ....store.every_desk import HANDOVER
 from .base import Sly
