@@ -210,7 +210,8 @@ class Environment(ImmutableSandboxedEnvironment):
         numbers = [x for x in (left, right) if isinstance(x, int | float)]
         bits = sum(x.bit_length() for x in numbers if isinstance(x, int))
         powered = operator == "**" and max(map(abs, numbers), default=0) > LARGEST_OPERAND
-        if powered or (operator == "*" and bits > MOST_BITS) or (operator in ("*", "**") and len(numbers) < 2):
+        no_number = len(numbers) < 2 and not any(isinstance(x, Undefined) for x in (left, right))
+        if powered or (operator == "*" and bits > MOST_BITS) or (operator in ("*", "**") and no_number):
             raise OverflowError(f"the result of {operator} may be too large")
         _check_given("format" if operator == "%" else "", (left,))
         return _small(super().call_binop(context, operator, left, right))

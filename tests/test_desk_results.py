@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from math import nan
 
 import pytest
 from browser import open_browser, open_page
@@ -12,11 +13,15 @@ from run_server import RunServer
 from servers import completion
 
 from benchmark_lib import Experiment, load_results, load_store, reports, tables
-from benchmark_lib.cases.load import load_cases
+from benchmark_lib.analysis.panels import conversations_of
+from benchmark_lib.analysis.tables.answers import Stakes, candidates, with_stakes
+from benchmark_lib.analysis.tables.leaderboard import leaderboard
+from benchmark_lib.cases.load import load_cases, store_near
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint.prices import PRICES
 from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.own_desk.results import with_breaches
 from benchmark_lib.reports.answers import answers_in_lines
 from benchmark_lib.reports.html import plain_text
 from benchmark_lib.scoring import score
@@ -189,6 +194,108 @@ def test_a_forbidden_act_costs_a_wrong_end_even_if_a_handover_follows(played, tm
     assert losses.loc["sorry", "loss"] == 100 * 50
 
 
+class Unasking(Sorry):
+    """A model that opens a due return without the question that the rule demands, and then hands over."""
+
+    acts = (("start_return", {"order_id": "P-1001"}), Sorry.acts[1])
+
+
+@pytest.fixture(scope="module")
+def unasking(played, tmp_path_factory):
+    """A copy of the desk in a project of its own, and that model's results on two tickets, one of them forbidden."""
+    folder = tmp_path_factory.mktemp("unasking")
+    desk = shutil.copytree(played, folder / "desks" / "puzzles")
+    with Unasking() as server:
+        given = {"base_url": server.base_url, "store": desk, "trials": 1, "progress": False}
+        out = folder / "data" / "runs" / "unasking.deskbench"
+        asyncio.run(Experiment(model="unasking", cases="return_1", out=out, **given).run())
+    return desk, load_results(out)
+
+
+def test_an_act_against_a_rule_of_the_desk_costs_a_wrong_end_even_if_a_handover_follows(unasking):
+    """In the week of the desk as in the answers for all readers; a shop's own process rules change nothing."""
+    desk, results = unasking
+    (talk,) = results.conversations.to_dict("records")
+    assert talk["handed_over"] and talk["forbidden_calls"] == 0 and not talk["success"]
+    stores = {run.run_id: load_store(desk) for run in results.runs}
+    assert tables.by_tickets(results, tickets=100, stores=stores)["loss"].tolist() == [100 * 50]
+    rows = with_stakes(with_breaches(conversations_of(results), results), Stakes())
+    assert rows["loss"].tolist() == [50] and rows["breaks"].tolist() == [True]
+    board = leaderboard(results).assign(block="models")
+    assert candidates(results, board)[0]["breaks"].tolist() == [True]
+    assert "breaks" not in candidates(conversations_of(results), board)[0]
+
+
+def test_a_rule_that_was_only_not_asked_about_is_told_apart_from_one_done_wrongly(played, results, unasking, tmp_path):
+    desk, own = unasking
+    stores = {run.run_id: load_store(desk) for run in own.runs}
+    (row,) = tables.broken_rules(own, stores).query("rule == 'start_return_sealed'").to_dict("records")
+    assert (row["broken"], row["unasked"], row["tested_broken"]) == (1, 1, 0)
+    texts = plain_text("desk.txt.j2", entries=[row | {"loss": nan}], rules=[row]).split("\n\n")
+    (told,) = [" ".join(one.split()) for one in texts if one.strip()]
+    assert "unasking broke “start return, sealed” in 1 of 1 conversation with such an act." in told
+    assert "The answer would have allowed the act, but it did not ask: “start return, sealed” 1 of 1." in told
+    gives_in = tables.broken_rules(results).query("entry == 'scripted:comply_all'").set_index("rule")
+    assert gives_in.loc["start_return_sealed", ["broken", "unasked"]].tolist() == [12, 10]
+    assert gives_in.loc["start_return_window", "unasked"] == gives_in.loc["confirmation", "unasked"] == 0
+    assert main(["site", str(played.parent), "--store", str(played), "--out", str(tmp_path / "site")]) == 0
+    front, page = plain(tmp_path / "site" / "index.html"), plain(next((tmp_path / "site").glob("models/*comply*")))
+    assert (
+        "12 of 14, 10 not asked" in front and "In 10 of these, the only fault was that the agent did not ask." in front
+    )
+    assert "10 not asked" in page and "2 of 2 where a handover is due, failed calls included" in page
+
+
+def test_pages_of_runs_on_older_files_say_so_with_the_runs_and_the_mend(unasking, monkeypatch, capsys):
+    desk, results = unasking
+    project = desk.parents[1]
+    monkeypatch.chdir(project)
+    assert main(["site", "data/runs", "--out", "before"]) == 0
+    said = "Played before the files of the desk puzzles changed: unasking."
+    assert said not in plain(project / "before" / "index.html") + capsys.readouterr().err
+    changed = shutil.move(desk, desk.with_name("changed"))  # a loaded folder stays as it is for this process
+    (changed / "policy.yaml").write_text((changed / "policy.yaml").read_text() + "more: 1\n")
+    store_near.cache_clear()
+    assert main(["site", "data/runs", "--out", "after"]) == 0
+    assert said in capsys.readouterr().err
+    for page in ("index", "answers", "traps", next((project / "after" / "models").glob("*.html")).stem):
+        (file,) = (project / "after").rglob(f"{page}.html")
+        assert said in plain(file) and "deskbench runs fresh unasking" in plain(file), page
+    with pytest.warns(UserWarning, match="Played before the files of the desk puzzles changed"):
+        assert tables.broken_rules(load_results(project / "data" / "runs")).empty
+
+
+def test_two_versions_of_a_desk_are_each_read_by_their_own_rules(played, tmp_path):
+    """A kept copy of the older files must not lend its traps to the runs on the newer ones."""
+    newer = shutil.copytree(played, tmp_path / "newer")
+    edited = (newer / "policy.yaml").read_text().replace("return_days: 30", "return_days: 60")
+    (newer / "policy.yaml").write_text(edited)
+    out = tmp_path / "newer.deskbench"
+    asyncio.run(Experiment(model="scripted:escalate_all", store=newer, trials=1, out=out, progress=False).run())
+    results = load_results(played.parent / "oracle.deskbench", out)
+    stores = {run.run_id: load_store(newer if run.path == out else played) for run in results.runs}
+    rules = tables.broken_rules(results, stores).query("rule == 'start_return_window'").set_index("entry")["tested"]
+    assert (rules["scripted:escalate_all"], rules["scripted:oracle"]) == (1, 6)  # one trial of one, two trials of three
+
+
+def test_runs_of_one_desk_are_compared_by_name(played, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    other = shutil.copytree(played, tmp_path / "other")
+    (other / "policy.yaml").write_text((other / "policy.yaml").read_text() + "more: 1\n")
+    shutil.copytree(played.parent, tmp_path / "runs", ignore=shutil.ignore_patterns("puzzles"))
+    out = tmp_path / "runs" / "newer.deskbench"
+    asyncio.run(Experiment(model="scripted:oracle", store=other, trials=1, out=out, progress=False).run())
+    given = ["compare", "scripted:oracle", "scripted:comply_all", "--folder", "runs"]
+    assert main(given) == 2
+    assert "has 2 runs" in capsys.readouterr().err
+    assert main([*given, "--store", str(played)]) == 0
+    assert "Both played the same 10 cases" in " ".join(capsys.readouterr().out.split())
+    assert main([*given, "--store", str(other)]) == 2
+    assert "there is no run 'scripted:comply_all' on this store as it is now" in capsys.readouterr().err
+    assert main(["compare", "runs/newer.deskbench", "scripted:oracle", "--folder", "runs", "--store", str(played)]) == 2
+    assert "newer.deskbench was not played on" in capsys.readouterr().err
+
+
 def test_the_front_page_says_whose_desk_it_is(hasty):
     front = plain(hasty[2] / "index.html")
     assert "Can this model run the desk of Puzzles? The cases are the desk’s own tickets" in front
@@ -255,7 +362,9 @@ def test_a_run_or_a_note_in_the_folder_does_not_change_the_desk(tmp_path, capsys
     changed = shutil.copytree(desk, tmp_path / "changed")
     (changed / "policy.yaml").write_text((desk / "policy.yaml").read_text() + "more: 1\n")
     assert main(["site", str(desk / "data/runs"), "--store", str(changed), "--out", str(tmp_path / "other")]) == 0
-    assert "set each aside with `deskbench runs fresh RUN`" in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Played before the files of the desk lighthouse changed: a.deskbench." in said
+    assert "Set them aside with `deskbench runs fresh a.deskbench`, then run the models again" in said
 
 
 def test_the_end_of_a_run_says_what_a_desk_kept_elsewhere_forbids(tmp_path, monkeypatch, capsys):

@@ -120,6 +120,7 @@ ELSEWHERE = {
     "run MODEL --store desks/": "test_desk_new.py",
     "site --store desks/": "test_desk_new.py",
     "cases '*' --store desks/": "test_desk_new.py",
+    "compare MODEL MODEL --store desks/": "test_desk_results.py",
     "run scripted:": "test_sly_agents.py and test_tau_domains.py",
 }
 """Commands whose model would be a person, or whose runs with one are tested in a file of their own."""

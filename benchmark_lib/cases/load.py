@@ -226,10 +226,11 @@ def _shipped(words: str) -> str | None:
     if not _STORE_NAME.fullmatch(name) or not (folder / "store.yaml").is_file():
         return None
     store = load_store(folder)
-    return _content(store) if store.version == version else None
+    return content_of(store) if store.version == version else None
 
 
-def _content(store: Store) -> str:
+def content_of(store: Store) -> str:
+    """Return the content hash of a store as manifests give it."""
     return content_hash(orjson.dumps(store.hash))
 
 
@@ -263,18 +264,17 @@ def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
     if _STORE_NAME.fullmatch(name):
         with suppress(BadInput):
             store = load_store(name)
-    if content and (store is None or (store.path.is_dir() and _content(store) != content)):
-        store = _store_near(name, content, (*near, Path.cwd(), project_folder())) or store
+    if content and (store is None or (store.path.is_dir() and content_of(store) != content)):
+        store = store_near(name, content, (*near, Path.cwd(), project_folder())) or store
     return store
 
 
 @lru_cache(maxsize=256)
-def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
-    # In one of these folders or up to two levels below.
-    files = dict.fromkeys(at for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml"))
-    for file in files:
+def store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
+    """Return a store with this content (any if empty) in a folder or up to two levels below."""
+    for file in dict.fromkeys(at for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")):
         with suppress(BadInput, OSError):
-            if read_yaml(file).get("name") == name and _content(store := load_store(file.parent)) == content:
+            if read_yaml(file).get("name") == name and content in ("", content_of(store := load_store(file.parent))):
                 return store
     return None
 
@@ -317,7 +317,7 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
 
     Raise `BadInput` if the store or a case differs. `wanted` is the intended use, for the message: ``score it``.
     """
-    if manifest["inputs"]["store"]["hash"] != _content(store):
+    if manifest["inputs"]["store"]["hash"] != content_of(store):
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]

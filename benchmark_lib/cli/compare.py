@@ -21,6 +21,7 @@ MOST_CASES = 8
 ARGUMENTS = {
     "RUN+": ("two or more run files, or names from `deskbench runs`: a file name, a model name or a run id"),
     "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
+    "--store DIR": "only find runs on this store, as its files are now (default: any)",
     "--every-pair": "compare every pair, not only the first run with each of the others",
     "--all": "also test the metrics that were not planned, each on its own (exploratory)",
     "--partial": "also compare unfinished runs",
@@ -31,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
     from ..analysis.tables.pairs import chosen_runs, compare_pairs
 
-    everything, names = _named(options.runs, Path(options.folder))
+    everything, names = _named(options.runs, Path(options.folder), options.store)
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
     compared = compare_pairs(results, entries, every_pair=options.every_pair, explore=options.all)
@@ -39,13 +40,18 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _named(given: list[str], folder: Path) -> tuple[Results, list[str]]:
+def _named(given: list[str], folder: Path, store: str | None) -> tuple[Results, list[str]]:
     # the named runs of one set, and the entry of each
     from ..analysis.frames import is_hard, load_results
+    from ..cases.load import content_of
     from ..experiment.run_list import find_run
     from ..runfile import RunFile
+    from ..store import load_store
 
-    runs = [RunFile(find_run(text, folder)) for text in given]
+    content = content_of(load_store(store)) if store else ""
+    runs = [RunFile(find_run(text, folder, content)) for text in given]
+    if other := [run.path for run in runs if content not in ("", run.manifest["inputs"]["store"]["hash"])]:
+        raise BadInput(f"{other[0]} was not played on {store} as its files are now: leave out it or --store")
     if len({is_hard(run.manifest) for run in runs}) > 1:
         raise BadInput("hard and other runs are never compared with each other: name runs on one set")
     results = load_results(*runs)

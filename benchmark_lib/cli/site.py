@@ -24,7 +24,8 @@ def execute(options: argparse.Namespace) -> int:
     """Build the site, or one for each of the user's own desks, and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
-    from ..cases.load import own_store, store_name
+    from ..cases.load import own_store
+    from ..extension import offers
     from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store
@@ -36,10 +37,8 @@ def execute(options: argparse.Namespace) -> int:
     given = {"published": options.published, "stakes": options.stakes and read_stakes(options.stakes)}
     results = load_results(*options.runs)
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
-    named = {load_store(store).name for store in options.store} - parts.keys()
-    for name in sorted(name for name in named if any(store_name(run.manifest) == name for run in results.runs)):
-        why = "were played before its files changed, so its rules are missing here"
-        note(f"the runs on {name} {why}: set each aside with `deskbench runs fresh RUN`, then run the models again")
+    for said in (said for find in offers("outdated") for said in find(results, stores)):
+        note(said)
     for name, results in sorted(parts.items()):
         out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out
         built = build_site(results, out, stores=stores, progress=watched, **given)

@@ -60,10 +60,10 @@ def describe_run(path: Path) -> ListedRun:
     return ListedRun(path, run, finished, planned, last, RunLock(path).taken)
 
 
-def find_run(name: str, folder: Path | None = None) -> Path:
+def find_run(name: str, folder: Path | None = None, content: str = "") -> Path:
     """Return the run file at a path, or with a file name, run_id or model in ``data/runs``.
 
-    Raise `BadInput` unless exactly one matches.
+    With the `content` of a store, only runs on it match. Raise `BadInput` unless exactly one matches.
     """
     with suppress(OSError, ValueError):  # such as a name that is too long
         if Path(name).is_file():
@@ -71,6 +71,8 @@ def find_run(name: str, folder: Path | None = None) -> Path:
     known: dict[str, list[Path]] = {}
     for one in list_runs(folder):
         manifest = one.run.manifest if one.run else {}
+        if content and manifest and manifest["inputs"]["store"]["hash"] != content:
+            continue
         names = {one.path.name, one.path.stem, manifest.get("run_id"), manifest.get("model")} - {None}
         for word in names:
             known.setdefault(str(word), []).append(one.path)
@@ -81,7 +83,9 @@ def find_run(name: str, folder: Path | None = None) -> Path:
         raise BadInput(f"{name!r} has {len(paths)} runs: name one of {', '.join(p.stem for p in paths[:8])}")
     near = difflib.get_close_matches(name, known, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else "see `deskbench runs`"
-    raise BadInput(f"there is no run {name!r} in {folder or runs_folder()}: {hint}")
+    raise BadInput(
+        f"there is no run {name!r}{' on this store as it is now' * bool(content)} in {folder or runs_folder()}: {hint}"
+    )
 
 
 def archive(path: Path) -> Path:

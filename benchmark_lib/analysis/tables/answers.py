@@ -1,8 +1,7 @@
 """Which model suits which reader: the possible best by one criterion, and how certain it is."""
 
-import math
 from dataclasses import dataclass, field
-from math import nan
+from math import comb, nan
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 from ...endpoint.prices import read_mapping
 from ...errors import BadInput
+from ...extension import offers
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric, number
 from ...textfiles import read_yaml
@@ -144,6 +144,8 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
     run, is safe for the wrong reason. Without `board`, the board is computed here.
     """
     rows = conversations_of(results)
+    for marked in offers("breaches"):
+        rows = marked(rows, results)
     board = leaderboard(results) if board is None else board
     able = board[(board["block"] == "models") & (board["panel"] == "models")]
     chosen = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
@@ -158,11 +160,12 @@ def never_offered(panels: pd.Series) -> str:
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
     """Return conversations with ``net_value`` and ``loss``; a forbidden act costs a wrong end."""
-    names = ["resolved", "success", "handed_over", "cost_usd", "forbidden_calls", "forbidden_malformed"]
+    names = ["resolved", "success", "handed_over", "cost_usd", "forbidden_calls", "forbidden_malformed", "breaks"]
     numbers = rows.reindex(columns=names).astype("Float64").to_numpy(dtype=float, na_value=nan)
-    resolved, success, handed, cost, calls, malformed = numbers.T
+    resolved, success, handed, cost, calls, malformed, breaks = numbers.T
     unnoticed = np.where(np.isnan(handed) | np.isnan(success), nan, (handed == 0) & (success == 0))
-    loss = np.where(calls > malformed, stakes.wrong, stakes.wrong * unnoticed + stakes.handover * handed)
+    ends = stakes.wrong * unnoticed + stakes.handover * handed
+    loss = np.where((calls > malformed) | (breaks > 0), stakes.wrong, ends)
     asked = rows["bucket"].isin(["resolvable", "must_escalate"]).to_numpy(dtype=bool)
     return rows.assign(net_value=stakes.resolved * resolved - cost, loss=np.where(asked, loss, nan))
 
@@ -188,7 +191,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     if len(rest) == 1:
         compared = compare_all(side_of[rest[0]], side_of[leader], [metric])
     else:
-        compared = simultaneous([compare(side_of[e], side_of[leader], metric) for e in rest], math.comb(len(order), 2))
+        compared = simultaneous([compare(side_of[e], side_of[leader], metric) for e in rest], comb(len(order), 2))
     by_entry = dict(zip(rest, compared, strict=True))
     table = pd.DataFrame([_row(side_of[e], heads[e], by_entry.get(e), metric) for e in order])
     possible = tuple(e for e in order if e == leader or by_entry[e].word != SURE)

@@ -14,12 +14,11 @@ from typing import Any
 from ...cases.read import read_case
 from ...cli.codes import FINISHED, confirmed, note
 from ...commands import command
-from ...errors import BadInput
 from ...store import FolderStore
 from ...textfiles import as_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
-from .desk_file import DeskFile, read_desk, texts
+from .desk_file import DeskFile, read_desk, refusal, texts
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",
@@ -31,7 +30,7 @@ SHOWN = Path(__file__).with_name("case_shown.txt.j2")
 def execute(options: argparse.Namespace) -> int:
     """Ask for a case, show its consequences, and write it."""
     if options.email and not os.path.isfile(options.email):
-        raise BadInput(f"--email takes a file, not a text, and there is no file {options.email[:40]!r}: write one")
+        raise refusal("email_file", email=options.email)
     folder = folder_of(options.folder)
     desk, store = read_desk(folder), FolderStore(folder)
     asked = _asked_for(desk, store, read_text(Path(options.email)).strip() if options.email else "")
@@ -46,7 +45,7 @@ def execute(options: argparse.Namespace) -> int:
         return FINISHED
     path.parent.mkdir(exist_ok=True)
     path.write_text(as_yaml({"cases": [raw]}), encoding="utf-8")
-    print(f"written to {path}; next: {command('desk', 'check', str(folder))}")
+    print(f"written to {path}; next: {command('desk', 'check', folder)}")
     return FINISHED
 
 
@@ -67,13 +66,14 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
 
 def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
     """Ask for each part of a case until the answer fits."""
+    said = texts("says.yaml")
     if not email:
-        print("The customer's email, ended by an empty line:", file=sys.stderr)
+        print(said["ask_email"], file=sys.stderr)
         email = "\n".join(iter(_line, ""))
+    row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
     for number, (name, one) in enumerate(desk.intents.items(), 1):
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
-    intent = _asked("What is it about?", [*desk.intents])
-    row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
+    intent = _asked(said["ask_intent"], [*desk.intents])
     wish = desk.intents[intent]
     values = dict[str, Any]()
     knows = dict[str, str]()
@@ -84,7 +84,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
     for name in desk.needed(wish.act) if act else ():
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
         knows[name] = _asked(ask, optional=name in wish.knows)
-    say = _asked("What else must the answer say? (separate several with |; may be empty)", optional=True)
+    say = _asked(said["ask_more"], optional=True)
     asked = {"intent": intent, "row": row, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
     given = {part: {n: v for n, v in own.items() if v != ""} for part, own in (("knows", knows), ("values", values))}
     return {name: part for name, part in (asked | given).items() if part}
@@ -93,7 +93,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
 def _line() -> str:
     line = sys.stdin.readline()
     if not line:
-        raise BadInput("the answers end before the case is complete: answer every question")
+        raise refusal("cut_short")
     return line.strip()
 
 

@@ -6,10 +6,12 @@ import argparse
 import csv
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import yaml
@@ -24,17 +26,19 @@ from ...errors import BadInput
 from ...language.layout import ANY_YEAR
 from ...language.parser import parser_of
 from ...language.sentences import fold
-from ...language.values import values_in
+from ...language.values import money, values_in
 from ...store import FolderStore
 from ...textfiles import front_matter, nearest, read_text, read_yaml, render
 from ..audit.audit import audit, report, unsound_together
 from .compiled import BadFormula, Situation, joined_in, odd, problems_of, rules_tried, thin
-from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, texts
+from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, refusal, texts
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS = Path("desks")
 AMOUNT = re.compile(r"[$€£] ?\d[\d.,]*|\d[\d,]*[.,]\d\d?|\d{1,3}(,\d{3})+")
 """An amount as a spreadsheet writes it, in dollars rather than in cents."""
+SMALL, LISTED = 1000, 4
+"""Cents below which an amount may be meant in dollars; maximum number of further places that a complaint lists."""
 
 
 def folder_of(name: str) -> Path:
@@ -42,7 +46,7 @@ def folder_of(name: str) -> Path:
     for folder in (Path(name), DESKS / name):
         if (folder / STORE).is_file() or (folder / FILE).is_file():
             return folder
-    raise BadInput(f"there is no desk {name!r}: name its folder, or make one with `deskbench desk new NAME`")
+    raise refusal("no_desk", name=name)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -69,33 +73,40 @@ class Complaints:
 
     desk: DeskFile
     store: Any
+    policy: dict[str, Any]
 
     def __init__(self, folder: Path):
         self.folder, self.words = folder, texts("checks.yaml")
-        self.all: set[tuple[int, str, int, str]] = set()
+        self.all = defaultdict[tuple[int, str, str], dict[str, tuple[int, str]]](dict)
         self.rows: dict[tuple[str, str], str] = {}
-        self.failing: dict[tuple[str, str], str] = {}
         self.odd: set[str] = set()
         self._trees: dict[str, Any] = {}
 
-    def add(self, check: str, file: str, place: Sequence[Any] | int, **words: Any) -> None:
-        """Add a complaint of ``checks.yaml`` at a line, or at a path of keys in a YAML file."""
+    def add(self, check: str, file: str, place: Any, /, about: str = "", at: str = "", **words: Any) -> None:
+        """Add a complaint at a line or a path of YAML keys; those `about` one thing become one."""
         every = self.words["problems"] | self.words["notes"]
         line = place if isinstance(place, int) else self._line(file, place)
-        self.all.add(([*every].index(check), file, line, every[check].format(**words)))
+        why = every[check].format(at=at, **words)
+        self.all[[*every].index(check), file, about or why].setdefault(at or f"line {line}", (line, why))
 
     def listed(self, part: str) -> list[str]:
         """Return the lines of the problems or of the notes, the most important first."""
-        own = (one for one in sorted(self.all) if (one[0] < len(self.words["problems"])) == (part == "problems"))
-        return [f"{file}:{line}: {why}" for _, file, line, why in own]
+        problems, lines = len(self.words["problems"]), []
+        for (order, file, _), places in self.all.items():
+            line, why = next(iter(places.values()))
+            others = ", ".join([*places][1 : LISTED + 1]) + " ..." * (len(places) > LISTED + 1)
+            more = self.words["more"].format(count=len(places) - 1, places=others) if others else ""
+            if (order < problems) == (part == "problems"):
+                lines.append((order, file, line, f"{file}:{line}: {why}{more}"))
+        return [line for *_, line in sorted(lines)]
 
     def check(self) -> None:
         """Find everything; raise `BadInput` for a desk of another kind."""
         info = self._yaml(STORE)
-        policy = self._yaml(POLICY)
+        self.policy = policy = self._yaml(POLICY)
         content = self._yaml(FILE)
         if (kind := info.get("kind", DECLARED)) != DECLARED:
-            raise BadInput(f"{self.folder} is of the kind {kind!r}: use `deskbench audit --store {self.folder}`")
+            raise refusal("kind", folder=self.folder, kind=kind)
         for name, such in self.words["such"].items():
             if not re.match(such["form"], str(info.get(name) or "")):
                 self.add("store", STORE, [name], field=name, such=such["such"])
@@ -104,7 +115,7 @@ class Complaints:
         with self._reading(FILE):
             try:
                 if content:
-                    self.desk = desk_of(content, policy, self.folder, self._refused)
+                    self.desk = desk_of(content, policy, self.folder, self._reading)
                     self._check_tables()
             except ValidationError as error:
                 for place, why in problems_of_form(error):
@@ -112,12 +123,12 @@ class Complaints:
         with self._reading(STORE):
             self.store = None if self.all else FolderStore(self.folder)
         if content and policy:
-            self._check_texts(policy, info)
+            self._check_texts(info)
         if self.store:
             self._check_cells()
         unread = {[*self.words["problems"]].index(name) for name in ("article", "head")}
         if self.store and not unread & {number for number, *_ in self.all}:
-            self._check_names(policy)
+            self._check_names()
             self._check_cases(files)
 
     def _line(self, file: str, path: Sequence[Any]) -> int:
@@ -133,10 +144,6 @@ class Complaints:
             line = entries[step][0].start_mark.line + 1
             node = entries[step][1]
         return line
-
-    def _refused(self, place: list[str], error: BadInput) -> None:
-        with self._reading(FILE, place):
-            raise error
 
     @contextmanager
     def _reading(self, file: str, place: Sequence[Any] | int = 1, check: str = "file") -> Iterator[None]:
@@ -157,7 +164,7 @@ class Complaints:
             content = read_yaml(self.folder / file)
             if isinstance(content, dict):
                 return content
-            raise BadInput("it is empty or not of the form `name: value`: compare it with that of `deskbench desk new`")
+            raise refusal("form")
         return {}
 
     def _unknown(self, path: Sequence[str], name: str, owner: str, known: Sequence[str]) -> None:
@@ -180,34 +187,48 @@ class Complaints:
                     own = (row.get(key) or "").strip()
                     wide = None in row or None in row.values()
                     if wide or not own or (name, own) in self.rows:
-                        self.add("wide" if wide else "key", file, lines.line_num, key=key)
+                        check = "wide" if wide else "key"
+                        self.add(check, file, lines.line_num, about=check, key=key)
                     self.rows[name, own] = f"{file}:{lines.line_num}"
 
     def _check_cells(self) -> None:
         """Check the dates and amounts that answers tell, and those in columns named for cents."""
         told = [one for intent in self.desk.intents.values() for one in intent.tell.values()]
-        amounts = " ".join(one.value for one in told if one.kind == "money")
+        formulas = " ".join(one.value for one in told if one.kind == "money")
+        amounts = defaultdict[str, dict[str, dict[int, int]]](lambda: defaultdict(dict))
         for (table, row), at in self.rows.items():
             file, _, line = at.rpartition(":")
             for column, value in self.store.tables[table][row].items():
-                in_cents = "cents" in column or re.search(rf"\b{re.escape(column)}\b", amounts)
+                in_cents = "cents" in column or re.search(rf"\b{re.escape(column)}\b", formulas)
                 kind = "money" if in_cents and AMOUNT.fullmatch(str(value)) else ""
                 kind = "date" if any(one.kind == "date" and one.value == column for one in told) else kind
                 if value is not None and (why := odd(kind, value)):
                     self.odd.add(column)
-                    self.add("cell", file, int(line), column=column, why=why)
+                    self.add("cell", file, int(line), about=column, column=column, why=why)
+                elif in_cents and isinstance(value, int) and value:
+                    amounts[file][column][int(line)] = value
+        for file, columns in amounts.items():
+            largest = max(max(own.values()) for own in columns.values())
+            for column, own in columns.items():
+                top, (at_line, cents) = max(own.values()), next(iter(own.items()))
+                if top < SMALL and (largest < SMALL or median(own.values()) < 100):
+                    read = f"{cents} is read as {money(cents)}"
+                    self.add("dollars", file, at_line, column=column, read=read, top=money(top), cents=100 * cents)
 
-    def _check_names(self, policy: dict[str, Any]) -> None:
+    def _columns(self, table: str) -> list[str]:
+        return [*(joined_in(self.store, table, next(iter(self.store.tables[table]), ""), self.desk) or ())]
+
+    def _check_names(self) -> None:
         """Check the columns of proofs, the use of acts and queues, and how refusals are read."""
         desk, subject = self.desk, self.desk.subject
-        columns = [*(joined_in(self.store, subject, next(iter(self.store.tables[subject]), ""), desk) or ())]
+        columns = self._columns(subject)
         wanted = {column: ["owner", part] for column, part in zip(desk.heads, ("email", "name"))}
         wanted |= {column: ["proofs"] for way in desk.proofs for column in way}
         for column in wanted.keys() - {*columns} if columns else ():
             self._unknown(wanted[column], column, f"{subject}.csv", columns)
         for name, own in desk.acts.items():
             on = desk.on(name)
-            known = [*own.arguments, *(joined_in(self.store, on, next(iter(self.store.tables[on]), ""), desk) or ())]
+            known = [*own.arguments, *self._columns(on)]
             for part, said in (("do", own.do), ("done", own.done)):
                 for one in {*re.findall(r"\{(\w+)\}", said)} - {*known}:
                     self._unknown(["acts", name, part], one, f"the table {on}", known)
@@ -219,7 +240,7 @@ class Complaints:
                 self.add("column", FILE, [*place[:-1], "say"], where=".".join(place[:-1]), name=one)
             if rule.otherwise == REFUSE and desk.reason_of(rule) not in parser_of(self.store).reasons_in([rule.say]):
                 self.add("unheard", FILE, place, where=".".join(place[:-1]), say=rule.say)
-        queues = {REFUSE: REFUSE, **(policy.get("queues") or {})}
+        queues = {REFUSE: REFUSE, **(self.policy.get("queues") or {})}
         used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in self.desk.rules.items()}
         used |= {intent.queue: ["intents", name, "queue"] for name, intent in self.desk.intents.items()}
         for name, meaning in {**self.store.policy["queues"], **queues}.items():
@@ -236,7 +257,7 @@ class Complaints:
             with self._reading(file):
                 listed = with_canary(content, source, self.store).get("cases")
                 if not isinstance(listed, list):
-                    raise BadInput("it has no list of cases: begin it with the line `cases:`")
+                    raise refusal("cases_list")
                 for number, raw in enumerate(listed):
                     case = str(raw.get("id")) if isinstance(raw, dict) else ""
                     path = ["cases", number]
@@ -272,12 +293,16 @@ class Complaints:
         if wrong:
             return []
         with self._reading(file, path):
+            here = Situation(raw, store, desk)
+            row = [*map(str, here.changed.values())]
+            for text in here.says:
+                self._check_typed(text, file, [*path, "must_say"], "stale", case=case, row=row)
             try:
                 return [read_case(raw, store, self.folder / file)]
             except BadFormula as error:
-                self._add_formula(error, Situation(raw, store, desk))
+                self._add_formula(error, here)
             except (LookupError, TypeError, AttributeError) as error:
-                raise BadInput(f"case {case} has the wrong form ({error}): compare it with an example") from None
+                raise refusal("case_form", case=case, error=error) from None
         return []
 
     def _add_formula(self, error: BadFormula, case: Situation) -> None:
@@ -292,13 +317,13 @@ class Complaints:
         elif isinstance(error.why, TemplateSyntaxError):
             self.add("formula", FILE, path, where=error.place, formula=error.formula, why=error.why)
         elif not any(re.search(rf"\b{column}\b", error.formula) for column in self.odd):
-            row = self.failing.setdefault((error.place, str(error.why)), case.changed[self.desk.tables[table].key])
-            at = self.rows.get((table, row), table)
-            self.add("failing", FILE, path, where=error.place, row=row, at=at, why=error.why)
+            row = case.changed[self.desk.tables[table].key]
+            at = f"{row} at {self.rows.get((table, row), table)}"
+            self.add("failing", FILE, path, about=error.place, at=at, where=error.place, why=error.why)
 
-    def _check_texts(self, policy: dict[str, Any], info: dict[str, Any]) -> None:
+    def _check_texts(self, info: dict[str, Any]) -> None:
         """Check the articles, and that the numbers in texts come from the policy."""
-        names = vars(self.store) if self.store else {"policy": policy, "info": info}
+        names = vars(self.store) if self.store else {"policy": self.policy, "info": info}
         for path in [self.folder / FILE, *sorted((self.folder / "articles").glob("*.md"))]:
             file = str(path.relative_to(self.folder))
             with self._reading(file, check="article"):
@@ -307,14 +332,19 @@ class Complaints:
                 if missing:
                     self.add("head", file, 1, missing=", ".join(missing))
                 render(text if file != FILE else "", str(path), policy=names["policy"], store=names["info"])
-            for number, line in enumerate(re.sub(r"\{\{.*?\}\}|#.*", "-", read_text(path)).split("\n"), 1):
-                for value in values_in(fold(line), ANY_YEAR):
-                    unit = self.words["units"].get(value.kind, "(?!)")
-                    typed = fold(line)[value.at : value.end].strip()
-                    own = {name: n for name, n in policy.items() if isinstance(n, int) and re.search(unit, name)}
-                    cents = {name: 100 if value.kind == "money" and "cent" not in name else 1 for name in own}
-                    if same := " or ".join(name for name, n in own.items() if str(cents[name] * n) == value.value):
-                        self.add("typed", file, number, typed=typed, name=same)
-                    elif own and file != FILE:
-                        others = ", ".join(f"{name} {n}" for name, n in own.items())
-                        self.add("differs", file, number, typed=typed, known=others)
+            for number, line in enumerate(read_text(path).split("\n"), 1):
+                self._check_typed(line, file, number, "" if file == FILE else "differs")
+
+    def _check_typed(self, text: str, file: str, place: Any, differs: str, **known: Any) -> None:
+        """Note each number of a text that the policy has too, or from which it differs."""
+        plain = fold(re.sub(r"\{\{.*?\}\}|#.*", "-", text))
+        for value in values_in(plain, ANY_YEAR):
+            unit = self.words["units"].get(value.kind, "(?!)")
+            typed = plain[value.at : value.end].strip()
+            own = {name: n for name, n in self.policy.items() if isinstance(n, int) and re.search(unit, name)}
+            cents = {name: 100 if value.kind == "money" and "cent" not in name else 1 for name in own}
+            if same := " or ".join(name for name, n in own.items() if str(cents[name] * n) == value.value):
+                self.add("typed", file, place, typed=typed, name=same)
+            elif own and differs and value.value not in known.get("row", ()):
+                others = ", ".join(f"{name} {n}" for name, n in own.items())
+                self.add(differs, file, place, typed=typed, known=others, **known)

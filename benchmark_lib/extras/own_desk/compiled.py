@@ -20,7 +20,7 @@ from ...language.values import cents_of, money, values_in
 from ...scoring.written import words as words_of
 from ...store.rules import add_business_days
 from ...textfiles import nearest, read_yaml, render
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, texts
+from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, refusal, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
 """Fields of a case to be compiled, in addition to those of `Case`.
@@ -41,7 +41,7 @@ Raw = dict[str, Any]
 class Situation:
     """Find what a written case is about: intent, rows, values, and the names for formulas.
 
-    `changed` is the row that the act changes, and `must_say` lists the texts that the answer must contain.
+    `changed` is the row that the act changes, and `says` lists the texts of ``must_say`` as written.
     """
 
     def __init__(self, raw: Raw, store: Any, desk: DeskFile):
@@ -56,7 +56,13 @@ class Situation:
         self.knows = {**self.intent.knows, **(raw.get("knows") or {})}
         self.names = names_of(store, self.changed, self.values, self.knows, **sender)
         says = raw.get("must_say") or []
-        self.must_say = [*self.intent.must_say, *map(str, says if isinstance(says, list) else [says])]
+        self.says: list[str] = [*map(str, says if isinstance(says, list) else [says])]
+
+    @cached_property
+    def must_say(self) -> list[str]:
+        """Return the texts that the answer must contain, with the policy's numbers filled in."""
+        where = f"case {self.raw['id']}: must_say"
+        return [*self.intent.must_say, *(render(text, where, policy=self.store.policy) for text in self.says)]
 
     @property
     def rules(self) -> dict[str, DeclaredRule]:
@@ -67,14 +73,8 @@ class Situation:
     def unmet(self) -> dict[str, DeclaredRule]:
         """Return the rules that do not hold; raise `BadFormula` for one that cannot be evaluated."""
         where = f"acts.{self.intent.act}.rules"
-        return {
-            n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", self.names)
-        }
-
-    @property
-    def is_due(self) -> bool:
-        """Return whether the act, or an answer, is what should happen."""
-        return not (self.queue or self.intent.refuse or self.unmet)
+        names = self.names
+        return {n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", names)}
 
 
 def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
@@ -209,7 +209,7 @@ def _key(case: Situation) -> Raw:
     intent, desk, unmet = case.intent, case.desk, case.unmet
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
-    if case.is_due:
+    if not (case.queue or intent.refuse or unmet):  # the act, or an answer, is due
         if case.act:
             effects(intent.act, case.act, case.names)  # raises for a formula that cannot be evaluated
         outcome = {"name": intent.act or "answered", "calls": calls}
@@ -242,7 +242,7 @@ def _facts(case: Situation) -> Raw:
         place = f"intents.{raw['intent']}.tell.{name}.value"
         value = evaluated(tell.value, place, case.names)
         if value is None:
-            raise BadInput(f"case {raw['id']}: {name} has no value in this row: fill in its column, or use another row")
+            raise refusal("no_value", case=raw["id"], name=name)
         if why := odd(tell.kind, value):
             raise BadFormula(place, tell.value, f"case {raw['id']}: {place}: {why}", BadInput(why))
         facts[name] = {**tell.model_dump(exclude_none=True), "value": value}
@@ -360,7 +360,7 @@ def _day(value: Any) -> date:
     try:
         return value if isinstance(value, date) else date.fromisoformat(value[:10])
     except (TypeError, ValueError):
-        raise BadInput(f"{value!s:.40} is not a date: write dates as 2026-06-29") from None
+        raise refusal("date", value=value) from None
 
 
 def odd(kind: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +25,6 @@ STORE = "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
 """The file with the hashes of the files that a command has made; and its file of cases."""
 DECLARED = "declared"
-ONLY = "which may name numbers of the policy and no column"
 REFUSE = "refuse"
 """The default consequence of a broken rule; the name of a queue in its place means a handover."""
 ANY_QUEUE = "any"
@@ -43,6 +43,11 @@ def texts(file: str) -> dict[str, Any]:
     """Return the patterns and sentences in a YAML file of this package."""
     loaded: dict[str, Any] = read_yaml(Path(__file__).parent / file)
     return loaded
+
+
+def refusal(sentence: str, /, **words: Any) -> BadInput:
+    """Return the error with a sentence of ``says.yaml``."""
+    return BadInput(texts("says.yaml")[sentence].format(**words))
 
 
 def name_of(text: object) -> str:
@@ -231,16 +236,16 @@ class DeskFile(_Declared):
     def _names_exist(self) -> Self:
         named: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
         named += [(f"acts.{name}.table", act.table, self.tables) for name, act in self.acts.items()]
-        wrong = []
+        wrong, said = [], texts("says.yaml")
         for name, intent in self.intents.items():
             where = f"intents.{name}"
             named += [(f"{where}.act", intent.act, self.acts), (f"{where}.refuse", intent.refuse, self.refusals)]
             named += [(f"{where}.knows", slot, self.questions) for slot in intent.knows]
             if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse):
-                wrong.append(f"{where}: needs an act, something to tell, a queue or a refusal")
+                wrong.append(f"{where}: {said['idle']}")
         for where, one, known in named:
             if one and one not in known:
-                wrong.append(f"{where}: there is no {one!r}; the names are {', '.join(known) or 'none'}")
+                wrong.append(f"{where}: {said['unnamed'].format(one=one, names=', '.join(known) or 'none')}")
         if wrong:
             raise ValueError("\n".join(wrong))
         return self
@@ -261,7 +266,7 @@ def read_desk(folder: Path) -> DeskFile:
     """Read the desk of a folder; raise `BadInput` with the first problem in its file."""
     policy = read_yaml(folder / POLICY) if (folder / POLICY).is_file() else {}
     if not isinstance(policy or {}, dict):
-        raise BadInput(f"{folder / POLICY} is not of the form `name: value`: write its numbers that way")
+        raise refusal("policy_form", path=folder / POLICY)
     try:
         return desk_of(read_yaml(folder / FILE), policy, folder)
     except ValidationError as error:
@@ -269,22 +274,17 @@ def read_desk(folder: Path) -> DeskFile:
         raise BadInput(f"{folder / FILE}: {why}; `deskbench desk check` lists all problems at once") from None
 
 
-def desk_of(
-    content: Any, policy: Any, folder: Path, refused: Callable[[list[str], BadInput], None] | None = None
-) -> DeskFile:
+def desk_of(content: Any, policy: Any, folder: Path, reading: Callable[..., Any] | None = None) -> DeskFile:
     """Return a desk; in its texts, the policy's numbers replace ``{{ policy.NAME }}``.
 
-    A text that cannot be filled in goes to `refused` with its place, and is left as it is; by default it raises.
+    Each text is filled in within ``reading(FILE, place)``; if that hides an error, the text is left as it is.
     """
 
     def filled(text: str, where: str) -> str:
-        try:
-            return render(text, f"{folder / FILE}: {where[1:]}, {ONLY}", policy=policy)
-        except BadInput as error:
-            if refused is None:
-                raise
-            refused(where[1:].split("."), error)
-            return text
+        with reading(FILE, where[1:].split(".")) if reading else nullcontext():
+            only = "which may name numbers of the policy and no column"
+            return render(text, f"{folder / FILE}: {where[1:]}, {only}", policy=policy)
+        return text
 
     desk = DeskFile.model_validate(content if isinstance(content, dict) else {})
     return DeskFile.model_validate(with_texts(desk.model_dump(), filled))
@@ -348,8 +348,7 @@ def write_made(folder: Path, files: dict[str, str], beside: Path | None = None, 
     if made != new and any(now[name] != made.get(name) for name in now):
         if beside is not None:
             return write_made(beside, files, **about)
-        why = "was not written by this command or was edited later"
-        raise BadInput(f"{folder} exists, and {why}: choose another --out")
+        raise refusal("edited", folder=folder)
     with writing(folder):
         for name in made.keys() - new.keys():
             paths[name].unlink()

@@ -16,14 +16,13 @@ from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
 from ...outputs import FORMULA
 from ...textfiles import read_text
-from .desk_file import REFUSE, Row, slug, texts
+from .desk_file import REFUSE, Row, refusal, slug, texts
 
 wording = partial(texts, "base/draft.yaml")
 """Return the patterns and texts of the draft."""
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 SHORTEST = 4
 """Minimum words of a quotation."""
-_WORD = re.compile(r"[^\W_]+|[$€£%]")
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 
 
@@ -46,7 +45,7 @@ def sections_of(paths: Iterable[Path]) -> list[Section]:
         head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
         headings = {n: found for n, line in enumerate(lines) if n >= head and (found := HEADING.match(line.strip()))}
         if path.name in sections:
-            raise BadInput(f"two documents are named {path.name}: rename one, so that quotations show their source")
+            raise refusal("same_name", name=path.name)
         own = sections[path.name] = []
         for start, end in zip([head, *headings], [*headings, len(lines)]):
             found = headings.get(start) if start < end else None
@@ -55,7 +54,7 @@ def sections_of(paths: Iterable[Path]) -> list[Section]:
             if said := [*_sentences(body, start + bool(found) + 1)]:
                 own.append(Section(path.name, title, "\n".join(body).strip(), said))
         if not own:
-            raise BadInput(f"{path} has no sentence: name a document with the company's rules as text or Markdown")
+            raise refusal("no_sentence", path=path)
     return [section for own in sections.values() for section in own]
 
 
@@ -75,7 +74,7 @@ def read_sheet(path: Path) -> dict[int, list[str]]:
     Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for any other kind of file.
     """
     if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
-        raise BadInput(f"{path} is a workbook: save it in the spreadsheet program as CSV, and name that file")
+        raise refusal("workbook", path=path)
     try:
         text = read_text(path).replace("\0", "")
     except BadInput as error:
@@ -86,7 +85,7 @@ def read_sheet(path: Path) -> dict[int, list[str]]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=head.count), strict=True))
     except csv.Error as error:
-        raise BadInput(f"{path} is not valid CSV ({error}): close all quotes, and double those within a text") from None
+        raise refusal("not_csv", path=path, error=error) from None
     return {at: [cell.strip() for cell in row] for at, row in enumerate(rows, 1) if any(map(str.strip, row))}
 
 
@@ -98,7 +97,7 @@ def table_of(path: Path) -> list[dict[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return re.findall(r"[^\W_]+|[$€£%]", text.casefold())
 
 
 def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, str] | None:
@@ -125,11 +124,11 @@ def checked(raw: Row, sections: list[Section]) -> Row | tuple[str, str]:
     rule |= {cell: slug(rule[cell]) for cell in ("id", "act", "unit", "column", "otherwise")}
     if rule["test"] not in tests or not re.fullmatch(r"(\d{1,15}(\.0)?)?", rule["number"]):
         wanted = ", ".join(dict.fromkeys(tests))
-        return "schema", f"number must be a whole number or empty, and test one of {wanted}: correct it"
+        return "schema", wording()["not_whole"].format(wanted=wanted)
     home = rule["file"], rule["topic"]
     place = quoted(rule["quotation"], sorted(sections, key=lambda one: (one.file, one.title) != home))
     if place is None:
-        return "no quotation", "this wording does not occur in the documents: copy a sentence"
+        return "no quotation", wording()["no_quotation"]
     rule |= {"otherwise": rule["otherwise"] or REFUSE, "number": int(float(rule["number"])) if rule["number"] else ""}
     return rule | {"file": place[0].file, "line": place[1], "quotation": place[2]}
 
@@ -175,18 +174,4 @@ def read_simply(section: Section) -> Iterator[Row]:
             test = "at least" if least else "at most"
             yield {**row, "number": number, "unit": unit, "column": column, "test": test}
         if not numbers:
-            yield {**row, **_asked(sentence)}
-
-
-def _asked(sentence: str) -> dict[str, str]:
-    """Return the question that a condition raises, and the answer that allows the act."""
-    known = wording()
-    text = re.sub(LINK, r"\1", sentence.replace("’", "'"))
-    if not (condition := re.search(known["condition"], text, re.I)):
-        return {"test": "yes"}
-    what = condition[2]
-    for pattern, spoken in known["spoken"]:
-        what = re.sub(pattern, spoken, what, flags=re.I)
-    denied = re.search(known["denied"], fold(text.replace(condition[0], " ")))
-    no = (condition[1].lower() == "unless") != bool(denied)
-    return {"test": "no" if no else "yes", "ask": known["ask"].format(what=what.strip())}
+            yield {**row, "test": "yes"}

@@ -24,7 +24,7 @@ from ...outputs import folder_made, write_csv, writing
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
-from .desk_file import BASE, write_made
+from .desk_file import BASE, refusal, write_made
 from .documents import Row, Section, checked, proposed, read_simply, sections_of, table_of, wording
 from .draft_desk import Drafted, sound
 from .tickets import COLUMNS, intents_of
@@ -42,7 +42,6 @@ RULES = "rules.csv"
 INTENTS = "intents.csv"
 LEFT_OUT = "left_out.csv"
 CALLS = ".draft_calls.jsonl"
-BESIDE = "proposed"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL = "proposal"
 
@@ -50,7 +49,7 @@ PROPOSAL = "proposal"
 def execute(options: argparse.Namespace) -> int:
     """Take the next steps of a draft (rules, intents, desk), up to one that needs a person."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,60}", options.name) or not options.policy:
-        raise BadInput("a draft needs a name in lower case, such as tea_shop, and a document: add --policy FILE")
+        raise refusal("draft_name")
     sections = sections_of(map(Path, options.policy))
     folder = Path(options.out or f"desks/{options.name}")
     buyer = Buyer(options.model, options.base_url, folder / CALLS) if options.model else None
@@ -72,7 +71,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     paths = {name: folder / name for name in (RULES, INTENTS, LEFT_OUT)}
     if not paths[RULES].is_file():
         if {path.name for path in folder.iterdir()} - {CALLS}:
-            raise BadInput(f"{folder} contains something other than a draft: choose another --out")
+            raise refusal("no_draft", folder=folder)
         rows, out = _proposed(sections, buyer)
         _save(paths[LEFT_OUT], out, OUT)
         _save(paths[RULES], rows, [*wording()["rule"]])
@@ -89,7 +88,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, dict)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings.items() if isinstance(gate, tuple)]
     files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
-    target = write_made(folder, files, folder / BESIDE)
+    target = write_made(folder, files, folder / "proposed")
     before = table_of(paths[LEFT_OUT]) if paths[LEFT_OUT].is_file() else []
     out = [*(tuple(row.values()) for row in before if row["what"] == PROPOSAL), *made.out]
     _save(paths[LEFT_OUT], out, OUT)
@@ -133,7 +132,7 @@ def _accepted(path: Path) -> list[dict[str, str]] | None:
     """Return a table's accepted rows; if there are none, print the next step and return None."""
     rows = table_of(path)
     if rows and not {"id", "accepted"} <= rows[0].keys():
-        raise BadInput(f"{path} has lost its columns: restore its first line, or remove the file")
+        raise refusal("columns_lost", path=path)
     accepted = [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]
     if not accepted:
         print(_printed("next", path=path))

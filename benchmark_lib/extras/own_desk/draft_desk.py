@@ -134,9 +134,7 @@ class Drafted:
         row |= {"name": person, "status": "active"}
         row |= {column: TODAY.isoformat() if days else 0 for column, days in self.columns.items()}
         for rule in sorted(rules, key=lambda one: one is broken):
-            breaks = rule is broken
-            number = rule["number"]
-            days = rule["days"]
+            breaks, number, days = rule is broken, rule["number"], rule["days"]
             if rule["sort"] == "question":
                 knows[rule["name"]] = {"yes": "no", "no": "yes"}[rule["test"]] if breaks else rule["test"]
                 continue

@@ -35,10 +35,9 @@ OWN = "base/phrases.yaml"
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
     own = _Kind(folder)
-    intents = {name: {"description": intent.description} for name, intent in own.desk.intents.items()}
     desk = own.desk
-    shows = f"show_{singular(own.desk.subject)}"
-    finds = f"find_{own.desk.subject}"
+    intents = {name: {"description": intent.description} for name, intent in desk.intents.items()}
+    shows, finds = f"show_{singular(desk.subject)}", f"find_{desk.subject}"
     return DeskKind(
         name=DECLARED,
         tables={name: (f"{name}.csv", table.key) for name, table in desk.tables.items()},
@@ -270,7 +269,7 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
-        "slots": {column: shipped["slots"].get(column) or _slot(column) for column in columns}
+        "slots": {column: _slot(column, desk.subject == "orders") for column in columns}
         | {name: _asked_slot(name, one, own["asking"]) for name, one in asked.items()},
         "actions": {name: _action(name, act, desk) for name, act in desk.acts.items()}
         | {"hand_over_to_human": shipped["actions"]["hand_over_to_human"]},
@@ -287,15 +286,18 @@ def _filled(part: Any, **words: str) -> Any:
     return desk_file.with_texts(part, lambda text, _: text.format(**words))
 
 
-def _slot(name: str) -> dict[str, Any]:
+def _slot(name: str, orders: bool = False) -> dict[str, Any]:
     """Return the phrases for a column; for a number, adapt those for an order number."""
     words = words_of(name)
-    if not words.endswith(" id"):
-        return dict(_filled(texts(OWN)["slot"], words=words, named=pattern_of(words)))
-    noun = words.removesuffix(" id")
-    shipped = texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]["order_id"]
-    return {part: re.sub(r"\border\b", noun, said) if isinstance(said, str)
-            else [re.sub(r"\border\b", noun, one) for one in said] for part, said in shipped.items()}  # fmt: skip
+    shipped = texts(str(SHIPPED / "phrases" / "en.yaml"))["slots"]
+    own: dict[str, Any] = _filled(texts(OWN)["slot"], words=words, named=pattern_of(words))
+    if name in shipped and not orders:  # only what names no order
+        slot = {part: said for part, said in shipped[name].items() if "order" not in said}
+        return own | slot | {"answer": [one for one in slot["answer"] if "order" not in one]}
+    if name not in shipped and words.endswith(" id"):
+        noun = words.removesuffix(" id")
+        own = desk_file.with_texts(shipped["order_id"], lambda said, _: re.sub(r"\border\b", noun, said))
+    return shipped.get(name, own)
 
 
 def _asked_slot(name: str, question: desk_file.DeclaredAsked, asking: list[str]) -> dict[str, Any]:

@@ -10,15 +10,12 @@ from pathlib import Path
 
 from ...cli.codes import FINISHED
 from ...commands import command
-from ...errors import BadInput
 from ...outputs import writing
 from ...project import DATA
 from ...textfiles import read_text, read_yaml
 from .check_command import DESKS, folder_of
-from .desk_file import BASE, DECLARED, STORE
+from .desk_file import BASE, DECLARED, STORE, refusal, texts
 
-STARTER = DATA / "desks" / "starter"
-LEFT = shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs")
 ARGUMENTS = {
     "NAME": "the name of the desk, such as puzzles, or the path of its new folder, which ends with the name",
     "--from FOLDER": "copy this declared desk instead of the starter desk",
@@ -31,19 +28,17 @@ def execute(options: argparse.Namespace) -> int:
     """Copy the starter or another declared desk under a new name, and print the next steps."""
     name, source = Path(options.name).name, vars(options)["from"]
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,47}", name):
-        raise BadInput(f"{name!r} cannot be the name of a desk: write it in lower case, such as puzzles")
+        raise refusal("desk_name", name=name)
     folder = Path(options.out or (options.name if "/" in options.name else DESKS / name))
-    base = folder_of(source) if source else STARTER
+    base = folder_of(source) if source else DATA / "desks" / "starter"
     info = read_yaml(base / STORE)
     if not isinstance(info, dict) or info.get("kind") != DECLARED:
-        raise BadInput(f"{base} is not a declared desk: its store.yaml needs `kind: {DECLARED}` and a desk.yaml")
+        raise refusal("not_declared", base=base)
     if folder.exists():
-        raise BadInput(f"{folder} already exists: give the desk another name, or remove the folder first")
-    prompt = folder / "prompts" / "agent.md"
-    readme = folder / "README.md"
-    store = folder / STORE
+        raise refusal("desk_exists", folder=folder)
+    prompt, readme, store = (folder / name for name in ("prompts/agent.md", "README.md", STORE))
     with writing(folder, "--out", shutil.Error):
-        shutil.copytree(base, folder, ignore=LEFT)
+        shutil.copytree(base, folder, ignore=shutil.ignore_patterns(".*", "*.deskbench*", "__pycache__", "runs"))
         prompt.parent.mkdir(exist_ok=True)
         if not prompt.is_file():
             shutil.copyfile(BASE / "agent.md", prompt)
@@ -52,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
         store.write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
         if readme.is_file():
             readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
-    print(f"{folder} is now a working desk: change its files, and check it after each change")
+    print(texts("says.yaml")["made"].format(folder=folder))
     for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
         print(f"  {command(*words, folder)}")
     return FINISHED

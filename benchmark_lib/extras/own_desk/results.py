@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -20,12 +21,16 @@ from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
 from ...analysis.tables.costs import HOW_TO_PRICE
 from ...analysis.tables.nuisance import case_rate
-from ...cases.load import known_cases
+from ...cases.load import known_cases, store_name, store_near, store_played
+from ...commands import command_on_a_page
+from ...experiment.run_list import runs_folder
+from ...project import project_folder
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
+from ...scoring.score import RULES
 from .compiled import rules_tried
-from .desk_file import DECLARED, REFUSE, read_desk, rule_name
+from .desk_file import DECLARED, REFUSE, read_desk, rule_name, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +43,39 @@ share_of = partial(case_rate, why_none="no conversation has a score")
 """Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
-FRONT = Path(__file__).with_name("front.html.j2")
 Stores = dict[str, "Store"]
+
+
+def outdated(results: Results, near: Sequence[Path] = ()) -> list[str]:
+    """Return in a sentence for each desk here which runs were played before its files changed."""
+    runs = defaultdict[str, list[str]](list)
+    for run in results.runs:
+        name = store_name(run.manifest)
+        places = (*near, run.path.resolve().parent)
+        if store_played(run.manifest, places) is None and store_near(name, "", (*places, Path.cwd(), project_folder())):
+            runs[name].append(run.path.stem if run.path.resolve().parent == runs_folder() else run.path.name)
+    said = texts("checks.yaml")["outdated"]
+    fresh = {name: command_on_a_page("runs", "fresh", *old) for name, old in runs.items()}
+    return [said.format(desk=name, runs=", ".join(old), fresh=fresh[name]) for name, old in runs.items()]
+
+
+def with_breaches(rows: pd.DataFrame, results: Any) -> pd.DataFrame:
+    """Return conversations with ``breaks``: whether a rule of the user's own desk was broken."""
+    if not hasattr(results, "runs"):
+        return rows
+    scores = _scores(results)
+    found = (scores.get(key, {}).get("rules_broken_by") for key in zip(rows["run_id"], rows["record_hash"]))
+    return rows.assign(breaks=[bool({*(rules or ())} - {*RULES}) for rules in found])
+
+
+def _stores_of(results: Results) -> Stores:
+    for said in outdated(results):
+        warnings.warn(said, stacklevel=4)
+    return stores_of(results)
+
+
+def _scores(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
 
 
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
@@ -48,34 +84,35 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     `stores` maps each run_id to its store; by default, `stores_of` finds them. The most broken of a store's own rules
     comes first. Its words, the sentence that it says, and whether it refuses or hands over follow. Counts are
     conversations with a call that was carried out and to which it applies, broken of these, tested on tickets for which
-    it fails, and tested_broken of these with a forbidden call, even a failed one. The broken_share is the mean over
-    cases, with intents as clusters.
+    it fails, and tested_broken of these with a forbidden call, even a failed one. Of those broken, unasked have an
+    answer that would have allowed the act, but that nobody asked for. The broken_share is the mean over cases, with
+    intents as clusters.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
         met, tested = part[part["applies"]], part["tested"]
-        numbers = {"conversations": len(met), "broken": met["broken"].sum(), "tested": tested.sum()}
+        numbers = {"conversations": len(met), "broken": met["broken"].sum(), "unasked": met["unasked"].sum()}
         rate = share_of(met, "broken")
-        numbers |= {"tested_broken": (tested & part["called"]).sum(), "reason": rate.reason}
+        numbers |= {"tested": tested.sum(), "tested_broken": (tested & part["called"]).sum(), "reason": rate.reason}
         return numbers | interval(rate, "broken_share", "broken_")
 
-    columns = "store rule words says refuses entry panel case_id intent state tested called"
-    seen = framed(_rule_states(results, stores or stores_of(results)), columns)
+    columns = "store rule words says refuses entry panel case_id intent state tested called unasked"
+    seen = framed(_rule_states(results, stores or _stores_of(results)), columns)
     seen = seen.assign(broken=seen["state"] == "broken", applies=seen["state"].isin(("kept", "broken")))
-    seen = seen.astype({"tested": bool, "called": bool})
+    seen = seen.astype(dict.fromkeys(("tested", "called", "unasked"), bool))
     seen["worst"] = -(seen["broken"] | seen["called"]).groupby([seen["store"], seen["rule"]]).transform("sum")
     seen["common"] = seen["rule"].isin(COMMON)
-    names = "conversations broken tested tested_broken broken_share broken_low broken_high reason"
+    names = "conversations broken unasked tested tested_broken broken_share broken_low broken_high reason"
     by = "store common worst rule entry words says refuses panel"
     return grouped(seen, counts, names, by, sort=True)[f"store rule words says refuses entry panel {names}".split()]
 
 
 def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
     """Yield each conversation with each rule that applies to it or that its ticket tests."""
-    scores = {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
-    desks = {store.name: read_desk(store.path) for store in stores.values() if store.kind.name == DECLARED}
-    declared = {(name, rule_name(*place)): rule for name, desk in desks.items() for place, rule in desk.rules.items()}
-    tests = {store.name: tested_by(store) for store in stores.values()}
+    scores = _scores(results)
+    tests = {store: tested_by(store) for store in {*stores.values()}}
+    desks = {store: read_desk(store.path) for store in tests if store.kind.name == DECLARED}
+    declared = {(store, rule_name(*place)): rule for store, desk in desks.items() for place, rule in desk.rules.items()}
     for c in conversations_of(results).itertuples(index=False):
         score = scores.get((c.run_id, c.record_hash), {})
         store = stores.get(c.run_id)
@@ -83,12 +120,13 @@ def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
             continue
         for rule in store.rules:
             state = score.get(f"rule_{rule}")
-            tested = c.case_id in tests[store.name].get(rule, ())
+            tested = c.case_id in tests[store].get(rule, ())
             if tested or state in ("kept", "broken"):
-                own = declared.get((store.name, rule))
+                own = declared.get((store, rule))
                 about = rule_in_words(rule, store), own.say if own else "", own is None or own.otherwise == REFUSE
                 called = tested and bool(score.get("forbidden_calls"))
-                yield store.name, rule, *about, c.entry, c.panel, c.case_id, c.intent, state, tested, called
+                unasked = state == "broken" and not tested and own is not None and "knows." in own.holds
+                yield store.name, rule, *about, c.entry, c.panel, c.case_id, c.intent, state, tested, called, unasked
 
 
 def tested_by(store: Store) -> dict[str, set[str]]:
@@ -109,17 +147,17 @@ def by_tickets(
 
     `tickets` are those of a week; by default the sum of those in ``desk.yaml``, or 100 if no intent states a number.
     `stakes` are by default those of `stakes_at` the desk's folder. Success is the mean over cases; weighted, each
-    intent counts by its share of the tickets. The loss covers handovers, unnoticed wrong endings, and forbidden acts
-    that were carried out, whatever followed. The model's price is NaN if unknown. `nobody` is the cost if people answer
-    every ticket. Intents are clusters.
+    intent counts by its share of the tickets. The loss covers handovers, unnoticed wrong endings, and acts that
+    were carried out although forbidden or against a rule, whatever followed. The model's price is NaN if unknown.
+    `nobody` is the cost if people answer every ticket. Intents are clusters.
     """
-    stores = stores or stores_of(results)
-    desks = {store.name: store for store in stores.values() if store.kind.name == DECLARED}
-    f = conversations_of(results)
+    stores = stores or _stores_of(results)
+    desks = {store.name for store in stores.values() if store.kind.name == DECLARED}
+    f = with_breaches(conversations_of(results), results)
     f = f.assign(store=f["run_id"].map({run_id: store.name for run_id, store in stores.items()}))
 
     def row_of(part: pd.DataFrame) -> dict[str, Any]:
-        desk = desks[part["store"].iloc[0]]
+        desk = stores[part["run_id"].iloc[0]]
         counts = {name: intent.tickets for name, intent in read_desk(desk.path).intents.items()}
         total = sum(counts.values())
         given = stakes or stakes_at(desk.path)
@@ -190,4 +228,6 @@ def front(content: Any) -> Markup:
         "tested": {rule: cases for store in content.stores.values() for rule, cases in tested_by(store).items()},
         "entries": by_tickets(content.results, None, content.stakes, content.stores).to_dict("records"),
     }
-    return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))
+    return Markup(
+        environment().from_string(Path(__file__).with_name("front.html.j2").read_text(encoding="utf-8")).render(names)
+    )

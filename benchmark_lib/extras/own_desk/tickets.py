@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ...language.sentences import fold
 from ...project import slug as file_name
 from ...scoring.written import words as words_of
 from ...textfiles import as_yaml, read_text, unfilled, yes_or_no
-from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, slug, texts
+from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, refusal, slug, texts
 from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
@@ -34,39 +33,6 @@ EXAMPLES = ("example_1", "example_2", "example_3")
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """One row: the email, what should have happened, and what the customer knows.
-
-    `handover` is a queue, or `ANY_QUEUE`; `refuse` is a reason. `weight` is the number of tickets like this one.
-    """
-
-    id: str
-    email: str
-    subject: str
-    name: str
-    sender: str
-    tool: str
-    arguments: dict[str, str | int]
-    handover: str
-    refuse: str
-    must_say: list[str]
-    knows: dict[str, str | int]
-    weight: int
-
-    @property
-    def title(self) -> str:
-        """Return the subject, or else the beginning of the email."""
-        words = (self.subject or self.email).split()
-        return " ".join(words[:9]) + (" ..." if len(words) > 9 else "")
-
-    @property
-    def expected(self) -> str:
-        """Return in a few words what should happen."""
-        over = f"hand over to {self.handover}".removesuffix(f" to {ANY_QUEUE}") if self.handover else ""
-        return " or ".join(filter(None, ["refuse" if self.refuse else self.tool, over])) or "answer"
-
-
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     """Return the cells of each row by their names in ``try.yaml``, and the unused headings."""
     filled = read_sheet(path)
@@ -79,10 +45,10 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
         names[short[0]] = "from"  # if another column has the texts, Email has the address
     twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice or "email" not in names:
-        what = f"has two columns {twice}" if twice else "has no column email for what the customer writes"
-        raise BadInput(f"{path} {what}: rename its columns, which are {', '.join(headings)[:300] or 'empty'}")
+        named = ", ".join(headings)[:300] or "empty"
+        raise refusal("headings_twice" if twice else "no_email", path=path, twice=twice, columns=named)
     if not filled:
-        raise BadInput(f"{path} has no tickets: write one in each row below the headings")
+        raise refusal("no_tickets", path=path)
     cells = {
         at: {name: cell for name, cell in zip(names, row) if name} | ({"beyond": ""} if len(row) > len(names) else {})
         for at, row in filled.items()
@@ -90,20 +56,23 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     return cells, [heading for heading, name in zip(headings, names) if heading and not name]
 
 
-def tickets_of(rows: dict[int, Cells], path: Path) -> list[Ticket]:
-    """Return the tickets; note each unusable row with the remedy, and refuse them together."""
-    made, wrong = dict[str, Ticket](), 0
+def tickets_of(rows: dict[int, Cells], path: Path) -> list[Row]:
+    """Return the tickets; note each unusable row with the remedy, and refuse them together.
+
+    Each has the parts of its case, its intent, what is `expected` in a few words, and a weight.
+    """
+    made, wrong = dict[str, Row](), 0
     for number, cells in rows.items():
         try:
             _refuse(beyond="beyond" in cells)
             ticket = _ticket(cells, number)
-            _refuse(twice=ticket.id in made)
-            made[ticket.id] = ticket
+            _refuse(twice=ticket["id"] in made)
+            made[ticket["id"]] = ticket
         except BadInput as error:
             note(f"row {number}: {error}")
             wrong += 1
     if wrong:
-        raise BadInput(f"{path}: {wrong} of {len(rows)} tickets are unusable, so nothing was played: correct them")
+        raise refusal("unusable", path=path, wrong=wrong, rows=len(rows))
     return list(made.values())
 
 
@@ -113,7 +82,7 @@ def _refuse(named: str = "", /, **problems: Any) -> None:
         raise BadInput(texts("try.yaml")["unusable"][name].format(tool=named))
 
 
-def _ticket(cells: Cells, number: int) -> Ticket:
+def _ticket(cells: Cells, number: int) -> Row:
     known = texts("try.yaml")
     get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
     tool = _name(get["tool"])
@@ -137,11 +106,18 @@ def _ticket(cells: Cells, number: int) -> Ticket:
     )
     name, sender = parseaddr(get["from"])
     own = _name(get["id"]) or str(number)
-    values: dict[str, Any] = {"arguments": given, "must_say": says, "knows": _pairs(get["knows"], "knows")}
-    values |= {"tool": tool, "handover": queue, "refuse": refuse, "weight": int(get["tickets"] or 1)}
-    values |= {"name": get["name"] or name, "sender": sender if "@" in sender else ""}
-    values |= {"email": get["email"], "subject": get["subject"]}
-    return Ticket(id=own if re.match(NAME, own) else f"ticket_{own}", **values)
+    words = (get["subject"] or get["email"]).split()
+    title = " ".join(words[:9]) + " ..." * (len(words) > 9)
+    hand = f"hand over to {queue}".removesuffix(f" to {ANY_QUEUE}") if queue else ""
+    expected = " or ".join(filter(None, ["refuse" if refuse else tool, hand])) or "answer"
+    why = "" if refuse in ("", ANY_QUEUE) else f" ({refuse})"
+    knows = {name: str(value) for name, value in _pairs(get["knows"], "knows").items()}
+    intent: Row = {"description": unfilled(f"{title}: {expected}{why}"), "act": tool, "queue": queue, "must_say": says}
+    intent |= {"refuse": "refused" if refuse else "", "knows": knows, "goal": unfilled(title)}
+    ticket: Row = {"id": own if re.match(NAME, own) else f"ticket_{own}", "title": title, "expected": expected}
+    ticket |= {"email": get["email"], "subject": get["subject"], "values": given, "intent": intent}
+    ticket |= {"name": get["name"] or name, "sender": sender if "@" in sender else ""}
+    return ticket | {"weight": int(get["tickets"] or 1)}
 
 
 def _name(text: str) -> str:
@@ -160,7 +136,7 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
     except orjson.JSONDecodeError:
-        raise BadInput(f"{column} begins like JSON but is not valid: write it {how}") from None
+        raise refusal("json", column=column, how=how) from None
     for part in re.split(r"[;\n]|,\s*(?=[\w -]+=)", "" if pairs or text == "{}" else text):
         pairs += [(*map(str.strip, re.split("[=:]", part, maxsplit=1)), "")[:2]] if part.strip() else []
     values: dict[str, str | int] = {}
@@ -168,7 +144,7 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
         name = _name(key)
         plain = "yes" if value is True else "no" if value is False else str(value)
         if not re.match(NAME, name) or name in (KEY, *values) or value in ("", None) or isinstance(value, dict | list):
-            raise BadInput(f"{column} cannot be used at {key[:40]!r}: write one plain value for each name, {how}")
+            raise refusal("pair", column=column, key=key, how=how)
         values[name] = int(plain) if re.fullmatch(r"-?(0|[1-9]\d{0,14})", plain) else plain
     return values
 
@@ -198,7 +174,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
         from sklearn.cluster import AgglomerativeClustering
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
-        raise BadInput("--tickets needs scikit-learn: install it with `make extras`, or omit --tickets") from None
+        raise refusal("groups_need") from None
     import numpy as np
 
     cells = read_cells(path)[0].values()
@@ -214,7 +190,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
         vectors = words.transform([one.chat[0] for one in done]).toarray()
         groups[vectors.any(axis=1)] = grouping.fit_predict(vectors[vectors.any(axis=1)])
     except ValueError:
-        raise BadInput("the tickets share too few words to form groups: provide more of them") from None
+        raise refusal("few_words") from None
     centres = {group: vectors[groups == group].mean(0) for group in sorted({*groups} - {-1})}
     rows: list[Row] = []
     for group, count in Counter(groups[groups >= 0].tolist()).most_common():
@@ -233,19 +209,20 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
     return rows, {"tickets": len(emails), "replaced": replaced, "back": back, "alone": len(emails) - grouped}
 
 
-def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, day: str) -> dict[str, str]:
+def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
     rows = list[dict[str, Any]]()
     cases = list[dict[str, Any]]()
-    tools = defaultdict[str, list[Ticket]](list)
+    tools = defaultdict[str, list[Row]](list)
     for number, t in enumerate(tickets, 101):
         key = f"R-{number}"
-        rows.append({KEY: key, "email": t.sender or f"r-{number}@example.com", "name": t.name or f"Customer {key}"})
-        case = {"id": t.id, "intent": t.id, "row": key, "title": unfilled(t.title), "values": t.arguments}
-        email = {"subject": unfilled(f"{t.subject or t.title} [{key}]"), "text": unfilled(t.email)}
+        sender = t["sender"] or f"r-{number}@example.com"
+        rows.append({KEY: key, "email": sender, "name": t["name"] or f"Customer {key}"})
+        case = {"id": t["id"], "intent": t["id"], "row": key, "title": unfilled(t["title"]), "values": t["values"]}
+        email = {"subject": unfilled(f"{t['subject'] or t['title']} [{key}]"), "text": unfilled(t["email"])}
         cases.append(_filled(case) | {"email": email})
-        tools[t.tool].append(t)
-    slots = {slot: words_of(slot) for ticket in tickets for slot in ticket.knows}
+        tools[t["intent"]["act"]].append(t["values"])
+    slots = {slot: words_of(slot) for ticket in tickets for slot in ticket["intent"]["knows"]}
     desk = {
         "subject": TABLE,
         "tables": {TABLE: {"key": KEY}},
@@ -253,7 +230,7 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, 
         "acts": {tool: _act(tool, own) for tool, own in tools.items() if tool},
         "questions": {slot: {"ask": texts("try.yaml")["ask"].format(w), "words": [w]} for slot, w in slots.items()},
         "refusals": {"refused": texts("try.yaml")["refusal"]},
-        "intents": {ticket.id: _intent(ticket) for ticket in tickets},
+        "intents": {t["id"]: _filled(t["intent"]) | {"tickets": t["weight"]} for t in tickets},
     }
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
@@ -264,11 +241,11 @@ def desk_of_tickets(tickets: list[Ticket], policy: Path, name: str, title: str, 
     return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
 
 
-def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
-    """Return an act whose arguments have the types and choices found in its tickets."""
+def _act(tool: str, tickets: list[Row]) -> dict[str, Any]:
+    """Return an act whose arguments have the types and choices found in its tickets' values."""
     arguments, sets = dict[str, Any](), {tool: "'done'"}
-    for name in dict.fromkeys(name for ticket in tickets for name in ticket.arguments):
-        own = [ticket.arguments[name] for ticket in tickets if name in ticket.arguments]
+    for name in dict.fromkeys(name for values in tickets for name in values):
+        own = [values[name] for values in tickets if name in values]
         free = any(len(str(value).split()) > LONGEST_CODE for value in own)
         choices = dict.fromkeys(map(str, own))
         if len(choices) == 1:  # one choice would give the answer away
@@ -280,14 +257,6 @@ def _act(tool: str, tickets: list[Ticket]) -> dict[str, Any]:
         sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
     about = f"{words_of(tool).capitalize()}, for the request of a customer."
     return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
-
-
-def _intent(ticket: Ticket) -> dict[str, Any]:
-    why = "" if ticket.refuse in ("", ANY_QUEUE) else f" ({ticket.refuse})"
-    intent: dict[str, Any] = {"description": unfilled(f"{ticket.title}: {ticket.expected}{why}"), "act": ticket.tool}
-    intent |= {"queue": ticket.handover, "refuse": "refused" if ticket.refuse else "", "must_say": ticket.must_say}
-    knows = {name: str(value) for name, value in ticket.knows.items()}
-    return _filled(intent | {"knows": knows, "goal": unfilled(ticket.title)}) | {"tickets": ticket.weight}
 
 
 def _filled(fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from ...cli.codes import SIGNAL, note
 from ...cli.options import ENDPOINT, SETTINGS, TRIALS
 from ...cli.play import BEFORE, agreed, play
 from ...commands import command
-from ...errors import BadInput
 from ...experiment import Experiment
 from ...project import code_version, safe_name, slug
 from ...records import Conversation, content_hash
@@ -37,9 +35,9 @@ from ...scoring.written import DASH
 from ...store import FolderStore, load_store
 from ...store.tools import import_object
 from ...textfiles import read_text
-from .desk_file import CASES, mark_of, texts, write_made
+from .desk_file import CASES, Row, mark_of, refusal, texts, write_made
 from .results import share_of, weighted_mean
-from .tickets import Ticket, desk_of_tickets, read_cells, scrub, tickets_of
+from .tickets import desk_of_tickets, read_cells, scrub, tickets_of
 
 ARGUMENTS: dict[str, Any] = {
     "TICKETS": "a CSV file: in each row an email and what should happen; see docs/desk-try.md",
@@ -65,7 +63,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write the desk, run each model on it, and show the matrix."""
     checks = {f"check_{spec.rpartition(':')[2]}": import_object(spec, "--check") for spec in options.check or []}
     if wrong := next((name for name, check in checks.items() if not callable(check)), ""):
-        raise BadInput(f"{wrong} is not a function: name a function of the record that returns True, False or None")
+        raise refusal("own_check", name=wrong)
     path = Path(options.tickets)
     out = (Path(options.out) if options.out else path.resolve().parent / "desks" / slug(path.stem)).resolve()
     tickets = _on_desk(path, out, options)
@@ -88,26 +86,27 @@ def execute(options: argparse.Namespace) -> int:
     return code
 
 
-def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]:
+def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     """Write the desk unless it was made from these inputs; return its scrubbed tickets."""
     rows, unused = read_cells(path)
     tickets = tickets_of(rows, path)
     if unused:
         note(f"unused columns: {', '.join(unused)}")
-    unweighted = [replace(ticket, weight=1) for ticket in tickets]
+    unweighted = [ticket | {"weight": 1} for ticket in tickets]
     given = [unweighted, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
     made = mark_of(out)
     inputs = content_hash(orjson.dumps(given))
     day = str(date.today())
-    kept = [Ticket(**one) for one in made["tickets"]] if made.get("inputs") == inputs else []
+    kept = made["tickets"] if made.get("inputs") == inputs else []
     if kept:
-        tickets, day = [replace(one, weight=t.weight) for one, t in zip(kept, tickets)], made["day"]
+        tickets, day = [one | {"weight": t["weight"]} for one, t in zip(kept, tickets)], made["day"]
     elif not options.keep_personal_data:
         rows, replaced, left = scrub(rows, options.keep or [])
         tickets = tickets_of(rows, path)
-        print(f"personal data replaced: {replaced} (if you made the tickets up, use --keep-personal-data)")
+        said = texts("try.yaml")["personal"]
+        print(said["replaced"].format(count=replaced))
         if left:
-            note(f"{counted(left, 'place')} may still contain personal data: check {out / CASES}")
+            note(said["left"].format(places=counted(left, "place"), file=out / CASES))
     if tickets != kept:
         files = desk_of_tickets(tickets, Path(options.policy), out.name, options.title, day)
         write_made(out, files, inputs=inputs, day=day, tickets=tickets)
@@ -116,7 +115,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Ticket]
     return tickets
 
 
-def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, site: Path) -> None:
+def _show(tickets: list[Row], runs: list[Any], checks: Checks, desk: Path, site: Path) -> None:
     results = load_results(*runs)
     parts = tables(tickets, results, checks)
     for part in parts:
@@ -127,24 +126,25 @@ def _show(tickets: list[Ticket], runs: list[Any], checks: Checks, desk: Path, si
     names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title}
     page = site / "tickets.html"
     page.write_text(render("site/tickets.html.j2", **names, parts=parts), "utf-8")
-    print(f"\nopen: {page}\nto continue by hand: edit {desk}, then {command('run', 'MODEL', '--store', str(desk))}")
+    again = command("run", "MODEL", "--store", str(desk))
+    print(texts("try.yaml")["next"].format(page=page, desk=desk, run=again))
 
 
-def tables(tickets: list[Ticket], results: Results, checks: Checks) -> tuple[Table, Table]:
+def tables(tickets: list[Row], results: Results, checks: Checks) -> tuple[Table, Table]:
     """Return a table with a row per model, and one with a row per ticket and a column per model."""
     words = texts("try.yaml")
-    weights = {t.id: t.weight for t in tickets}
+    weights = {t["id"]: t["weight"] for t in tickets}
     played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
     entries = [*results.entries.values()]
     models = list[dict[str, Any]]()
-    rows: list[dict[str, Any]] = [{"ticket": f"{t.id}: {t.title}", "expected": t.expected} for t in tickets]
+    rows: list[dict[str, Any]] = [{"ticket": f"{t['id']}: {t['title']}", "expected": t["expected"]} for t in tickets]
     for entry in entries:
         own = played[(played["entry"] == entry) & (played["wrong"] != NOT_SCORED)]
         weighted = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
         models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry)), "weighted": weighted})
         models[-1] |= {name: _share(own, name) for name in checks}
         for row, ticket in zip(rows, tickets, strict=True):
-            row[entry] = _cell(own[own["case_id"] == ticket.id], Query.of(entry=entry, case_id=ticket.id))
+            row[entry] = _cell(own[own["case_id"] == ticket["id"]], Query.of(entry=entry, case_id=ticket["id"]))
     notes = tuple(("", words["notes"][name]) for name in ("right", "stricter", *["own"] * bool(checks)))
     shown = {"weighted": "Right, weighted"} if len({*weights.values()}) > 1 else {}
     heads = {"model": "Model", "right": "Right", **shown, **{name: name for name in checks}}
@@ -186,10 +186,7 @@ def _answer(name: str, check: Callable[[Conversation], Any], record: Conversatio
         answer = f"{type(error).__name__}: {error}"
     if answer is None or isinstance(answer, bool):
         return answer
-    raise BadInput(
-        f"{name} gave {str(answer)[:90]!r} for ticket {record.case_id}, trial {record.trial}: let it return "
-        "True, False or None, and rerun the command, which plays nothing again"
-    )
+    raise refusal("own_answer", name=name, answer=str(answer), ticket=record.case_id, trial=record.trial)
 
 
 def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:

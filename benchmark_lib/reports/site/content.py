@@ -24,7 +24,7 @@ from ...cases import Case
 from ...cases.load import cases_played, known_cases
 from ...endpoint.prices import CLOSED, OPEN, UNSTATED
 from ...errors import BadInput
-from ...extension import offer, offered
+from ...extension import offer, offered, offers
 from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.score import RULES
@@ -218,11 +218,12 @@ class Content:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Facts on every page: canary, version, stores, own desks, and whether there are traps."""
+        """Facts on every page: canary, version, stores, own desks, outdated runs, and any traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
         own = sorted({s.title for s in self.stores.values()} - {load_store().title})
         facts = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
-        return facts | {"stores": stores_of_entries(self.conversations), "own": own}
+        old = [said for find in offers("outdated") for said in find(self.results, self._near)]
+        return facts | {"stores": stores_of_entries(self.conversations), "own": own, "outdated": old}
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
@@ -269,7 +270,6 @@ def _known(value: Any) -> Any:
 
 
 def _described(store: Store | None, intent: str) -> str:
-    if store is None:
-        return ""
-    known = {**store.info.get("intents", {}), **store.info.get("traps", {})}
+    info = store.info if store else {}
+    known = {**info.get("intents", {}), **info.get("traps", {})}
     return known.get(intent, {}).get("description", "")
