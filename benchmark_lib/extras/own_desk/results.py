@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 COMMON = ("identity", "confirmation")
 share_of = partial(case_rate, why_none="no conversation has a score")
 """Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
+FRONT = Path(__file__).with_name("front.html.j2")
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
 Stores = dict[str, "Store"]
@@ -228,6 +229,4 @@ def front(content: Any) -> Markup:
         "tested": {rule: cases for store in content.stores.values() for rule, cases in tested_by(store).items()},
         "entries": by_tickets(content.results, None, content.stakes, content.stores).to_dict("records"),
     }
-    return Markup(
-        environment().from_string(Path(__file__).with_name("front.html.j2").read_text(encoding="utf-8")).render(names)
-    )
+    return Markup(environment().from_string(FRONT.read_text(encoding="utf-8")).render(names))

@@ -56,7 +56,6 @@ ARGUMENTS: dict[str, Any] = {
     "--budget-usd X": ("stop each model's run before it costs more than this amount", float),
 }
 Checks = dict[str, Callable[[Conversation], Any]]
-NOT_SCORED = "not_scored"
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -139,7 +138,7 @@ def tables(tickets: list[Row], results: Results, checks: Checks) -> tuple[Table,
     models = list[dict[str, Any]]()
     rows: list[dict[str, Any]] = [{"ticket": f"{t['id']}: {t['title']}", "expected": t["expected"]} for t in tickets]
     for entry in entries:
-        own = played[(played["entry"] == entry) & (played["wrong"] != NOT_SCORED)]
+        own = played[(played["entry"] == entry) & (played["wrong"] != "not_scored")]
         weighted = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
         models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry)), "weighted": weighted})
         models[-1] |= {name: _share(own, name) for name in checks}
@@ -158,7 +157,7 @@ def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
         for case_id, _, digest, raw in run.conversations():
             record = Conversation.from_json(raw)
             wrong = what_went_wrong(scores.get(digest) or {}, record)
-            answers = {name: _answer(name, check, record) for name, check in checks.items() if wrong != NOT_SCORED}
+            answers = {name: _answer(name, check, record) for name, check in checks.items() if wrong != "not_scored"}
             row = {"entry": entry, "case_id": case_id, "intent": case_id, "wrong": wrong, "right": wrong == ""}
             yield row | answers
 
@@ -198,7 +197,7 @@ def _share(own: pd.DataFrame, column: str, behind: Query | None = None) -> Cell:
 def _cell(own: pd.DataFrame, behind: Query) -> Cell:
     words, n = texts("try.yaml")["wrong"], len(own)
     if not n:
-        return Cell(number=DASH, note=words[NOT_SCORED])
+        return Cell(number=DASH, note=words["not_scored"])
     went = ", ".join(words[word] for word in own.loc[own["wrong"] != "", "wrong"].value_counts().index[:2])
     return Cell(number=f"{own['right'].sum()} of {n}", note=went, yes=behind, k=n, n=n)
 
