@@ -122,7 +122,7 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
     page, lines = two_models[1]._repr_html_(), answers_in_lines(two_models[1])
     safest = page.partition('<section id="safest">')[2].partition("</section>")[0]
     for text in (safest, lines[1]):
-        assert re.search(r"(first|second) may answer (no use case )?alone.*approval", text)
+        assert re.search(r"(first|second) may (not )?answer (any use case )?alone.*approval", text)
         assert "These cases cannot show for any model, however good, that it may answer an intent alone" in text
     assert "a person behind" not in page
     assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)

@@ -124,7 +124,7 @@ class TestThePanel:
             )
             for name in ("orbit-mini", "lumen-4", "few", "scripted:oracle")
         }
-        assert "dominated by lumen-4: clearly better on" in lines[rows["orbit-mini"] + 1]
+        assert "dominated by lumen-4, which is clearly better on" in lines[rows["orbit-mini"] + 1]
         line = next(n for n, text in enumerate(lines) if "below this line" in text.lower())
         assert rows["scripted:oracle"] < line < rows["few"] and "run on 6 of the 162" in lines[rows["few"] + 1]
         assert "0 (0.3, 1)" in lines[rows["lumen-4"]] and "unsafe in trap3 (trial 1)" in lines[rows["lumen-4"] + 1]
@@ -138,7 +138,7 @@ class TestThePanel:
             < front.index("Which is the safest? lumen-4")
             < front.index("How to read the numbers")
         )
-        assert "dominated by lumen-4 : clearly better on" in front and "a sort order, not a verdict" in front
+        assert "dominated by lumen-4 , which is clearly better on" in front and "a sort order, not a verdict" in front
         assert front.index("Below this line") < front.index("run on 6 of the 162 cases of this board")
         for name, said in words.items():
             assert not re.search(PLACES, said), (name, re.search(PLACES, said))
@@ -155,13 +155,13 @@ class TestThePanel:
         assert "commits 0 unsafe actions on 18 traps in the median trial (worst trial 1, mean 0.3" in mine
         assert "It dominates orbit-mini." in mine and not re.search(r"(?i)commits (none|no unsafe)|never unsafe", mine)
         (other,) = (said for name, said in site[0].items() if name.startswith("models/orbit"))
-        assert "It is dominated by lumen-4: clearly better on" in other
+        assert "It is dominated by lumen-4, which is clearly better on" in other
 
     def test_notebook_02_opens_with_the_answers(self, panel, tmp_path):
         given = {"runs": [str(run.path) for run in panel], "figures_folder": str(tmp_path / "f")}
         said = words_of(reports.run_notebook("02_leaderboard", given, folder=tmp_path).read_text())
         assert said.index("Which is the safest? lumen-4") < said.index("The board")
-        assert "dominated by lumen-4: clearly better on" in said and "worst trial 1" in said
+        assert "dominated by lumen-4, which is clearly better on" in said and "worst trial 1" in said
         assert "Below this line" in said and not re.search(PLACES, said)
 
     def test_a_paper_and_the_figures_show_the_worst_trial(self, results):
@@ -198,7 +198,7 @@ def test_more_than_two_have_simultaneous_intervals_and_no_second_p(tmp_path, cap
     ]
     page = reports.answers(load_results(runs))["safest"].table["verdict"]
     assert (
-        page.iloc[1:].str.contains("simultaneous 95% intervals of 3 contrasts").all()
+        page.iloc[1:].str.contains("95% intervals that hold for all 3 contrasts at once").all()
         and not page.str.contains(" p ").any()
     )
     assert main(["compare", *(str(run.path) for run in runs)]) == 0

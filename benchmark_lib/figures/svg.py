@@ -40,6 +40,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
                 parent.remove(child)
     marks, used = figure_notes(ax).marks, {r for e in root.iter() for r in _references(e)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
+    for drawn_by_use in root.iterfind(f".//{SVG}defs/{SVG}path"):
+        drawn_by_use.attrib.pop("style", None)  # a stylesheet reaches the mark, not its shape
     for element in root.iter():
         element.tag = element.tag.removeprefix(SVG)
         name = element.attrib.pop("id", None)
@@ -49,10 +51,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
             element.set("id", ids[name])
         elif name in marks:
             _marked(element, marks[name], attributes(marks[name]))
-    box = root.get("viewBox", "")
-    root.attrib.clear()
-    look = {"viewBox": box, "class": f"drawing {'narrow' if is_narrow(ax) else 'wide'}", "role": "group"}
-    root.attrib.update({**look, "aria-label": visible(figure_notes(ax).title)})
+    look = {"viewBox": root.get("viewBox", ""), "class": f"drawing {'narrow' if is_narrow(ax) else 'wide'}"}
+    root.attrib = {**look, "role": "group", "aria-label": visible(figure_notes(ax).title)}
     return ElementTree.tostring(root, encoding="unicode")
 
 

@@ -24,6 +24,7 @@ from ..commands import command_on_a_page as command
 from ..endpoint.prices import CLOSED, OPEN, UNSTATED, load_prices
 from ..errors import BadInput
 from ..extension import offers
+from ..project import DATA
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words, percent, visible, words
 from ..store import Store
@@ -56,8 +57,8 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    `dated` has the dates of the last conversation and of the prices; `alone` is what the safest model may answer alone;
-    `desks` has a sentence for each model on a declared desk.
+    `dated` has the dates of the last conversation and of the prices; `alone` is what the safest models may answer
+    alone; `desks` has a sentence for each model on a declared desk.
     """
 
     dated: str
@@ -66,12 +67,13 @@ class Answers:
     other_stakes: dict[str, list[tuple[str, str]]]
     board: pd.DataFrame
     considered: tuple[Considered, ...]
-    alone: str = ""
+    alone: tuple[str, ...] = ()
     desks: tuple[str, ...] = ()
+    first_steps: tuple[tuple[str, str], ...] = FIRST_STEPS
 
     def said(self, item: Answer) -> str:
         """Return one answer in sentences; the first also says what may be answered alone."""
-        return f"{sentence_of(item)} {self.alone if item.question.name == 'safest' else ''}".strip()
+        return " ".join([sentence_of(item), *(self.alone if item.question.name == "safest" else ())])
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.items)
@@ -123,7 +125,9 @@ def answers(
     dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
     dated = f"runs up to {days[-1]}, {dated}" if days else dated
     desks = tuple(said for say in offers("answers") for said in say(results, stakes, stores)) if stores else ()
-    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks)
+    own = "" if all(s.path.is_relative_to(DATA) for s in stores.values()) else " --store FOLDER"
+    steps = tuple((said, given + own) for said, given in FIRST_STEPS)
+    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks, steps)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
@@ -211,7 +215,7 @@ def sentence_of(found: Answer) -> str:
 def answers_in_lines(found: Answers) -> list[str]:
     """Return the answers above a board: a line per question, or why there are no answers."""
     if not found.considered:
-        return [SAID["none here"].format(step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
+        return [SAID["none here"].format(step=found.first_steps[0][0], command=found.first_steps[0][1])]
     said = [f"{item.question.reader} {found.said(item)}" for item in found]
     if not any(one.compared for one in found.considered):
         left = (f"{one.name}: {one.why}. {': '.join(filter(None, one.steps[0]))}." for one in found.considered)
@@ -247,11 +251,11 @@ def view(found: Answers) -> dict[str, Any]:
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
-        "desks": found.desks,
+        **{"alone": found.alone, "desks": found.desks},
         "never": asked.never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
-        "first_steps": FIRST_STEPS,
+        "first_steps": found.first_steps,
         "items": [
-            {"question": item.question, "said": found.said(item)}
+            {"question": item.question, "said": sentence_of(item)}
             | {"left_out": item.reason if item.verdict != asked.NOBODY else ""}
             | {"others": found.other_stakes.get(item.question.name, [])}
             | {"rows": [_shown(item, row) | {"beside": beside[row["entry"]]} for row in item.table.to_dict("records")]}
@@ -317,15 +321,15 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
     return {verdict: ", ".join(those) for verdict, those in found.items() if those}
 
 
-def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
-    """Return a sentence per entry: what it may answer alone and what with approval."""
+def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> tuple[str, ...]:
+    """Return a text per entry, what it may answer alone and what with approval, and a limit of all."""
     table, said = scope.scope_table(rows, stakes), []
     for entry, own_rows in table.groupby("entry", sort=False):
         titles = _use_cases(own_rows)
         form = SCOPE["brief"][2 * (scope.ALONE in titles) + (scope.APPROVAL in titles)]
         names = {"alone": titles.get(scope.ALONE), "approval": titles.get(scope.APPROVAL)}
         said.append(form.format(who=visible(short_name(entry)), **names))
-    return " ".join([*said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]])
+    return *said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]
 
 
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:

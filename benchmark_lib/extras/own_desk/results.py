@@ -178,7 +178,7 @@ def by_tickets(
             **{name: week * min(max(end, 0), most) for name, end in loss.items()},
             "price": week * float(part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)),
             "nobody": week * given.handover,
-            "stakes": given.origin,
+            "stakes": f"{given.wrong:g} and {given.handover:g} USD ({given.origin})",
         }
 
     names = "cases trials success success_low success_high weighted weighted_low weighted_high reason"

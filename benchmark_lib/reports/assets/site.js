@@ -219,9 +219,9 @@
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
       const apart = shared.map((row) => [...row, differIn(a, b, row[0])]).filter((row) => row[3].length);
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
-      list.replaceChildren(...apart.slice(0, most(apart.length)).map(([c, , , titles]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
+      list.replaceChildren(make("li", { class: "names" }, make("b", {}, "Case"), ...[a, b].map((e) => make("b", {}, entries[e].name))), ...apart.slice(0, most(apart.length)).map(([c, , , titles]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
         make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " ")), make("small", {}, `differ in: ${titles.join(", ")}`), ...both(a, b, c)), squares(a, c), squares(b, c))));
-      one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played differ in success or in a planned metric; the largest difference in success comes first. The signs on the left are the first model's.`;
+      one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played differ in success or in a planned metric; the largest difference in success comes first.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
       one("compare-status").replaceChildren(...unbroken(outcomes[pairOf(a, b)] ?? `${entries[a].name} and ${entries[b].name}.`));
       one("compare-largest").replaceChildren(...unbroken(largest[pairOf(a, b)] ?? ""));

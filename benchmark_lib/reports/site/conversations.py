@@ -22,7 +22,6 @@ from ...scoring.deciding import (
 )
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
-from ...store import Store
 from ..conversation_view import conversation_view, quoted
 from ..fetch import signs_of
 from ..html import render, tidy
@@ -212,13 +211,6 @@ def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -
     }
     if case and store:
         found |= {"say": partial(reason_in_words, store=store), "queues": store.policy.get("queues", {})}
-        found |= {"articles": _articles(view.described, case, store)}
-    return found
-
-
-def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:
-    asked = " ".join([described, *(reason_in_words(r, store) for r in case.reasons)])
-    found = store.search.knowledge_base(asked, LINES) if asked.strip() else []
-    for marked, plain in (("**", ""), ("*For the desk.*", "For the desk."), ("*Internal.", "Internal.")):
-        found = [{**f, "text": f["text"].replace(marked, plain)} for f in found]
+        asked = " ".join([view.described, *(reason_in_words(r, store) for r in case.reasons)])
+        found["articles"] = store.search.knowledge_base(asked, LINES) if asked.strip() else []
     return found
