@@ -198,7 +198,7 @@ def test_more_than_two_have_simultaneous_intervals_and_no_second_p(tmp_path, cap
     ]
     page = reports.answers(load_results(runs))["safest"].table["verdict"]
     assert (
-        page.iloc[1:].str.contains("95% intervals that hold for all 3 contrasts at once").all()
+        page.iloc[1:].str.contains("95% intervals that hold for all 3 comparisons at once").all()
         and not page.str.contains(" p ").any()
     )
     assert main(["compare", *(str(run.path) for run in runs)]) == 0
@@ -254,7 +254,8 @@ def test_published_figures_are_shown_on_request_only(oracle_run, tmp_path, capsy
 
 
 def test_what_no_model_can_show_is_said_with_the_command_that_makes_enough_cases(results, tmp_path, capsys):
-    said = reports.scope_in_words(tables.scope_table(results.conversations.query("entry == 'scripted:oracle'")))[0]
+    said = reports.scope_in_words(tables.scope_table(results.conversations.query("entry == 'scripted:oracle'")))
+    said = " ".join(said)
     assert "cannot show for any model, however good, that it may answer an intent alone" in said
     made = re.search(r"deskbench generate --seed N --sets (\d+) --out fresh", said)
     assert int(made[1]) == 5 and "no intent has more than 6" in said

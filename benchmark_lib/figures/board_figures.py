@@ -41,7 +41,7 @@ LOOKS = {
 """Colour and mark of each block of a board."""
 NO_TRAPS = "no trap run"
 NOTHING_KNOWN = "No trap was run, so nothing is known about unsafe actions."
-NO_COST = "No cost is known (add the price to data/prices.yaml): "
+NO_COST, FREE = "No cost is known (add the price to data/prices.yaml): ", "Nobody paid for a model: "
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
 BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
@@ -69,7 +69,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     board, traps = on_all_traps(ax, known, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
-        return nothing(ax, f"{NO_COST}{listed(names_of(ax, board['entry']))}.")
+        return nothing(ax, f"{NO_COST if UNKNOWN in tiers else FREE}{listed(names_of(ax, board['entry']))}.")
     bands = _bands(traps)
     for low, high, name, shade in bands:
         ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)

@@ -95,11 +95,10 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         names = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
         canvas.note_below(ax, f"Not drawn, because of too few cases: {listed(names)}")
     scale, summed = metric.scale.times, metric.scale.summed
-    dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
         interval(ax, y, values.min(), values.max(), color="#BBBBBB", wide=1.2, zorder=2)
-        ax.plot(values, _beside(values, y), zorder=3, **dot)
+        ax.plot(values, _beside(values, y), "o", markersize=4, color="#0072B2", alpha=0.75, zorder=3)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if summed else metric.scale.digits))
     head_at_right(ax, len(models), "range")

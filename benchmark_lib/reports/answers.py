@@ -307,9 +307,9 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     if panel in asked.NO_OFFER and panel != "models":
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else asked.NO_OFFER[panel][0]
         said.insert(0, SCOPE["no offer"].format(who=f"{'an' if who[0] in 'aeiou' else 'a'} {who}"))
-    said += too_few_for_anyone(intents, stakes or Stakes())
+    lacking = too_few_for_anyone(intents, stakes or Stakes())
     limits = SCOPE["limits"].format(wrongly=percent(scope.WRONGLY), six=percent(scope.WRONGLY ** (1 / 6)))
-    return [" ".join(said), rests_on(stakes or Stakes()), limits]
+    return [" ".join(said), *lacking, rests_on(stakes or Stakes()), limits]
 
 
 def _use_cases(table: pd.DataFrame) -> dict[str, str]:

@@ -347,7 +347,7 @@ def why_it_ends_there(compared: Comparison) -> str:
 def _how_sure(compared: Comparison) -> tuple[str, str]:
     """Return the p-values for cases like these and for these cases, or the kind of interval."""
     if compared.among:
-        return (SAID["simultaneous"].format(contrasts=counted(compared.among, "contrast")),) * 2
+        return (SAID["simultaneous"].format(contrasts=counted(compared.among, "comparison")),) * 2
     kind, *values = "adjusted", compared.p_adjusted, compared.these_p_adjusted
     if all(p != p for p in values):
         kind, *values = "plain", compared.like.p, compared.these_p
