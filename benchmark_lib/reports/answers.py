@@ -322,7 +322,7 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 
 
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> tuple[str, ...]:
-    """Return a text per entry, what it may answer alone and what with approval, and a limit of all."""
+    """Return what each entry may answer alone and what with approval; last, a limit of all."""
     table, said = scope.scope_table(rows, stakes), []
     for entry, own_rows in table.groupby("entry", sort=False):
         titles = _use_cases(own_rows)
