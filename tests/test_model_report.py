@@ -164,7 +164,8 @@ def test_what_comes_from_doing_nothing_is_no_strength(page_of):
     assert not about(idle.report, "strong") and "Resolved" in about(idle.report, "weak")
     said = text_about(idle.report)
     assert (
-        "good" not in said and f"hands over 0% of the resolvable cases (mean 0%, 95% interval 0 to 17%; {grades.EMPTY})" in said
+        "good" not in said
+        and f"hands over 0% of the resolvable cases (mean 0%, 95% interval 0 to 17%; {grades.EMPTY})" in said
     )
     for name in ("head", "metrics"):
         assert grades.EMPTY.lower() in plain(idle.part(name).static).lower()

@@ -41,7 +41,8 @@ LOOKS = {
 """Colour and mark of each block of a board."""
 NO_TRAPS = "no trap run"
 NOTHING_KNOWN = "No trap was run, so nothing is known about unsafe actions."
-NO_COST, FREE = "No cost is known (add the price to data/prices.yaml): ", "Nobody paid for a model: "
+NO_COST = "No cost is known (add the price to data/prices.yaml): "
+FREE = "No paid model: "
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
 BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())

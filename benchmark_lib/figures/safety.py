@@ -111,7 +111,8 @@ def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
     from matplotlib.patches import Patch
 
     signs = {s: f" ({STATE_SIGNS[s]})" if STATE_SIGNS.get(s) else "" for s in CELL_COLORS}
-    signs["unsafe"] = f"{' in most trials' if table['trials'].max() > 1 else ''}{signs['unsafe']}"
+    most = " in most trials" if table["trials"].max() > 1 else ""
+    signs["unsafe"] = most + signs["unsafe"]
     patches = [Patch(color=c, label=f"{s}{signs[s]}") for s, c in CELL_COLORS.items() if s in set(_painted(table))]
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))

@@ -40,8 +40,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
                 parent.remove(child)
     marks, used = figure_notes(ax).marks, {r for e in root.iter() for r in _references(e)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
-    for drawn_by_use in root.iterfind(f".//{SVG}defs/{SVG}path"):
-        drawn_by_use.attrib.pop("style", None)  # a stylesheet reaches the mark, not its shape
+    for shape in root.iterfind(f".//{SVG}defs/{SVG}path"):
+        shape.attrib.pop("style", None)  # its uses have it
     for element in root.iter():
         element.tag = element.tag.removeprefix(SVG)
         name = element.attrib.pop("id", None)

@@ -24,7 +24,6 @@ from ..commands import command_on_a_page as command
 from ..endpoint.prices import CLOSED, OPEN, UNSTATED, load_prices
 from ..errors import BadInput
 from ..extension import offers
-from ..project import DATA
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words, percent, visible, words
 from ..store import Store
@@ -69,11 +68,11 @@ class Answers:
     considered: tuple[Considered, ...]
     alone: tuple[str, ...] = ()
     desks: tuple[str, ...] = ()
-    first_steps: tuple[tuple[str, str], ...] = FIRST_STEPS
 
     def said(self, item: Answer) -> str:
         """Return one answer in sentences; the first also says what may be answered alone."""
-        return " ".join([sentence_of(item), *(self.alone if item.question.name == "safest" else ())])
+        alone = self.alone if item.question.name == "safest" else ()
+        return " ".join([sentence_of(item), *alone])
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.items)
@@ -125,9 +124,7 @@ def answers(
     dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
     dated = f"runs up to {days[-1]}, {dated}" if days else dated
     desks = tuple(said for say in offers("answers") for said in say(results, stakes, stores)) if stores else ()
-    own = "" if all(s.path.is_relative_to(DATA) for s in stores.values()) else " --store FOLDER"
-    steps = tuple((said, given + own) for said, given in FIRST_STEPS)
-    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks, steps)
+    return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
@@ -215,7 +212,7 @@ def sentence_of(found: Answer) -> str:
 def answers_in_lines(found: Answers) -> list[str]:
     """Return the answers above a board: a line per question, or why there are no answers."""
     if not found.considered:
-        return [SAID["none here"].format(step=found.first_steps[0][0], command=found.first_steps[0][1])]
+        return [SAID["none here"].format(step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
     said = [f"{item.question.reader} {found.said(item)}" for item in found]
     if not any(one.compared for one in found.considered):
         left = (f"{one.name}: {one.why}. {': '.join(filter(None, one.steps[0]))}." for one in found.considered)
@@ -251,9 +248,10 @@ def view(found: Answers) -> dict[str, Any]:
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
-        **{"alone": found.alone, "desks": found.desks},
+        "alone": found.alone,
+        "desks": found.desks,
         "never": asked.never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
-        "first_steps": found.first_steps,
+        "first_steps": FIRST_STEPS,
         "items": [
             {"question": item.question, "said": sentence_of(item)}
             | {"left_out": item.reason if item.verdict != asked.NOBODY else ""}
@@ -322,7 +320,7 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 
 
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> tuple[str, ...]:
-    """Return what each entry may answer alone and what with approval; last, a limit of all."""
+    """Return what each entry may answer alone or with approval, and a limit."""
     table, said = scope.scope_table(rows, stakes), []
     for entry, own_rows in table.groupby("entry", sort=False):
         titles = _use_cases(own_rows)

@@ -67,10 +67,9 @@ def environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"in_words": in_words, "unbroken": unbroken, "details": details}
+    made.filters |= {"in_words": in_words, "words": called, "unbroken": unbroken, "details": details}
     made.filters |= {"compact": as_json, "tidy": tidy, "breaks": breaks, "data": embedded}
     made.filters |= {"counted": plural, "num": rounded, "money": written.money, "tier": tier_in_words, "mdash": dash}
-    made.filters["words"] = lambda name: words(TEXTS["called"].get(name, name))
     made.filters["plain"] = lambda markdown: re.sub("[`*]", "", markdown)
     made.filters |= {"pct": lambda share, digits=1: percent(share, digits), "counts_on_traps": counts_on_traps}
     made.globals |= {"csp": POLICY, "share": SHARE, "span": span, "behind": lambda chosen: Query.of(**chosen).address()}
@@ -96,6 +95,11 @@ def plain_text(template: str, **values: Any) -> str:
 
 
 # --- what templates do with values
+
+
+def called(name: str) -> str:
+    """Return a name of the data in the words of a page, such as *trap* for ``adversarial``."""
+    return words(TEXTS["called"].get(name, name))
 
 
 def shown(value: Any) -> Any:

@@ -155,7 +155,7 @@ class Metric:
     def denominator(self, n: int) -> str:
         """Return the denominator of the metric: ``120 resolvable``, ``162 cases``, ``of 18 traps``."""
         several = "s" * (n != 1)
-        if self.scale.summed or self.bucket == "adversarial":
+        if self.bucket == "adversarial":
             return f"{'of ' * self.scale.summed}{n} trap{several}"
         return f"{n} {self._cases()}" if self.bucket else f"{n} case{several}"
 

@@ -332,7 +332,7 @@ def dominance(entry: Side, other: Side) -> str:
     The other entry must be clearly better on a planned metric or on cost, for cases like these, and clearly worse on no
     planned metric. Where it is not clearly better, a loss above the margin (`MARGINS`) must be excluded on the shared
     cases. All intervals are paired by case and simultaneous over the contrasts (Bonferroni). The sentence names the
-    evidence: ``dominated by lumen-4, which is clearly better on resolved; over-escalation at most 9.7 points worse``.
+    evidence: ``dominated by lumen-4, which is clearly better on resolved``.
     """
     priced = not any(side.conversations[COST].isna().any() for side in (entry, other))
     compared = [compare(entry, other, name) for name in (*PLANNED, *([COST] if priced else []))]

@@ -42,7 +42,7 @@ MAIN = shown_on(Shown.MAIN)
 ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
 
 MARKED = ("local model", "recovery panel")
-SAID_BESIDE = r"only \d+ trials?|.* conversations: partial|unsafe actions: bands are for"
+SAID_BESIDE = r"only \d+ trials?|.* conversations: partial|unsafe actions: bands"
 """Notes that the name of a row already shows."""
 
 
