@@ -153,6 +153,10 @@ def test_a_drawing_for_a_page_is_the_same_every_time_and_a_name_in_it_is_text_al
     assert {e.tag for e in elements} <= PLAIN
     assert not [k for e in elements for k in e.attrib if k.startswith(("on", "style")) or "xlink" in k]
     assert {e.get("href") for e in elements if e.tag == "a"} == {"models/x.html"}
+    shapes = [shape for e in elements if e.tag == "defs" for shape in e if shape.tag == "path"]
+    assert shapes and not [s for s in shapes if {"stroke", "fill"} & s.attrib.keys()], (
+        "a theme colours their uses alone"
+    )
     assert any("<script>alert(1)" in (e.text or "") for e in elements if e.tag == "text")
     assert "[U+202E]" in one and "\u202e" not in one and "\x00" not in one
 

@@ -685,6 +685,12 @@ def test_a_mark_opens_the_share_of_conversations_that_it_says(site, runs):
     assert found > 20
 
 
+def test_no_number_of_a_model_opens_an_empty_list(site, runs):
+    pages = [path.read_text() for path in (site.path / "models").glob("*.html")]
+    asked = {unquote(unescape(q)) for page in pages for q in re.findall(r'href="\.\./transcripts\.html#([^"]+)"', page)}
+    assert len(asked) > 100 and not [query for query in asked if not Query.of(query).mask(runs.facets).any()]
+
+
 def test_a_drawing_needs_no_exception_from_the_policy_and_every_id_of_it_is_one_of_a_kind(site):
     text = index_of(site)
     drawings = re.findall(r"<svg viewBox.*?</svg>", text, re.S)
