@@ -15,7 +15,7 @@ from ..scoring.score import RULES
 from ..scoring.written import words
 from .entries import Frames
 from .panels import conversations_of
-from .query import NO, YES
+from .query import NO, SOME, YES
 from .use_cases import desk_view
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def facets(results: Frames | pd.DataFrame) -> pd.DataFrame:
     counted = {names[d.column] for d in detectors().values()} - flags
     fields |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
     some = (name for name in metrics if name in f and name not in fields)
-    fields |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
+    fields |= {name: [SOME if known else None for known in f[name].notna()] for name in some}
     fields |= dict(zip(DECIDED, zip(*map(_decided, plain_rows(f))), strict=True)) if len(f) else dict.fromkeys(DECIDED)
     fields |= {"trials_succeed": _over_trials(f), "shared": _shared(f)}
     fields |= {name: _names(column) for name, column in desk_view(f).items()}

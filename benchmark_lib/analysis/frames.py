@@ -151,10 +151,11 @@ class Results:
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
         """Return the conversations that match a query such as ``unsafe=yes``, with their panels.
 
-        Query and fields are as in `Query.of`; an unknown field raises `BadInput`. The `Query` is in ``attrs["query"]``;
-        its `address` lists exactly these conversations on the site.
+        Query and fields are as in `Query.of`; an unknown field or name raises `BadInput`. The `Query` is in
+        ``attrs["query"]``; its `address` lists exactly these conversations on the site.
         """
         asked = Query.of(query, **fields)
+        asked.check(self.facets)
         rows = conversations_of(self)[asked.mask(self.facets)]
         rows.attrs["query"] = asked
         return rows

@@ -265,7 +265,8 @@ def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
         with suppress(BadInput):
             store = load_store(name)
     if content and (store is None or (store.path.is_dir() and content_of(store) != content)):
-        store = store_near(name, content, (*near, Path.cwd(), project_folder())) or store
+        shipped = store if store is not None and store.path.parent == STORES else None  # not a folder that has changed
+        store = store_near(name, content, (*near, Path.cwd(), project_folder())) or shipped
     return store
 
 

@@ -15,7 +15,7 @@ from .forecast import Forecast, forecast
 from .options import SCRIPTED, Options
 from .plan import Plan, prepare
 from .recorder import Stop
-from .summary import in_notebook
+from .summary import in_notebook, several_endpoints
 from .writer import RunLock, locked_run_file
 
 
@@ -94,6 +94,8 @@ class Experiment(Options):
         elsewhere = self.executor and plan.lacks_conversations
         async with offer("executors", "opened")(self) if elsewhere else nullcontext() as cluster:
             with locked_run_file(plan) as run:
+                for said in several_endpoints(run.manifest):
+                    print(f"deskbench: {said}", file=sys.stderr)
                 far = cluster is not None
                 engine = offer("executors", "engine")(plan, run, cluster, self) if far else Engine(plan, run)
                 await self._play(run, engine)

@@ -32,8 +32,18 @@ def summary(run: RunFile) -> list[str]:
         *_faults(run),
         *_calls_in_text(run),
         *[f"{UNPROTECTED}: {one[UNPROTECTED]}" for one in manifest["sessions"][-1:] if UNPROTECTED in one],
+        *several_endpoints(manifest),
         _cost(run, counts["calls"]),
     ]
+
+
+def several_endpoints(manifest: dict[str, Any]) -> list[str]:
+    """Return a sentence for each side that more than one endpoint served in the sessions of a run."""
+    served: dict[str, dict[str, None]] = {}
+    for side, one in (pair for session in manifest["sessions"] for pair in (session.get("endpoints") or {}).items()):
+        served.setdefault(side, {})[one["base_url"]] = None
+    several = ((side, urls) for side, urls in served.items() if len(urls) > 1)
+    return [f"{len(urls)} endpoints served the {side} of this run: {', '.join(urls)}" for side, urls in several]
 
 
 def _cost(run: RunFile, calls: int) -> str:
