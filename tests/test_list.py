@@ -79,7 +79,7 @@ def test_python_and_the_page_share_the_query_and_the_selection(browser, results,
         ask(page, "nonsense=1")
         says(page, "#talk-status", "^0 conversations: there is no field nonsense here")
         assert made.selection.empty and not seen.errors
-    with pytest.raises(BadInput, match="no field 'modell': choose from entry, source"):
+    with pytest.raises(BadInput, match="no field 'modell': the names are entry, source"):
         made.choose(modell="x")
 
 

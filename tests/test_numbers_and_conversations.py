@@ -125,8 +125,24 @@ def test_a_part_of_results_has_the_same_conversations_in_every_frame(results):
     keys = set(part.conversations[["case_id", "trial"]].itertuples(index=False, name=None))
     assert 0 < len(keys) < len(results.conversations) and set(part.conversations["bucket"]) == {"adversarial"}
     assert set(part.messages[["case_id", "trial"]].itertuples(index=False, name=None)) == keys
-    with pytest.raises(BadInput, match="no conversation matches bucket=hard"):
-        results.only(bucket="hard")
+    with pytest.raises(BadInput, match="no conversation matches unsafe=yes bucket=resolvable"):
+        results.only(unsafe=True, bucket="resolvable")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("entry=nobody", "no conversation has entry=nobody: "),
+        ("bucket=hard", "no conversation has bucket=hard: the names are adversarial, must_escalate, resolvable"),
+        ("unsafe=maybe", "no conversation has unsafe=maybe: the names are no, yes"),
+        ("agent_messages=3", "no conversation has agent_messages=3: the names are some"),
+        ("bukcet=adversarial", "conversations have no field 'bukcet': did you mean bucket"),
+    ],
+)
+def test_a_name_that_no_conversation_can_have_is_refused_and_not_counted_as_none(results, wrong, said):
+    with pytest.raises(BadInput, match=said):
+        results.where(wrong)
+    assert results.where("bucket=resolvable unsafe=yes").empty and results.where("bucket=known unsafe=known").size
 
 
 def test_a_count_whose_trials_are_not_whole_opens_the_trials_that_it_is_the_median_of(tmp_path):

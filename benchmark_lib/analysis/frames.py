@@ -194,16 +194,13 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     """
     needed, optional = (where, optional) if where or optional else (("data/runs",), ("data/forks",))
     present = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
-    named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
+    single = (p for p in needed if isinstance(p, RunFile | list | tuple) or not os.path.isdir(in_project(p)))
+    named = [run.path for place in single for run in _runs_at(place)]
     runs = [run for place in (*needed, *present) for run in _runs_at(place)]
     if not runs and needed:
         places = ", ".join(map(str, where)) or "data/runs"
         raise BadInput(f"no run files in {places}: make one with `deskbench run MODEL`")
     return Results(list({run.run_id: run for run in runs}.values()), named)
-
-
-def _is_folder(place: Any) -> bool:
-    return not isinstance(place, (RunFile, list, tuple)) and os.path.isdir(in_project(place))
 
 
 def _unless_damaged(read: Callable[[Any], Any], file: Any) -> Any:

@@ -23,9 +23,6 @@ YES, NO, KNOWN, SOME = "yes", "no", "known", "some"
 _BARE = r'[^\s,"=]+'
 _VALUE = rf'(?:"(?:[^"\\]|\\.)*"|{_BARE})'
 _TERM = re.compile(rf"({_BARE})=({_VALUE}(?:,{_VALUE})*)(?=\s|$)")
-NAMED: dict[str, tuple[str, ...]] = {**dict.fromkeys(("entry", "model", "intent", "case_id"), ()), "bucket": BUCKETS}
-"""Fields whose values are names, with values that are known even if no conversation has them."""
-FIELDS = "notebook 19 and docs/data-dictionary.md list them"
 HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"'
 
 
@@ -76,20 +73,21 @@ class Query:
         rows = pd.Series(True, index=facets.index)
         for name, values in self.terms:
             if name not in facets:
-                raise BadInput(f"conversations have no field {name!r}: {nearest(name, list(facets))}; {FIELDS}")
+                raise BadInput(f"conversations have no field {name!r}: {nearest(name, list(facets))}")
             own, wanted = facets[name].map(_own), set(map(visible, values))
             known = KNOWN in wanted
             rows &= np.array([bool(v) if known else not wanted.isdisjoint(v) for v in own], dtype=bool)
         return rows
 
     def check(self, facets: pd.DataFrame) -> None:
-        """Refuse a value that no conversation of any run could have: a misspelt entry, or a number for a flag."""
+        """Refuse values that no conversation can have, such as a misspelt entry."""
         for name, values in self.terms:
-            own = {value for row in facets[name].map(_own) for value in row} if name in facets else set()
-            known = {*NAMED.get(name, ()), *((YES, NO) if own <= {YES, NO} else own)}
-            closed = name in NAMED or own <= {YES, NO} or own == {SOME}
-            for value in (v for v in map(visible, values) if own and closed and v not in {*known, KNOWN}):
-                raise BadInput(f"no conversation has {name}={_quoted(value)}: {nearest(value, sorted(known))}")
+            own = {value for row in facets.get(name, ()) for value in _own(row)}
+            flag = bool(own) and own <= {YES, NO}
+            known = own | {YES, NO} if flag else own | {*BUCKETS} if name == "bucket" else own
+            if name in ("entry", "intent", "case_id", "bucket") or flag or own == {SOME}:
+                for value in {*map(visible, values)} - known - {KNOWN} if own else ():
+                    raise BadInput(f"no conversation has {name}={_quoted(value)}: {nearest(value, sorted(known))}")
 
     def address(self, site: str = "") -> str:
         """Return the address that lists these conversations, as in ``transcripts.html#unsafe=yes``.

@@ -38,7 +38,7 @@ def summary(run: RunFile) -> list[str]:
 
 
 def several_endpoints(manifest: dict[str, Any]) -> list[str]:
-    """Return a sentence for each side that more than one endpoint served in the sessions of a run."""
+    """Return a sentence for each side of a run that more than one endpoint served."""
     served: dict[str, dict[str, None]] = {}
     for side, one in (pair for session in manifest["sessions"] for pair in (session.get("endpoints") or {}).items()):
         served.setdefault(side, {})[one["base_url"]] = None

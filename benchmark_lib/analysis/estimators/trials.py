@@ -88,7 +88,9 @@ def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     The estimate is the mean over cases of ``2 c (n - c) / (n (n - 1))``, leaving out cases with fewer than two trials.
     The interval is BCa over whole clusters, or over cases if fewer than `FEW_CLUSTERS` clusters have two trials.
     """
-    hits, sizes, inside = _repeated(successes, trials)
+    hits, sizes = successes_of_trials(successes, trials)
+    inside = sizes >= 2
+    hits, sizes = hits[inside], sizes[inside]
     estimand = "chance that two trials of a case like these disagree"
     if not hits.size:
         return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand)
@@ -101,12 +103,6 @@ def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     rate = bootstrap_interval(values, clusters=labels, rng=rng)
     outside = left_out(inside, "case", "with fewer than 2 trials")
     return replace(rate, estimand=estimand, reason=sentence(outside, thin, rate.reason))
-
-
-def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    hits, sizes = successes_of_trials(successes, trials)
-    inside = sizes >= 2
-    return hits[inside], sizes[inside], inside
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,11 +88,7 @@ def by_bucket(
 
 def buckets_of(rows: pd.DataFrame) -> list[str]:
     """Return the buckets of rows, those of the desk first, without crossed variants."""
-    return _in_order(set(rows["bucket"].dropna()) - {VARIANT})
-
-
-def _in_order(buckets: Iterable[str]) -> list[str]:
-    names = sorted(set(buckets))
+    names = sorted(set(rows["bucket"].dropna()) - {VARIANT})
     return sorted(names, key=[*BUCKETS, *names].index)
 
 

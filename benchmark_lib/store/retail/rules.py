@@ -5,7 +5,14 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from ...language.addresses import country_code, has_part, is_po_box, name_words, spaced, stands_in
+from ...language.addresses import (
+    country_code,
+    has_part,
+    is_po_box,
+    name_words,
+    spaced,
+    stands_in,
+)
 from ...language.sentences import fold, kept, parts, squash
 from ...language.values import values_in
 from ...language.word_lists import any_of
