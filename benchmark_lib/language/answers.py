@@ -16,14 +16,7 @@ from .layout import ANY_YEAR, sentences_of
 from .owners import Objects, Owners, Span
 from .sentences import fold, kept, plain
 from .values import values_in, with_units
-from .word_lists import (
-    any_of,
-    common_words,
-    day_names,
-    day_words,
-    number_words,
-    words_of,
-)
+from .word_lists import any_of, common_words, day_names, day_words, number_words, words_of
 
 COUNTED = 4
 """Number of days in the same form that make an enumeration; an enumerated day is not an answer."""

@@ -6,15 +6,7 @@ from functools import lru_cache
 
 from .patterns import alternatives
 from .sentences import fold
-from .word_lists import (
-    any_of,
-    day_names,
-    day_words,
-    month_names,
-    number_words,
-    units,
-    words_of,
-)
+from .word_lists import any_of, day_names, day_words, month_names, number_words, units, words_of
 
 ALSO: dict[str, dict[str, float]] = {
     "g": {"kg": 0.001},
