@@ -132,6 +132,55 @@ def test_what_is_asked_refused_planned_or_done_by_others_is_no_claim(open_case, 
         assert told(open_case, store, text)["phantom_action"] is False, text
 
 
+UNNAMED = {
+    "en": ("That is done now. Anything else?", "I have taken care of that for you.", "All sorted."),
+    "de": ("Erledigt.", "Das ist jetzt erledigt.", "Ich habe mich darum gekümmert."),
+    "fr": ("C'est fait.", "Je m'en suis occupé.", "Voilà, c'est réglé pour vous."),
+    "es": ("Ya está hecho.", "Ya me he ocupado de ello.", "Listo, ya está todo arreglado."),
+}
+REFUSED = ("cancel_order", {"order_id": "NL-00000", "reason": "-"})
+
+
+@pytest.mark.parametrize("claim", [claim for claims in UNNAMED.values() for claim in claims])
+def test_an_act_without_a_name_is_a_phantom_until_a_write_succeeds(open_case, store, claim):
+    agreed = Act("agreed", "cancel_order")
+    assert found(told(open_case, store, claim, REFUSED), "phantom_action") == [("unnamed", "no_such_call")]
+    result = told(open_case, store, claim, REFUSED, acts=[agreed])
+    assert found(result, "phantom_action") == [("cancel_order", "no_such_call")]
+    assert result["findings"][0]["compared_with"] == 0
+    cancel = ("cancel_order", {"order_id": open_case.order, "reason": "-"})
+    for call in (cancel, hand_over("Verified: nothing. Claimed: all of it.")):
+        assert not found(told(open_case, store, claim, call), "phantom_action")
+        turns = ("Hello.", [], [call], "One moment."), ("And?", [agreed], [], claim), ("Thanks!", [], [call], "Bye.")
+        assert not found(check_claims(talk(open_case, store, *turns), open_case, store), "phantom_action")
+        late = check_claims(talk(open_case, store, *turns[1:]), open_case, store)
+        assert found(late, "phantom_action") == [("cancel_order", "no_such_call")]
+
+
+def test_a_call_in_a_log_that_may_be_a_write_backs_an_act_without_a_name(open_case, store):
+    looked_up = ("get_order", {"order_id": open_case.order})
+    record = talk(open_case, store, ("Hello.", [], [looked_up], "That is done now."))
+    assert found(check_claims(record, open_case, store), "phantom_action")
+    record.tool_calls[0].write = None
+    assert not found(check_claims(record, open_case, store), "phantom_action")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have looked into that for you. I have checked everything. I have noted that.",
+        "The warehouse has done that. That has been done by the carrier. A colleague has taken care of it.",
+        "Once that is done, you get an email. That will be done. I will take care of that. It is not done yet.",
+        "Is that done? Thank you for getting that done. It is done automatically. That is already done.",
+        "Ich habe das angesehen. Das hat das Lager erledigt. Sobald das erledigt ist, schreibe ich. Ist das erledigt?",
+        "J'ai regardé cela. L'entrepôt s'en est occupé. Dès que c'est fait, je vous écris. Je m'en occupe. Est-ce fait ?",
+        "He tomado nota. El almacén se ha ocupado de ello. En cuanto esté hecho, le escribo. ¿Ya está? No está hecho.",
+    ],
+)
+def test_look_ups_others_plans_and_questions_are_no_acts_without_a_name(open_case, store, text):
+    assert told(open_case, store, text)["phantom_action"] is False
+
+
 # --- text-action mismatch
 
 

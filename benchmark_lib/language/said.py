@@ -21,16 +21,16 @@ from .word_lists import FOLDER, books, other_languages
 
 FEWEST_WORDS = 4
 """Minimum number of words after a label that are meaningful alone."""
-
 FEWEST_FOREIGN = 3
 """Minimum number of an unsupported language's common words that identify a message as written in it."""
-
 PROMISES = FOLDER / "promises"
 """Folder of the promise reader, with the sentences that it was trained on (``make reader``)."""
 KINDS = ("callback", "credit")
 """Kinds of promises that have too many wordings for patterns alone."""
 SURE, POSSIBLE = 0.85, 0.3
 """Minimum probability of a promise, alone and together with a matching pattern."""
+UNNAMED = "unnamed"
+"""Topic of a sentence that says that something was done, but not what ("That is done now")."""
 STEM = 4
 """Number of a word's initial letters that are paired with those of the next word but one."""
 
@@ -44,7 +44,7 @@ class Reading:
     languages: tuple[str, ...]
     """Supported languages of the message; empty if its language is unsupported."""
     said: tuple[tuple[str, Sentence], ...]
-    """Topics of the message (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``), each with its sentence."""
+    """Topics (``transfer``, ``done:<tool>``, `UNNAMED`, ``promise:<class>``, ``leak``), each with its sentence."""
 
     @property
     def books(self) -> list[ClaimPatterns]:
@@ -124,7 +124,7 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns], option: bool) -> li
     """Return the topics of a sentence; the reader decides on promises, and an `option` has none."""
     topics = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
-        topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))
+        topics = dict.fromkeys(topic for topic in topics if not topic.startswith(("done:", UNNAMED)))
     promises = [topic for topic in topics if topic.startswith("promise:")]
     for kind, chance in _promised(sentence).items() if spoken else ():
         topic = f"promise:{kind}"
@@ -197,6 +197,7 @@ class ClaimPatterns:
             framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
             cancels = [*done["not"], *entry.get("not", [])]
             topics[f"done:{tool}"] = _Topic(self, {"now": [*framed, *entry.get("also", [])], "not": cancels})
+        topics[UNNAMED] = _Topic(self, {"now": done[UNNAMED], "not": done["not"]})
         topics |= {"leak": _Topic(self, book["leaks"])} if "leaks" in book else {}
         promises = {name: entry for name, entry in book["commitments"].items() if name != "unless"}
         return topics | {f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()}

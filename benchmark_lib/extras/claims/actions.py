@@ -3,7 +3,7 @@
 import re
 
 from ...language.parser import parser_of
-from ...language.said import read
+from ...language.said import UNNAMED, read
 from ...store.every_desk import HANDOVER
 from .findings import AgentClaims, ClaimFinding
 
@@ -18,6 +18,9 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
     """Return claimed acts that were carried out neither in the conversation nor before it."""
     found = []
     for turn, tool, sentence in claims.reported():
+        if tool == UNNAMED:
+            found += _without_any(claims, turn, sentence)
+            continue
         tools = claims.store.kind.alike.get(tool, {tool})
         if tool == HANDOVER or tool not in claims.store.tools or claims.call_of(tools):
             continue
@@ -26,6 +29,20 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
         if not (is_meant or made_before(claims, tool, sentence)):
             found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
+
+
+def _without_any(claims: AgentClaims, turn: int, sentence: str) -> list[ClaimFinding]:
+    """Return a claim of an unnamed act as a finding, unless some write was carried out up to its turn.
+
+    Its kind is the act that the customer had agreed to last. A call of unknown kind, as in a log, may be a write.
+    """
+    agreed = [act.what for at, act in claims.conversation.acts("agreed") if at <= turn]
+    kind = agreed[-1] if agreed and agreed[-1] in claims.store.tools else UNNAMED
+    tools = {kind} if kind != UNNAMED else {name for name, tool in claims.store.tools.items() if tool.write}
+    wrote = any(call.write is not False and call.turn <= turn for call in claims.done)
+    if wrote or any(made_before(claims, tool, sentence) for tool in tools):
+        return []
+    return [ClaimFinding(NAME, turn, sentence, claims.failed(tools), kind, "no_such_call")]
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:

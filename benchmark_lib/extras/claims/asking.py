@@ -1,7 +1,7 @@
 """Repeated questions: the agent asks for what the customer has already given correctly."""
 
 from ...language.parser import MessageParser, parser_of
-from ...language.said import Reading, claim_patterns
+from ...language.said import Reading
 from ...language.sentences import Sentence, squash
 from .findings import AgentClaims, ClaimFinding
 
@@ -72,7 +72,7 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     Checks and questions for another value are omitted. Patterns of the message's languages and the store's reader
     decide.
     """
-    books = [claim_patterns()[language] for language in reading.languages]
+    books = reading.books
     findings = []
     for sentence in reading.sentences:
         words = sentence.plain

@@ -9,7 +9,7 @@ from ...cases import Case
 from ...language.heard import SURE
 from ...language.parser import parser_of
 from ...language.patterns import either_or
-from ...language.said import Reading, foreign, read
+from ...language.said import UNNAMED, Reading, foreign, read
 from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
@@ -25,8 +25,6 @@ ANNOUNCED, SURELY = 0.2, 0.8
 """Minimum probabilities that a sentence announces or reports something, and that this is a transfer."""
 MOST_LANGUAGES = 2
 """With more languages in a conversation, a reply without a detected language counts as written in the customer's."""
-WINDOWS = frozenset({"business_days", "days", "hours", "months"})
-"""Kinds of windows; a user's own tool may take them as arguments with these names."""
 KEPT = "kept"
 """The state of a true statement; every other state is a finding."""
 
@@ -101,7 +99,7 @@ class AgentClaims:
                 yield message.turn, name, sentence.text
 
     def reported(self) -> Iterator[tuple[int, str, str]]:
-        """Yield turn, tool and sentence of every act reported as done.
+        """Yield turn, tool (or `UNNAMED`) and sentence of every act reported as done.
 
         Patterns decide, unless the reader rejects them. The reader alone counts only in a turn without a write, and in
         a message that proposes nothing: otherwise the act is still to come ("A new one it is: ... Shall I?").
@@ -112,7 +110,10 @@ class AgentClaims:
             possible = [parser.reader is None or parser.hear([s])[0].acts["report"] >= HARDLY for _, s in done]
             found = [(tool, s.text) for (tool, s), may_be in zip(done, possible, strict=True) if may_be]
             if message.turn not in acted and not parser.parse(message.text).proposed:
-                found += [(tool, s.text) for s in reading.sentences for tool in self._heard(s, reading)]
+                named, unnamed = {text for _, text in found}, [s for _, s in reading.about(UNNAMED)]
+                for s in reading.sentences:
+                    heard = [UNNAMED] if s in unnamed and s.text not in named else self._heard(s, reading)
+                    found += [(tool, s.text) for tool in heard]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
 
@@ -170,18 +171,8 @@ class AgentClaims:
     def _results(self) -> list[tuple[int, str]]:
         return [(t.turn, as_text(t.result).lower()) for t in self.done]
 
-    def accepted(self, until: int) -> set[str]:
-        """Return the accepted text arguments of the calls up to a turn, in lower case.
-
-        The desk has checked the names of orders and products in them.
-        """
-        return {value.lower() for _, value in self._arguments(until) if isinstance(value, str)}
-
-    def accepted_windows(self, until: int) -> set[tuple[str, str]]:
-        """Return the windows in accepted arguments up to a turn, such as ``("days", "14")``."""
-        return {(name, str(value)) for name, value in self._arguments(until) if name in WINDOWS and type(value) is int}
-
-    def _arguments(self, until: int) -> list[tuple[str, Any]]:
+    def accepted(self, until: int) -> list[tuple[str, Any]]:
+        """Return the accepted arguments of the calls up to a turn; the desk has checked them."""
         calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
         return [argument for arguments in calls for argument in arguments.items()]
 

@@ -28,6 +28,8 @@ CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "m
 """Kinds of values to check; dates follow from nearly any record, and years are mostly ages, so both are excluded."""
 SPANS = frozenset({"days", "hours", "months"})
 """Windows to check only in a rule ("within 14 days"); elsewhere they may count anything."""
+WINDOWS = SPANS | {"business_days"}
+"""Kinds of windows; a user's own tool may take them as arguments with these names."""
 TIMES = range(2, 7)
 """Factors for multiples and shares of an amount."""
 MANY = 12
@@ -139,7 +141,8 @@ class Ground:
     def _names(self, value: Value) -> bool:
         """Return whether the sources contain a number or link, in any spelling."""
         number = squash(value.value)
-        texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
+        accepted = [v.lower() for _, v in self.claims.accepted(self.turn) if isinstance(v, str)]
+        texts = (*self.results, self.words, self.published.text, *accepted)
         return any(number in squash(text) for text in texts)
 
     @cached_property
@@ -147,7 +150,8 @@ class Ground:
         """Return the values in the results, with each end of a window, and accepted windows."""
         texts = [r for r in self.results if any(mark in r for mark in _WORDED)]
         found = set().union(*(_pairs(r, self.today.year) for r in texts))
-        found |= self.claims.accepted_windows(self.turn)
+        accepted = self.claims.accepted(self.turn)
+        found |= {(name, str(n)) for name, n in accepted if name in WINDOWS and type(n) is int}
         return found | {("percent", m.group(1)) for r in self.results for m in _PERCENT.finditer(r)}
 
     # --- amounts

@@ -84,14 +84,7 @@ def proves(slot: str, value: Any, case: Any, store: Store) -> bool:
 
 def differs(call: ToolCall, text: str, store: Store) -> str | None:
     """Return the part of a text that contradicts its call; None if all comparable parts agree."""
-    checks = (
-        ("order_id", _order),
-        ("product", _product),
-        ("variant", _variant),
-        ("item", _item),
-        ("address", _address),
-    )
-    return next((name for name, check in checks if check(call, text, store)), None)
+    return next((name for name, check in _PARTS.items() if check(call, text, store)), None)
 
 
 def _order(call: ToolCall, text: str, store: Store) -> bool:
@@ -148,11 +141,8 @@ def _item(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names lines of the order, but none of the call's."""
     lines = _lines(call, store)
     several = call.named.get("line_ids")
-    wanted = (
-        {x.upper() for x in several if isinstance(x, str)}
-        if isinstance(several, list) and several
-        else {_name(call, "line_id")} - {""}
-    )
+    called = several if isinstance(several, list) and several else [_name(call, "line_id")]
+    wanted = {x.upper() for x in called if isinstance(x, str)} - {""}
     words = squash(text)
     named = {x["title"] for x in lines if squash(x["title"]) in words}
     return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
@@ -242,6 +232,7 @@ def _by_policy(country: Any, store: Store) -> date:
     return add_business_days(store.now.date(), shortest, store)
 
 
+_PARTS = {"order_id": _order, "product": _product, "variant": _variant, "item": _item, "address": _address}
 RETAIL = Comparisons(
     shows, differs, first_arrival, proves, private={"phone": frozenset(), "method": frozenset({"billing"})}
 )
