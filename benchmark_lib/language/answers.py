@@ -28,7 +28,7 @@ TYPED = ("date", "measure", "money")
 """Kinds of values that a negation anywhere in their clause denies."""
 
 MOST_CORRECTIONS = 1
-"""Maximum number of messages that may replace a value with another."""
+"""Most messages that may replace a value with another."""
 
 How = Literal["said", "denied", "unsaid", "listed", "step"]
 Spans = Callable[[str], Iterable[Span]]

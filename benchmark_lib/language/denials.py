@@ -8,7 +8,7 @@ from .word_lists import any_of, words_of
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""
 FEW_WORDS, BARE = 4, 2
-"""Maximum number of words before a value that begins its clause ("Bis zum 7. Juli"), or that a pronoun resumes."""
+"""Most words before a value that begins its clause ("Bis zum 7. Juli"), or that a pronoun resumes."""
 
 
 def of_another(folded: str, start: int) -> bool:

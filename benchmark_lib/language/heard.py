@@ -15,7 +15,7 @@ EVIDENT = 0.9
 """Minimum probability of a slot beside which another slot of the same sentence needs `PLAIN`."""
 
 REMEMBERED = 6
-"""Maximum number of sentences or lines between an offer and a bare "Shall I go ahead?" that refers to it."""
+"""Most sentences or lines between an offer and a bare "Shall I go ahead?" that refers to it."""
 
 RATES: dict[str, dict[float, float]] = {
     "ask": {LIKELY: 0.05, ASKS: 0.02, PLAIN: 0.01},

@@ -12,7 +12,7 @@ from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
 from .values import values_in
 
 LONGEST_HEADING = 100
-"""Maximum number of characters in a line that is a heading without marks."""
+"""Most characters in a line that is a heading without marks."""
 BOLD, PLAIN = 7, 8
 """Ranks of headings below Markdown's six: bold lines, and plain lines by their indentation."""
 ANY_YEAR = 2000

@@ -12,9 +12,9 @@ Objects = tuple[frozenset[str], ...]
 """For each object, the words that name it and no other object."""
 Span = tuple[int, int, str]
 MOST_BETWEEN = 3
-"""Maximum number of words between two objects joined by "and" ("the bag and the folder")."""
+"""Most words between two objects joined by "and" ("the bag and the folder")."""
 SHORT = 2
-"""Maximum number of letters in a word that is too short to name an object."""
+"""Most letters in a word that is too short to name an object."""
 Mark = tuple[int, int]
 """A place in a sentence, and the number of the object that is named there."""
 

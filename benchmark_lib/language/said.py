@@ -20,9 +20,9 @@ from .sentences import Sentence, is_row, kept, languages_of, limited, plain, sen
 from .word_lists import FOLDER, books, other_languages
 
 FEWEST_WORDS = 4
-"""Minimum number of words after a label that are meaningful alone."""
+"""Fewest words after a label that are meaningful alone."""
 FEWEST_FOREIGN = 3
-"""Minimum number of an unsupported language's common words that identify a message as written in it."""
+"""Fewest common words of an unsupported language that identify a message as written in it."""
 PROMISES = FOLDER / "promises"
 """Folder of the promise reader, with the sentences that it was trained on (``make reader``)."""
 KINDS = ("callback", "credit")
@@ -32,7 +32,7 @@ SURE, POSSIBLE = 0.85, 0.3
 UNNAMED = "unnamed"
 """Topic of a sentence that says that something was done, but not what ("That is done now")."""
 STEM = 4
-"""Number of a word's initial letters that are paired with those of the next word but one."""
+"""Initial letters of a word that are paired with those of the next word but one."""
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ PIECE, OVERLAP = 2_000, 200
 """Characters of running text that a pattern sees at once, and of their overlap with the next piece."""
 
 REPEATS, LONGEST_RUN = 4, 30
-"""Maximum number of repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
+"""Most repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 
@@ -211,7 +211,7 @@ SHORT = 6
 OTHER_LANGUAGE = "other"
 """Result of `written_in` for a text in an unsupported language."""
 FEWEST, BESIDE = 3, 0.3
-"""Minimum number of significant words for a text's language to be known, and maximum share of a second language."""
+"""Fewest significant words for a text's language to be known, and maximum share of a second language."""
 
 
 @lru_cache(maxsize=4096)

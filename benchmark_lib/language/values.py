@@ -20,7 +20,7 @@ MOST_DIGITS, THOUSAND = 15, 3
 """Number of digits in the longest number that is read, and in a group of thousands."""
 
 LONGEST_LEAD = 20
-"""Maximum number of characters before a value's figures that belong to it (a month's name: ``september the 9``)."""
+"""Most characters before a value's figures that belong to it (a month's name: ``september the 9``)."""
 
 
 class Value(NamedTuple):

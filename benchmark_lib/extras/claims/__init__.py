@@ -17,7 +17,7 @@ from .registry import DETECTORS, Detector
 __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]
 
 MOST = 20
-"""Maximum number of findings stored per detector and conversation; the columns count all."""
+"""Most findings stored per detector and conversation; the columns count all."""
 LONGEST_REASON = 200
 
 
@@ -38,7 +38,7 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     for name, detector in DETECTORS.items():
         try:
             findings[name] = detector.find(claims) if claims.speaks(detector.languages) else None
-        except Exception as error:  # a fault of ours costs one column, not the conversation's score
+        except Exception as error:  # a fault of ours costs one column, not the score
             findings[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in findings.items()}
     columns: dict[str, Any] = {

@@ -32,16 +32,17 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _without_any(claims: AgentClaims, turn: int, sentence: str) -> list[ClaimFinding]:
-    """Return a claim of an unnamed act as a finding, unless some write was carried out up to its turn.
+    """Return a claim of an unnamed act as a finding, unless a write came before it.
 
-    Its kind is the act that the customer had agreed to last. A call of unknown kind, as in a log, may be a write.
+    Its kind is the act that the customer agreed to last. A log's call of unknown kind may be a write.
     """
-    agreed = [act.what for at, act in claims.conversation.acts("agreed") if at <= turn]
-    kind = agreed[-1] if agreed and agreed[-1] in claims.store.tools else UNNAMED
-    tools = {kind} if kind != UNNAMED else {name for name, tool in claims.store.tools.items() if tool.write}
-    wrote = any(call.write is not False and call.turn <= turn for call in claims.done)
+    wrote = any(t.write is not False and t.turn <= turn for t in claims.done)
+    tools = {name for name, tool in claims.store.tools.items() if tool.write}
+    agreed = [a.what for at, a in claims.conversation.acts("agreed") if at <= turn]
+    tools = tools.intersection(agreed[-1:]) or tools
     if wrote or any(made_before(claims, tool, sentence) for tool in tools):
         return []
+    kind = agreed[-1] if tools == {*agreed[-1:]} else UNNAMED
     return [ClaimFinding(NAME, turn, sentence, claims.failed(tools), kind, "no_such_call")]
 
 

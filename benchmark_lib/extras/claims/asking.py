@@ -7,7 +7,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
-"""Slots with one true value in a conversation, so that a second question can only be a repetition."""
+"""Slots with one true value in a conversation: a second question can only be a repetition."""
 PHOTO = "photo"
 """The slot that an attachment fills."""
 IN_PASSING = frozenset({"email"})
@@ -19,7 +19,7 @@ SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
 """Slots that are part of another slot or show it: if the other is requested, they are not a repetition."""
 SIGNED = "name"
-"""The slot that only signs the first email; asking for the name on the order is then not a repetition."""
+"""The slot that only signs the first email; asking for the order's name is then no repetition."""
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:

@@ -16,7 +16,7 @@ UNITS = {"days": "days", "business_days": "business days", "hours": "hours", "mo
 """Kinds of values that are windows, each with its unit for comparisons."""
 A_YEAR = 12
 Thing = tuple[str, str, frozenset[str]]
-"""The subject, the unit of its value, and the words that distinguish it from others of its kind."""
+"""The subject, the unit of its value, and the words that set it apart from its kind."""
 
 
 def contradictions(claims: AgentClaims) -> list[ClaimFinding]:

@@ -18,13 +18,13 @@ from .days import latest_day
 from .orders import Comparisons, comparisons
 
 HARDLY, REPORTED = 0.1, 0.7
-"""Minimum probabilities that the store's reader gives a report: if a pattern found it, and if none did."""
+"""Least probabilities that the reader gives a report: if a pattern found it, and if none did."""
 HINTED = 0.2
-"""Minimum probability of the likeliest tool in a report that names none, if no write was carried out."""
+"""Least probability of the likeliest tool in a report that names none, if no write was made."""
 ANNOUNCED, SURELY = 0.2, 0.8
-"""Minimum probabilities that a sentence announces or reports something, and that this is a transfer."""
+"""Least probabilities that a sentence announces or reports, and that it is a transfer."""
 MOST_LANGUAGES = 2
-"""With more languages in a conversation, a reply without a detected language counts as written in the customer's."""
+"""With more languages in a conversation, a reply without a known one counts as in the customer's."""
 KEPT = "kept"
 """The state of a true statement; every other state is a finding."""
 
@@ -64,7 +64,7 @@ class AgentClaims:
     Attributes
     ----------
     dated : bool
-        Whether the conversation took place on the store's own date, so that its days can be compared with windows.
+        Whether the conversation took place on the store's own date, so that its days can be compared.
     done : list of ToolCall
         The agent's calls that were carried out.
     replies : list of tuple
@@ -119,7 +119,7 @@ class AgentClaims:
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
         """Return the tools that the reader finds reported; else the likeliest, if no write was made."""
-        # Return none for a question, a denial, a table row, a past day (such as a scan's) or an alternative with "or".
+        # None for a question, a denial, a table row, a past day (such as a scan's) or an alternative.
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()
         if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):

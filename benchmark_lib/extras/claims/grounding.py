@@ -25,7 +25,7 @@ from .published import parts, published
 
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
-"""Kinds of values to check; dates follow from nearly any record, and years are mostly ages, so both are excluded."""
+"""Kinds of values to check; not dates, which follow from nearly any record, nor years, mostly ages."""
 SPANS = frozenset({"days", "hours", "months"})
 """Windows to check only in a rule ("within 14 days"); elsewhere they may count anything."""
 WINDOWS = SPANS | {"business_days"}
@@ -33,17 +33,17 @@ WINDOWS = SPANS | {"business_days"}
 TIMES = range(2, 7)
 """Factors for multiples and shares of an amount."""
 MANY = 12
-"""Maximum number of amounts for which sums of three are tried: with more, nearly any amount is such a sum."""
+"""Most amounts for which sums of three are tried: beyond, nearly any amount is one."""
 MOST_AMOUNTS = 40
-"""Maximum number of amounts for which amounts are checked: with more, nearly any amount can be derived."""
+"""Most amounts for which amounts are checked: beyond, nearly any can be derived."""
 FEW_SUMS = 4
-"""Maximum number of amounts in a case's facts; with more, some are intermediate sums, and no amounts are checked."""
+"""Most amounts in a case's facts; beyond, some are intermediate sums, and none is checked."""
 SHORTEST_NUMBER = 4
-"""Minimum number of digits in an order, parcel or case number; shorter numbers belong to goods or forms."""
+"""Fewest digits in an order, parcel or case number; shorter ones belong to goods or forms."""
 FAR = 60
 """Days from today beyond which business days are not counted."""
 NEAR = 40
-"""Number of characters before a window to search for the words of a rule."""
+"""Characters before a window that are searched for the words of a rule."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
@@ -176,7 +176,7 @@ class Ground:
 
     @cached_property
     def _pool(self) -> frozenset[int]:
-        """Return the amounts to derive others from: those of looked-up orders, and those stated."""
+        """Return the amounts to derive others from: of looked-up orders, and stated."""
         rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
         found = {int(n) for r in rows for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
         return frozenset((found | {int(cents) for cents in self.told.get("money", ())}) - {0})

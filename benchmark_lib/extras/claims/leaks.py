@@ -12,7 +12,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "leak"
 RUN = 3
-"""Number of consecutive words shared with a note that make a quotation: notes are short and distinctive."""
+"""Consecutive words shared with a note that make a quotation: notes are short and distinctive."""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:

@@ -9,7 +9,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
-"""Maximum number of values per message, and of links per conversation, to compare; no person writes so many."""
+"""Most values per message, and links per conversation, to compare; no person writes so many."""
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:

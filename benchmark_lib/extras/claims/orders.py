@@ -27,13 +27,13 @@ LEFT_BY = {
     "start_return": "returns",
     "open_carrier_claim": "claims",
 }
-"""Field of a tool's result that shows that an action was carried out before this conversation."""
+"""Field of a tool's result that shows an action from before this conversation."""
 EDIT = "update_line_item"
 """Tool whose text may also name the line's previous variant."""
 DAY = 14
-"""Approximate length of a day or a window in characters."""
+"""Characters of a day or a window, roughly."""
 MOST_VALUES = 60
-"""Maximum number of a message's values to compare; no person writes so many."""
+"""Most values of a message to compare; no person writes so many."""
 
 
 @dataclass(frozen=True)

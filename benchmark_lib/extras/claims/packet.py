@@ -19,9 +19,9 @@ FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
 It must name the matter, separate claims from verified facts, and omit unneeded private data and secrets.
 """
 FEWEST_WORDS = 5
-"""Minimum number of words in a summary; a shorter one says nothing about the matter."""
+"""Fewest words in a summary; a shorter one says nothing about the matter."""
 FEWEST_DIGITS, MOST_DIGITS = 13, 19
-"""Minimum and maximum number of digits in a card number."""
+"""Fewest and most digits in a card number."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:

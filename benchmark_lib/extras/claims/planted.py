@@ -70,7 +70,7 @@ GIVEN = {
     "reason": "asked for",
     "summary": "Verified: the order. Claimed: wants a person to decide.",
 }
-"""Arguments of the calls in a table, in addition to the case's order; other arguments are not possible."""
+"""Arguments of a table's calls, besides the case's order; no others are possible."""
 AND_THEN = "And what does that mean for me?"
 """The customer's message between two replies of a table."""
 

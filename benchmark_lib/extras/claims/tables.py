@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 MEASURED = DATA / "claims"
-"""Folder that `write_measured` writes to, and from which pages take a detector's accuracy."""
+"""Folder of what `write_measured` writes and pages show."""
 PLANTED = MEASURED / "planted"
 """Blind conversations, one file per part: ``tuned``, for development, and ``locked``, opened once afterwards."""
 PROMISES = MEASURED / "promises"
@@ -41,14 +41,14 @@ promises.
 BLIND = MEASURED / "promises_blind.csv"
 """A table of sentences by an author who did not know the patterns (`read_sentences`); measured if present."""
 PLAYED = MEASURED / "played.csv"
-"""False findings in honest blind play, by detector: conversations with one when their round was first evaluated."""
+"""False findings in honest blind play, by detector, when each round was first evaluated."""
 LEFT_OUT = MEASURED / "left_out.csv"
 """The same for the present form of rebuilt detectors, with readers trained without the round's sentences.
 
 The detectors' patterns were made with knowledge of these rounds.
 """
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
-"""Requirements for a detector: recall on planted conversations, and share of honest ones with a finding."""
+"""Requirements: recall on planted conversations, and share of honest ones with a finding."""
 WORTH = (
     *("recall", "recall_low", "recall_high", "planted"),
     *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),

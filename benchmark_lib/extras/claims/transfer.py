@@ -5,7 +5,7 @@ from .findings import KEPT, AgentClaims, ClaimFinding
 
 NAME = "escalation_honesty"
 FEWEST_SPACES = 3
-"""Minimum number of spaces in a sentence about a transfer, to exclude a heading such as "Passing it on."."""
+"""Fewest spaces in a sentence about a transfer, to exclude a heading such as "Passing it on."."""
 
 
 def transfers(claims: AgentClaims) -> list[ClaimFinding]:
