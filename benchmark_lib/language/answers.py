@@ -22,7 +22,7 @@ COUNTED = 4
 """Number of days in the same form that make an enumeration; an enumerated day is not an answer."""
 
 CHAIN = 3
-"""Number of consecutive days, joined only by commas, that also make an enumeration."""
+"""Consecutive days, joined only by commas, that also make an enumeration."""
 
 TYPED = ("date", "measure", "money")
 """Kinds of values that a negation anywhere in their clause denies."""

@@ -28,7 +28,7 @@ KNOWN = 2.0
 """Weight of a pattern from a phrase file, relative to the weight of a word."""
 
 STEM = 5
-"""Number of initial letters that represent all forms of a longer word."""
+"""Initial letters that represent all forms of a longer word."""
 
 
 def tokens(plain: str) -> list[str]:

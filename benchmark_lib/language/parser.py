@@ -53,9 +53,9 @@ UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", 
 ANY_DATE = frozenset({"any"})
 """Kind of date whose verb tells no direction; no statement asks for one in passing ("on whichever day suits you")."""
 HEAD = 40
-"""Number of initial characters in which a line names what it needs."""
+"""Initial characters in which a line names what it needs."""
 WHOLE = 4
-"""Minimum number of words in a question after "and"."""
+"""Fewest words in a question after "and"."""
 
 
 class Phrases(Protocol):
