@@ -238,12 +238,19 @@ def fit(ax: Axes) -> None:
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # A letter of the labels has a mean width of 0.062 inches; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
-        label.set_text("\n".join(fill(part, letters) for part in label.get_text().split("\n")))
+        label.set_text("\n".join(_even(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
     if waiting:
         lay_out()
     for place in waiting:
         place()
+
+
+def _even(text: str, letters: int) -> str:
+    # as few lines as fit, none of them much shorter than the others
+    whole = fill(text, letters)
+    widths = range(max(map(len, [*text.split(), " "])), letters)
+    return next((even for n in widths if (even := fill(text, n)).count("\n") <= whole.count("\n")), whole)
 
 
 def figure(draw: Draw) -> Draw:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
 from ..analysis.estimators.estimate import counted
-from ..analysis.tables.comparison import p_in_words
+from ..analysis.tables.comparison import level_in_words, p_in_words
 from ..analysis.tables.conditions import ALL, family_order
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
@@ -43,24 +43,24 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     factors = [100 / scale.factor(cases) for scale, cases in zip(scales, shown["cases"], strict=True)]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         _difference(ax, y, row, scale)
-    shares = [f" (% of {scale.noun}s)" if scale.summed else "" for scale in scales]
-    cases = [counted(int(n), "case") for n in shown["cases"]]
-    titles = [f"{title}{share}\n{n}" for title, share, n in zip(shown["title"], shares, cases, strict=True)]
+    cases = [f"{'% of ' * s.summed}{counted(int(n), s.noun)}" for s, n in zip(scales, shown["cases"], strict=True)]
+    titles = [f"{title}\n{n}" for title, n in zip(shown["title"], cases, strict=True)]
     ends = ["low", "high", "these_low", "these_high", "truth"]
-    reach = min(105.0, 8 + float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
+    reach = min(112.0, 8 + 1.04 * float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set_xlim(-reach, reach)
     marked = dict(truth=bool(shown["truth"].notna().any()), exploratory=bool(shown["p_adjusted"].isna().any()))
     names = dict(a=name_of(ax, a), b=name_of(ax, b), sure=SURE, noise=NOISE)
-    return describe(ax, "differences", rows=len(shown), **names, **marked)
+    levels = dict(like=level_in_words(*shown["level"]), these=level_in_words(*shown["these_level"]))
+    return describe(ax, "differences", rows=len(shown), **names, **marked, **levels)
 
 
 def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
-    interval(ax, y, scale * row.these_low, scale * row.these_high, color=FIRST, wide=4.5, alpha=0.3)
+    interval(ax, y, scale * row.these_low, scale * row.these_high, color=FIRST, wide=8, alpha=0.3)
     interval(ax, y, scale * row.low, scale * row.high, color=FIRST)
     face = FIRST if row.word == SURE else "white"
-    ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=face)
+    ax.plot(scale * row.difference, y, marker="o", markersize=4.5, color=FIRST, markerfacecolor=face)
     if row.truth == row.truth:
         ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
     planned = row.p_adjusted == row.p_adjusted

@@ -360,9 +360,9 @@ def names_apart(a: str, b: str) -> tuple[str, str]:
     return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
 
 
-def level_in_words(level: float) -> str:
-    """Return the confidence of an interval, such as ``98.3%``."""
-    return f"{100 * level:.3g}%"
+def level_in_words(*levels: float) -> str:
+    """Return the confidence of intervals, such as ``98.3%`` or ``95–98.8%``."""
+    return "–".join(dict.fromkeys(f"{100 * level:.3g}" for level in (min(levels), max(levels)))) + "%"
 
 
 def direction_in_words(metric: Metric) -> str:
