@@ -198,7 +198,7 @@ def test_a_hostile_name_stays_text(odd):
             "deskbench run c --trials 3",
         ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
-        ("all zeros", "a", "It resolves 0.0% of 12 resolvable cases, and a comparison requires 50%", ""),
+        ("all zeros", "a", "It resolves 0.0% of 12 resolvable cases, and a recommendation requires 50%", ""),
         ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
         ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
     ],

@@ -132,14 +132,16 @@ def test_a_verdict_has_no_sign_every_interval_below_it_is_of_b_minus_a_and_an_en
         resolved = " ".join(out.partition("  Resolved ")[2].partition("\n\n")[0].split())
         assert "good resolves more, by 100.0 points, " in resolved
         assert re.search(
-            rf"x 3 trials; B-A for cases like these, 9\S+% interval: {ends} points; the interval", resolved
+            rf"x 3 trials; B-A for cases like these, adjusted interval: {ends} points; the interval", resolved
         )
-        assert "ends at the observed difference: no case that differs can move further that way" in resolved
+        assert "ends at the observed difference (1)" in resolved
+        assert out.count("(1) No case that differs can move further that way.") == 1
+        assert "the confidence that Holm's method gives its own test (95% to 98.8%)" in " ".join(out.split())
     for pair in (two, two[::-1]):
         clear = " ".join(told(capsys, *pair)[1].partition("  Resolved ")[2].partition("\n\n")[0].split())
         sign = re.search(r"B-A ([+-])", clear)[1]
         assert re.search(
-            rf" resolves more, by \d.* B-A on exactly these cases, 9\S+% interval: \{sign}\S+ to \{sign}\S+ points",
+            rf" resolves more, by \d.* B-A on exactly these cases, adjusted interval: \{sign}\S+ to \{sign}\S+ points",
             clear,
         )
 

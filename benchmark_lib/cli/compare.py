@@ -17,7 +17,6 @@ WIDTH, HEAD = 100, 42
 MOST_CASES = 8
 """Maximum number of differing cases to print; the notebook and the page show all."""
 
-
 ARGUMENTS = {
     "RUN+": ("two or more run files, or names from `deskbench runs`: a file name, a model name or a run id"),
     "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
@@ -64,7 +63,7 @@ def _lines(
 ) -> list[str]:
     # no line is wider than WIDTH unless a name is
     from ..analysis.panels import conversations_of
-    from ..analysis.tables.comparison import SAID
+    from ..analysis.tables.comparison import SAID, why_it_ends_there
     from ..analysis.tables.nuisance import shift_in_words
     from ..analysis.tables.verdicts import largest_in_words, outcome_in_words, what_is_tested
     from ..reports.terminal import wrapped
@@ -82,8 +81,10 @@ def _lines(
         if largest := largest_in_words(rows):
             lines += ["", *wrapped([largest])]
         lines += ["", *_cases_lines(results, a, b), ""]
-    unsure = any(one.open_here and one.cases for pair in compared for one in pair)
-    last = [f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"]]
+    tested = [one for pair in compared for one in pair if one.tested]
+    unsure = any(one.open_here and one.cases for one in tested)
+    last = [SAID["ends note"]] * any(map(why_it_ends_there, tested))
+    last += [SAID["procedure"] + f" {SAID['disagree']}" * unsure]
     last += [SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}"]
     return [*lines, *wrapped([*last, *[SAID["every row"]] * several, *[""] * bool(notes), *notes])]
 
@@ -91,24 +92,26 @@ def _lines(
 def _row_lines(compared: Comparison, several: bool) -> list[str]:
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
-    from ..analysis.tables.comparison import SAID, direction_in_words, level_in_words
+    from ..analysis.tables.comparison import SAID, direction_in_words, why_it_ends_there
     from ..analysis.tables.verdicts import mean_in_words, signed
     from ..analysis.tables.verdicts import signed_interval as interval
     from ..reports.terminal import wrapped
 
     metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
-    noun, (low, high), verdict = metric.scale.noun, compared.all_interval, compared.verdict
+    noun, verdict = metric.scale.noun, compared.verdict
+    low, high = compared.all_interval
     if several and sure and low <= 0 <= high:
         verdict += SAID["open over all"].format(interval=interval(metric, low, high))
+    kind = "adjusted" if compared.p_adjusted == compared.p_adjusted else "95%"
     parts = [f"{counted(compared.cases, noun)} x {compared.trials} {'trial' if compared.trials == '1' else 'trials'}"]
     if (ends := interval(metric, numbers["low"], numbers["high"])) and not sure:
         name = "ends like" if compared.word == ONLY_THESE else "ends"
-        parts.append(SAID[name].format(noun=noun, level=level_in_words(1 - compared.alpha), interval=ends))
+        parts.append(SAID[name].format(noun=noun, level=kind, interval=ends))
     if (ends := interval(metric, numbers["these_low"], numbers["these_high"])) and compared.word != ONLY_THESE:
-        parts.append(
-            SAID["ends these"].format(noun=noun, level=level_in_words(1 - compared.these_alpha), interval=ends)
-        )
-    parts += [] if not compared.reason or compared.verdict.endswith(compared.reason) else [compared.reason]
+        parts.append(SAID["ends these"].format(noun=noun, level=kind, interval=ends))
+    if compared.reason and not compared.verdict.endswith(compared.reason):
+        why = why_it_ends_there(compared).partition(": ")[2]
+        parts.append(compared.reason.replace(f": {why}", " (1)") if why else compared.reason)
     better = direction_in_words(metric)
     head = f"  {metric.title}{f' ({better})' if better else ''}"
     a, b = (mean_in_words(metric, mean, compared.cases) for mean in compared.means.values())

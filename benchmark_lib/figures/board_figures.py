@@ -251,7 +251,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     shown = partial_below(table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"]))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
-        no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
+        no_bands = f"No model here was scored on {BAND_TRAPS} traps, so there are no bands."
         return nothing(ax, canvas.why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:

@@ -38,7 +38,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     shown = table[bounded & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
     ax = axes_for(ax, _sides(table), width, 1.5 + 0.4 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, "No case has values for both models, so there is no difference to draw.")
+        return nothing(ax, "No case has values for both models.")
     scales = [metric_of(name).scale for name in shown["metric"]]
     factors = [100 / scale.factor(cases) for scale, cases in zip(scales, shown["cases"], strict=True)]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
@@ -46,7 +46,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     cases = [f"{'% of ' * s.summed}{counted(int(n), s.noun)}" for s, n in zip(scales, shown["cases"], strict=True)]
     titles = [f"{title}\n{n}" for title, n in zip(shown["title"], cases, strict=True)]
     ends = ["low", "high", "these_low", "these_high", "truth"]
-    reach = min(112.0, 8 + 1.04 * float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
+    reach = min(112.0, 8 + float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set_xlim(-reach, reach)
@@ -109,7 +109,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.5 + 0.4 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
-        return nothing(ax, "Nothing was scored, so there is nothing to compare.")
+        return nothing(ax, "Nothing was scored.")
     metrics = list(dict.fromkeys(shown["metric"]))[::-1]
     at = shown["metric"].map(metrics.index)
     public, own = shown["panel"] == "published", shown["entry"] == entry

@@ -89,7 +89,8 @@ def methods(results: Results, *, latex: bool = False) -> str:
         listed=lambda names: in_words(list(names)) if names else "",
     )
     text = " ".join(text.split())
-    return rf"{{\sloppy {breakable(text)}\par}}" if latex else text
+    cited = breakable(text).replace("With Deskbench,", r"With Deskbench~\cite{deskbench},", 1)
+    return rf"{{\sloppy {cited}\par}}" if latex else text
 
 
 def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

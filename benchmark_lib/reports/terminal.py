@@ -61,9 +61,11 @@ def terminal_board(runs: Iterable[RunFile], this_run: str | None = None, near: S
     found = None if results.conversations.empty else answers(results, board=table, stores=stores_of(results, near))
     summary = [*answers_in_lines(found), ""] if found else []
     shown = [*wrapped([*summary, SAID["medians"]]), head]
-    acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
+    acts = _acts(board, results.conversations)
+    at = sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
-        shown += [f" {BELOW_LINE} ".center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
+        if number == at:
+            shown += ["-" * len(head), *wrapped([f"{BELOW_LINE}."])]
         notes = filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]])
         shown += [line, *wrapped(notes, indent=" " * 5)]
     return "\n".join([*shown, *_legend(board, marked)])

@@ -22,7 +22,7 @@ from ..estimators.unsafe import BAND_COUNTS
 from ..facets import flags_of
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
 from ..query import NO, Query
-from .costs import PLAYED, cost_of_1000
+from .costs import PLAYED, UNKNOWN, cost_of_1000
 from .headlines import ESTIMATORS
 from .leaderboard import (
     ALL,
@@ -174,6 +174,7 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     planned, more = shown_on(Shown.MAIN), (*shown_on(Shown.BOARD), *shown_on(Shown.FILLED))
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
     under = metric.denominator(sizes[-1]) if sizes else NOT_RUN if metric.bucket else "it occurred in no conversation"
+    under += "; interval for these traps" * bool(metric.banded and sizes)
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
     heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
     several = len(sizes) > 1
@@ -240,7 +241,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
         Result of `leaderboard`.
     columns : sequence of str, optional
         Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
-        without the cost if no model was paid for.
+        without the cost if no price is known.
     models : iterable of str, optional
         Names on the board, in the order wanted; by default, the language models, or every row if there are none.
 
@@ -258,7 +259,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     unfinished = named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
     if unfinished:
         warnings.warn(SAID["unfinished"].format(names=unfinished), stacklevel=2)
-    unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED}
+    unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED, UNKNOWN}
     chosen = list(columns or [c for c in PAPER_COLUMNS if not (unpaid and c == "cost_tier")])
     _check(chosen, [*METRICS, *WORDED], "column")
     if "trials" not in chosen and rows["trials"].nunique() > 1:
@@ -381,7 +382,7 @@ def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
     """Return the notes to single rows after `first`, without those on absent metrics."""
     metrics = [METRICS[name] for name in chosen if name in METRICS]
-    absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
+    absent = (f"{UNKNOWN}: ", *(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen))
     shares = [m.name for m in metrics if m.scale.bounds and not m.scale.summed]
     at_an_end = any(row[f"{n}_mean"] in (0, 1) for row in records for n in shares)
     wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""

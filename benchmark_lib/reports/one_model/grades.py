@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ...analysis.panels import short_name
-from ...analysis.tables.leaderboard import does_too_little
+from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, does_too_little
 from ...scoring.metrics import METRICS
 from ...textfiles import read_yaml
 from . import ModelReport
@@ -41,7 +41,8 @@ def grade_of(report: ModelReport, row: Trait) -> str:
         return ""
     word = grade(name, row["value"], row["low"], row["high"])
     avoided = word.startswith("good") and METRICS[name].higher_is_better is False
-    return EMPTY if avoided and does_too_little(board) else word
+    of_nothing = name == "corrupt_success" and board["resolved"] < RESOLVES_ENOUGH
+    return EMPTY if avoided and (of_nothing or does_too_little(board)) else word
 
 
 def traits(report: ModelReport) -> list[Trait]:
