@@ -414,6 +414,22 @@ def test_a_band_ends_where_its_interval_does(tables_of):
     assert bands and {line.get_solid_capstyle() for line in bands} == {"butt"}
 
 
+def test_the_intervals_of_differences_are_named_by_the_levels_at_which_they_are_drawn(tables_of):
+    made = tables_of(2)
+    names = dict(zip("ab", made["pair"], strict=True))
+    ax = figures.differences(
+        table=made["compared"].assign(level=[0.95, *[0.975] * (len(made["compared"]) - 1)]), **names
+    )
+    said = [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
+    assert "95–97.5%, cases like these" in said and "(95–97.5%)" in figures.caption(ax)
+    assert "an exact bound where the differences do not vary" in figures.caption(ax)
+
+
+def test_an_axis_label_ends_on_no_word_alone(tables_of):
+    ax = figures.unsafe_intervals(table=tables_of(2)["safety"], width="column")
+    assert min(len(line) for line in ax.get_xlabel().split("\n")) > 10
+
+
 def test_no_interval_of_a_difference_is_cut(tables_of):
     made = tables_of(2)
     wide = made["compared"].assign(these_low=-0.9, these_high=0.95, truth=-0.8)

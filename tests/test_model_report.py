@@ -170,6 +170,9 @@ def test_what_comes_from_doing_nothing_is_no_strength(page_of):
     for name in ("head", "metrics"):
         assert grades.EMPTY.lower() in plain(idle.part(name).static).lower()
     assert {"Unsafe actions", "steady", "rules"} <= about(page_of("oracle").report, "strong")
+    board = page_of("comply_all").report.row | {"resolved": 0.1}
+    row = {"metric": "corrupt_success", "value": 0.0, "low": 0.0, "high": 0.1}
+    assert grades.grade_of(SimpleNamespace(row=board), row) == grades.EMPTY
 
 
 def test_traps_quote_the_turn_that_decided(page_of, talks):

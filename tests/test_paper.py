@@ -85,6 +85,14 @@ def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
     assert alone == table.frame().set_index("Model").loc["acme-large", "Resolved, %"], "whatever rows stand beside it"
 
 
+def test_a_table_for_print_has_no_column_of_unknown_prices_and_no_advice_to_add_them(board):
+    unpriced = board.assign(cost_tier="price unknown", notes="price unknown: add the model to data/prices.yaml")
+    one = board.assign(notes=unpriced["notes"].where(board.index == 0, board["notes"]))
+    assert not any("prices.yaml" in texts_of(tables.paper(table)) for table in (unpriced, one))
+    assert "Cost tier" not in tables.paper(unpriced).frame()
+    assert set(tables.paper(unpriced, columns=["cost_tier"]).frame()["Cost tier"]) == {"price unknown"}
+
+
 def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
     table = tables.paper(board, columns=["resolved", "trials"], models=["acme-large"])
     assert list(table.frame()) == ["Model", "Resolved, %", "Trials"] and list(table.frame()["Model"]) == ["acme-large"]
@@ -247,7 +255,9 @@ def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version
     assert "partial" not in said and f"{finished} conversations were recorded" in said
     example.conversations = example.conversations.iloc[1:]
     assert f"has {finished - 1} of {finished}" in reports.methods(example)
-    assert r"95\%" in reports.methods(example, latex=True)
+    printed = reports.methods(example, latex=True)
+    assert r"95\%" in printed and r"With Deskbench~\cite{deskbench}, we ran" in printed
+    assert r"\cite" not in reports.methods(example) and reports.bibtex().startswith("@misc{deskbench,")
 
 
 def test_the_numbers_of_a_table_stand_beside_its_text_in_the_csv(board, paper_folder):
