@@ -50,8 +50,8 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         raw = path.read_bytes()
         return raw.decode(next((encoding for mark, encoding in MARKS.items() if raw.startswith(mark)), "utf-8-sig"))
     except FileNotFoundError:
-        mend = "restore it from the repository" if path.resolve().is_relative_to(DATA) else "check its name, or create it"
-        raise BadInput(f"{path} cannot be read (it is missing): {mend}") from None
+        do = "restore it from the repository" if path.resolve().is_relative_to(DATA) else "check its name, or create it"
+        raise BadInput(f"{path} cannot be read (it is missing): {do}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} cannot be read (byte {error.start:,} is not UTF-8): save it in UTF-8") from None
     except (OSError, ValueError) as error:
