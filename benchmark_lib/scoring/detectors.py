@@ -42,7 +42,8 @@ def detectors() -> dict[str, Any]:
 
 def finding_label(finding: dict[str, Any]) -> str:
     """Return a finding in words, such as ``Phantom action: no such call``."""
-    name, known = str(finding.get("detector") or finding.get("name") or "finding"), detectors()
+    name = str(finding.get("detector") or finding.get("name") or "finding")
+    known = detectors()
     title = known[name].title if name in known else words(name)
     wrong = STATES.get(str(finding.get("state") or ""), words(finding.get("state") or ""))
     return f"{title}: {wrong}" if wrong else title

@@ -106,7 +106,8 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     year, today = store.now.year, store.now.date().isoformat()
     days_by_answer = [{day for day in days_said(cleaned(text), year) if day >= today} for text in answers]
     days = set().union(*days_by_answer)
-    own, twice = days - _named(conversation, store), sum(map(len, days_by_answer)) > len(days)
+    own = days - _named(conversation, store)
+    twice = sum(map(len, days_by_answer)) > len(days)
     if twice:
         own -= {day.isoformat() for day in holidays(store)}
     fewest = ONE_BY_ONE if sum(map(bool, days_by_answer)) >= ONE_BY_ONE and not twice else IN_A_ROW

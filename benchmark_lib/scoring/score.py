@@ -163,7 +163,8 @@ def _success(c: Conversation, case: Case, store: Store, s: Score, ends: list[Com
     # A handover must match its outcome exactly, including calls such as opening a claim with the carrier.
     handed_over = bool(s["handed_over"]) and any(end.outcome.handover and end.reached for end in ends)
     if case.bucket == "resolvable":
-        clean, kept = s["right_end"] and not s["forbidden_calls"] and not s["handed_over"], not broken_rules(s)
+        clean = s["right_end"] and not s["forbidden_calls"] and not s["handed_over"]
+        kept = not broken_rules(s)
         success = resolved = clean and kept
         corrupt = clean and not kept
     elif case.bucket == "must_escalate":

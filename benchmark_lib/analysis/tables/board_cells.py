@@ -174,10 +174,9 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     planned, more = shown_on(Shown.MAIN), (*shown_on(Shown.BOARD), *shown_on(Shown.FILLED))
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
     under = metric.denominator(sizes[-1]) if sizes else NOT_RUN if metric.bucket else "it occurred in no conversation"
-    under += "; interval for these traps" * bool(metric.banded and sizes)
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
-    heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
-    several = len(sizes) > 1
+    several, exact = len(sizes) > 1, "; interval for these traps" * bool(metric.banded and sizes)
+    heading = Heading(key=name, title=metric.title, heads=heads, under=under + exact, help=why, part=part)
     return heading, [_cells(row, b.get(form), metric, form, several) for row, b in zip(rows, behind, strict=True)]
 
 

@@ -59,7 +59,8 @@ def audit_with_sly(
             together = list(unsound_together(store, audit.cases))
             parts = [task.result() for task in tasks]
     else:
-        parts, together = [_checked(audit.cases, store, sly)], list(unsound_together(store, audit.cases))
+        parts = [_checked(audit.cases, store, sly)]
+        together = list(unsound_together(store, audit.cases))
     audit.problems = [problem for problems, _ in parts for problem in problems] + together
     place = {name: number for number, name in enumerate(SLY)}
     audit.scores = sorted((s for _, scores in parts for s in scores), key=lambda s: place.get(s["agent"], -1))

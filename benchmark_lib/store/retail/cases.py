@@ -102,7 +102,8 @@ def last_day(order: Row, line_id: str, store: Store) -> str:
     if category in groups["children"]:
         days, moves = store.policy["returns"]["window_days"], False
     else:
-        days, moves = groups["short_days"] if category in groups["short"] else terms["days"], terms["moves"]
+        days = groups["short_days"] if category in groups["short"] else terms["days"]
+        moves = terms["moves"]
     last = date.fromisoformat(delivered[:10]) + timedelta(days)
     return (add_business_days(last - timedelta(1), 1, store) if moves else last).isoformat()
 

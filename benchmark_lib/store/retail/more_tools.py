@@ -44,7 +44,8 @@ def run_procedure(
     if procedure not in known:
         raise NotFound(f"There is no procedure {procedure!r}; the articles name those that there are.")
     order, needs = order_row(desk, order_id), list(known[procedure].get("needs") or ())
-    missing, unknown = [n for n in needs if n not in details], [n for n in details if n not in needs]
+    missing = [n for n in needs if n not in details]
+    unknown = [n for n in details if n not in needs]
     if missing or unknown:
         wrong = f"{missing[0]} is missing" if missing else f"it takes no {unknown[0]}"
         raise ArgumentError("bad_arguments", f"{procedure} needs {', '.join(needs) or 'no details'}: {wrong}.")
