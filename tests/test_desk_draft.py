@@ -91,6 +91,40 @@ def test_nothing_is_on_before_it_is_accepted_and_then_the_desk_runs_and_follows_
     assert {c.bucket for c in load_cases(longer, "return_r1_*")} == {"resolvable"}
 
 
+NUMBERS = """# Cancellation
+
+You can cancel a booking within 30 days after you paid. Those 30 days begin at once,
+and a 30-day period (thirty days) is never extended.
+
+# Refunds
+
+- We refund up to $50 without a photo; ask the manager above that. The $50.00 are per booking.
+- Refunds take four weeks after delivery. After 30 days, write again.
+"""
+
+
+def test_every_accepted_number_follows_the_policy_and_the_check_names_the_same_one_elsewhere(draft, tmp_path, capsys):
+    (tmp_path / "policy.md").write_text(NUMBERS)
+    draft()
+    names = {(row["number"], row["topic"]): row["id"] for row in reversed(table_of(tmp_path / "tea" / "rules.csv"))}
+    accept(tmp_path / "tea" / "rules.csv", names["30", "Cancellation"], names["5000", "Refunds"], names["4", "Refunds"])
+    draft()
+    assert main(["desk", "check", "tea"]) == 0
+    assert "a002.md:9: 30 is typed here, but the policy has this number as cancel_r1" in capsys.readouterr().out
+    policy = tmp_path / "tea" / "policy.yaml"
+    policy.write_text("cancel_r1: 45\nrefund_r3: 6050\nrefund_r5: 5\n")
+    store = load_store(tmp_path / "tea")
+    window, refunds = (article["text"] for article in store.articles)
+    assert "within 45 days" in window and "Those 45 days" in window and "a 45-day period (45 days)" in window
+    assert "up to $60.50 without" in refunds and "The $60.50 are" in refunds and "take 5 weeks" in refunds
+    reason = store.phrases["en"]["reasons"]["cancel_r1"]
+    assert "the period of 45 days" in reason["say"]["en"] and any("45" in one for one in reason["patterns"])
+    main(["desk", "check", "tea"])
+    said = capsys.readouterr().out
+    assert "a002.md:9: 30 is typed here, as cancel_r1 was when the desk was drafted, but it is 45 now" in said
+    assert "desk.yaml" not in "".join(line for line in said.split("\n") if "typed here" in line)
+
+
 def test_what_a_person_changed_stays_and_the_new_proposal_is_put_beside_it(draft, tmp_path):
     draft()
     accept(tmp_path / "tea" / "rules.csv", "r1")
@@ -141,8 +175,6 @@ def test_a_model_that_invents_is_checked_word_by_word_and_no_answer_is_bought_tw
 
     def reply(request, number):
         text = request["messages"][1]["content"]
-        if '"record"' in text:
-            return json.dumps({"fair": "adversarial" not in text, "why": "It is open."})
         if text.startswith("# Returns"):
             return json.dumps({"rules": [told, {**told, "number": 77}, invented, {**rule, "test": "maybe"}]})
         return Answer(error_body("too long", "invalid_request_error"), 400) if refuses[0] else '{"rules": ['
@@ -160,11 +192,14 @@ def test_a_model_that_invents_is_checked_word_by_word_and_no_answer_is_bought_tw
         ], "a number that is not quoted is dropped; where no reply can be used the section is read simply"
         assert all(row["quotation"] in " ".join(POLICY.split()) for row in rows)
         accept(tmp_path / "tea" / "rules.csv", "r1")
-        assert draft(*model) == 0 and server.count == bought + 2, "one question a case"
-        assert draft(*model) == 0 and server.count == bought + 2
+        assert draft(*model) == 0 and server.count == bought
+        assert draft(*model) == 0 and server.count == bought
     gates = [row["gate"] for row in table_of(tmp_path / "tea" / "left_out.csv")]
-    assert sorted(gates) == ["no quotation", "schema", "schema", "unfair"]
-    assert "calls of the model in this session: 0, nothing to pay" in capsys.readouterr().out
+    assert sorted(gates) == ["no quotation", "schema", "schema"]
+    said = capsys.readouterr().out
+    assert "calls of the model in this session: 0, nothing to pay" in said
+    assert "3 rules of 2 sections, 1 read without the model; 2 left out" in said, "the section itself was not left out"
+    assert "2 left out (no quotation 1, schema 1)" in said
 
 
 @pytest.mark.parametrize(

@@ -387,6 +387,43 @@ def test_an_amount_that_is_no_number_is_a_problem_in_a_formula_too(desk, capsys)
     assert "cannot be evaluated for P-1009 at orders.csv:10 (29.90 USD is not an amount in cents" in said
 
 
+@pytest.mark.parametrize("start", ["", "charge and "])
+def test_an_amount_that_only_a_rule_uses_is_said_to_be_no_whole_number(desk, capsys, start):
+    """Neither it nor a date in another form is mended by a formula that begins with its column."""
+    lines = (desk / "orders.csv").read_text(encoding="utf-8").strip().split("\n")
+    rows = [f"{row},29.00,10/1/2026" for row in lines[1:]]
+    (desk / "orders.csv").write_text("\n".join([f"{lines[0]},charge,paid_on", *rows]), encoding="utf-8")
+    (holds,) = re.findall("holds: (days.*)", (file := desk / "desk.yaml").read_text(encoding="utf-8"))
+    edited(file, (f"holds: {holds}", f"holds: {start}charge <= policy.return_days"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    wanted = (
+        "(charge: 29.00 is not a whole number: write amounts in whole cents, such as 2900 for 29.00): correct the row"
+    )
+    assert wanted in said and "begin the formula" not in said and "'str'" not in said
+    edited(file, (f"{start}charge <= policy.return_days", "paid_on and days(paid_on, today) <= policy.return_days"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    said = capsys.readouterr().out
+    assert "(10/1/2026 is not a date: write dates as 2026-06-29): correct the row" in said
+    assert "begin the formula" not in said
+    (desk / "orders.csv").write_text(
+        "\n".join([f"{lines[0]},paid_on", *(f"{row}," for row in lines[1:])]), encoding="utf-8"
+    )
+    edited(file, ("paid_on and days(paid_on, today)", "days(paid_on, today)"))
+    assert main(["desk", "check", "puzzles"]) == 1
+    assert "correct the row, or begin the formula with its column" in capsys.readouterr().out
+
+
+def test_empty_rows_of_a_spreadsheet_are_ignored(desk, capsys):
+    table = desk / "orders.csv"
+    head, *rows = table.read_text(encoding="utf-8").strip().split("\n")
+    empty = "," * head.count(",")
+    table.write_text("\n".join([head, rows[0], empty, *rows[1:], empty, empty, ""]), encoding="utf-8")
+    assert main(["desk", "check", "puzzles"]) == 0
+    assert "\n0 problems\n" in capsys.readouterr().out
+    assert len(load_store(desk).tables["orders"]) == len(rows)
+
+
 def test_a_number_for_an_argument_declared_as_a_text_is_one_problem_with_the_mend(desk, capsys):
     edited(desk / "desk.yaml", ("    # arguments: ", "    arguments: {weeks: {about: How many weeks.}} # "))
     edited(

@@ -127,7 +127,7 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     said = " ".join(answers_in_lines(found))
     assert found.stakes.handover == 7
     for text in (said, plain(out / "answers.html")):
-        assert reason in text and told in text, text
+        assert reason in text and f"No model kept every rule of the desk. {told}" in text, text
     assert "dry-run" not in said
 
 
@@ -292,7 +292,11 @@ def test_runs_of_one_desk_are_compared_by_name(played, tmp_path, monkeypatch, ca
     assert main([*given, "--store", str(played)]) == 0
     assert "Both played the same 10 cases" in " ".join(capsys.readouterr().out.split())
     assert main([*given, "--store", str(other)]) == 2
-    assert "there is no run 'scripted:comply_all' on this store as it is now" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no run 'scripted:comply_all' on this store as it is now" in said
+    assert re.search(r"played before the files changed: `deskbench runs fresh runs/\S+\.deskbench`, then run it", said)
+    aside = re.search(r"deskbench (runs fresh \S+)`", said)[1].split()
+    assert main(aside) == 0 and "the same command starts over" in capsys.readouterr().out
     assert main(["compare", "runs/newer.deskbench", "scripted:oracle", "--folder", "runs", "--store", str(played)]) == 2
     assert "newer.deskbench was not played on" in capsys.readouterr().err
 

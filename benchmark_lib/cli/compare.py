@@ -47,8 +47,9 @@ def _named(given: list[str], folder: Path, store: str | None) -> tuple[Results, 
     from ..runfile import RunFile
     from ..store import load_store
 
-    content = content_of(load_store(store)) if store else ""
-    runs = [RunFile(find_run(text, folder, content)) for text in given]
+    current = load_store(store) if store else None
+    content = content_of(current) if current else ""
+    runs = [RunFile(find_run(text, folder, current)) for text in given]
     if other := [run.path for run in runs if content not in ("", run.manifest["inputs"]["store"]["hash"])]:
         raise BadInput(f"{other[0]} was not played on {store} as its files are now: leave out it or --store")
     if len({is_hard(run.manifest) for run in runs}) > 1:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..cases.load import content_of, store_name
 from ..errors import BadInput
 from ..outputs import writing
 from ..project import project_folder
 from ..runfile import SUFFIX, RunFile, set_aside, writing_rows
+from ..store import Store
 from .writer import RunLock
 
 
@@ -60,32 +62,33 @@ def describe_run(path: Path) -> ListedRun:
     return ListedRun(path, run, finished, planned, last, RunLock(path).taken)
 
 
-def find_run(name: str, folder: Path | None = None, content: str = "") -> Path:
+def find_run(name: str, folder: Path | None = None, store: Store | None = None) -> Path:
     """Return the run file at a path, or with a file name, run_id or model in ``data/runs``.
 
-    With the `content` of a store, only runs on it match. Raise `BadInput` unless exactly one matches.
+    With a `store`, only runs on its present content match. Raise `BadInput` unless exactly one matches.
     """
     with suppress(OSError, ValueError):  # such as a name that is too long
         if Path(name).is_file():
             return Path(name)
-    known: dict[str, list[Path]] = {}
+    known, older = dict[str, list[Path]](), dict[str, list[Path]]()
     for one in list_runs(folder):
         manifest = one.run.manifest if one.run else {}
-        if content and manifest and manifest["inputs"]["store"]["hash"] != content:
+        if store and manifest and store_name(manifest) != store.name:
             continue
+        now = not (store and manifest) or manifest["inputs"]["store"]["hash"] == content_of(store)
         names = {one.path.name, one.path.stem, manifest.get("run_id"), manifest.get("model")} - {None}
         for word in names:
-            known.setdefault(str(word), []).append(one.path)
-    paths = known.get(name, [])
-    if len(paths) == 1:
+            (known if now else older).setdefault(str(word), []).append(one.path)
+    if len(paths := known.get(name, [])) == 1:
         return paths[0]
     if paths:
         raise BadInput(f"{name!r} has {len(paths)} runs: name one of {', '.join(p.stem for p in paths[:8])}")
     near = difflib.get_close_matches(name, known, 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else "see `deskbench runs`"
-    raise BadInput(
-        f"there is no run {name!r}{' on this store as it is now' * bool(content)} in {folder or runs_folder()}: {hint}"
-    )
+    if name in older:
+        hint = f"it was played before the files changed: `deskbench runs fresh {older[name][0]}`, then run it again"
+    on = " on this store as it is now" if store else ""
+    raise BadInput(f"there is no run {name!r}{on} in {folder or runs_folder()}: {hint}")
 
 
 def archive(path: Path) -> Path:

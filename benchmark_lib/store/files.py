@@ -36,7 +36,13 @@ def check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] |
 
 
 def _form(value: Any) -> str:
-    forms: dict[type, str] = {dict: "a mapping", list: "a list", tuple: "a list", str: "a text", type(None): "empty"}
+    forms: dict[type, str] = {
+        dict: "a mapping",
+        list: "a list",
+        tuple: "a list",
+        str: "a text",
+        type(None): "empty",
+    }
     return next((words for form, words in forms.items() if isinstance(value, form)), "a number")
 
 
@@ -45,7 +51,7 @@ def _csv_rows(path: Path, key: str) -> dict[str, dict[str, Any]]:
     lines = csv.DictReader(io.StringIO(read_text(path), newline=""))
     rows: dict[str, dict[str, Any]] = {}
     try:
-        for line in lines:
+        for line in (line for line in lines if any(line.values())):  # spreadsheets add empty rows
             name = (line.get(key) or "").strip()
             if not name or name in rows or None in line or None in line.values():
                 count = "has a different number of fields from the header"

@@ -250,7 +250,13 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
 def _declared_in(manifest: dict[str, Any]) -> Declared:
     # Empty if the manifest is older, or malformed.
     listed = (manifest["inputs"].get("tools") or {}).get("declared")
-    shape: dict[str, Any] = {"name": str, "module": (str, type(None)), "write": bool, "source": str, "schema": dict}
+    shape: dict[str, Any] = {
+        "name": str,
+        "module": (str, type(None)),
+        "write": bool,
+        "source": str,
+        "schema": dict,
+    }
     right = isinstance(listed, list) and all(
         isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in shape.items()) for one in listed
     )

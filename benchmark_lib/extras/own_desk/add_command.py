@@ -75,8 +75,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
     intent = _asked(said["ask_intent"], [*desk.intents])
     wish = desk.intents[intent]
-    values = dict[str, Any]()
-    knows = dict[str, str]()
+    values, knows = dict[str, Any](), dict[str, str]()
     act = desk.acts.get("" if wish.queue else wish.act)
     for name, a in act.arguments.items() if act else ():
         answer = _asked(a.about, a.choices, a.optional)

@@ -30,8 +30,10 @@ from ...language.values import money, values_in
 from ...store import FolderStore
 from ...textfiles import front_matter, nearest, read_text, read_yaml, render
 from ..audit.audit import audit, report, unsound_together
+from . import desk_file
 from .compiled import BadFormula, Situation, joined_in, odd, problems_of, rules_tried, thin
 from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, refusal, texts
+from .documents import typed_in
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
 DESKS = Path("desks")
@@ -103,6 +105,7 @@ class Complaints:
     def check(self) -> None:
         """Find everything; raise `BadInput` for a desk of another kind."""
         info = self._yaml(STORE)
+        self.drafted = desk_file.mark_of(self.folder).get("numbers", {})
         self.policy = policy = self._yaml(POLICY)
         content = self._yaml(FILE)
         if (kind := info.get("kind", DECLARED)) != DECLARED:
@@ -183,7 +186,7 @@ class Complaints:
                     self.add("separated", file, 1, mark=mark.replace("\t", "tab"))
                 elif key not in columns:
                     self._unknown(("tables", name, "key"), key, file, columns)
-                for row in lines if key in columns else ():
+                for row in (row for row in lines if any(row.values())) if key in columns else ():
                     own = (row.get(key) or "").strip()
                     wide = None in row or None in row.values()
                     if wide or not own or (name, own) in self.rows:
@@ -319,7 +322,12 @@ class Complaints:
         elif not any(re.search(rf"\b{column}\b", error.formula) for column in self.odd):
             row = case.changed[self.desk.tables[table].key]
             at = f"{row} at {self.rows.get((table, row), table)}"
-            self.add("failing", FILE, path, about=error.place, at=at, where=error.place, why=error.why)
+            cells = {n: cell for n, cell in case.changed.items() if re.search(rf"\b{n}\b", error.formula)}
+            typed = [f"{n}: {cell}" for n, cell in cells.items() if AMOUNT.fullmatch(str(cell))]
+            said = self.words["failing"]
+            why = said["not_whole"].format(cell=typed[0]) if typed else error.why
+            other = said["empty"] if None in cells.values() else ""
+            self.add("failing", FILE, path, about=error.place, at=at, where=error.place, why=why, other=other)
 
     def _check_texts(self, info: dict[str, Any]) -> None:
         """Check the articles, and that the numbers in texts come from the policy."""
@@ -338,6 +346,10 @@ class Complaints:
     def _check_typed(self, text: str, file: str, place: Any, differs: str, **known: Any) -> None:
         """Note each number of a text that the policy has too, or from which it differs."""
         plain = fold(re.sub(r"\{\{.*?\}\}|#.*", "-", text))
+        for name, (was, unit) in self.drafted.items():
+            for at, end in typed_in(plain, was, unit).items() if name in self.policy else ():
+                check, now = "former" if self.policy[name] != was else "typed", self.policy[name]
+                self.add(check, file, place, typed=plain[at:end], name=name, now=now)
         for value in values_in(plain, ANY_YEAR):
             unit = self.words["units"].get(value.kind, "(?!)")
             typed = plain[value.at : value.end].strip()

@@ -89,11 +89,10 @@ def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
     case = Situation(raw, store, desk)
     email = as_email(raw)
     own = texts("base/case.yaml")
-    intent = case.intent
     made = {
         **own["usual"],
-        "title": email["subject"] or intent.description,
-        "goal": intent.goal or intent.description,
+        "title": email["subject"] or case.intent.description,
+        "goal": case.intent.goal or case.intent.description,
         "pressure": own["pressure"],
         **{name: value for name, value in raw.items() if name not in OWN and value != []},
         "order": store.tables[desk.subject][_row_named(raw)][desk.key],

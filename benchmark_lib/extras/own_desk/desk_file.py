@@ -333,7 +333,7 @@ def files_of(
 def mark_of(folder: Path) -> dict[str, Any]:
     """Return what `write_made` noted about a folder: ``files`` with their hashes, and the rest."""
     path = folder / MARK
-    return {"files": {}, **(orjson.loads(path.read_bytes()) if path.is_file() else {})}
+    return {"files": {}, **(read_yaml(path) if path.is_file() else {})}
 
 
 def write_made(folder: Path, files: dict[str, str], beside: Path | None = None, **about: Any) -> Path:

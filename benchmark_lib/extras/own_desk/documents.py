@@ -15,6 +15,7 @@ from ...language.layout import ANY_YEAR
 from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
 from ...outputs import FORMULA
+from ...scoring.written import words as words_of
 from ...textfiles import read_text
 from .desk_file import REFUSE, Row, refusal, slug, texts
 
@@ -23,6 +24,7 @@ wording = partial(texts, "base/draft.yaml")
 LINK = r"\[([^\]]*)\]\([^)]*\)"
 SHORTEST = 4
 """Minimum words of a quotation."""
+UNIT = r"(?<=\w)[-\s]+((business|working)\s+)?[a-z]+$"
 HEADING = re.compile(r"#{1,6} +(.+?)[ #]*$|\*\*([^*]{3,80})\*\*$")
 
 
@@ -141,6 +143,17 @@ def numbers_in(sentence: str) -> list[tuple[int, str]]:
     found += [(int(known["number_words"].get(m[1], m[1])), "weeks") for m in re.finditer(known["weeks"], text)]
     counted = ((int(m[1]), slug(m[2])) for m in re.finditer(known["counts"], text))
     return list(dict.fromkeys([*found, *(one for one in counted if one[1] not in known["periods"])]))
+
+
+def typed_in(text: str, number: int, unit: str) -> dict[int, int]:
+    """Return where a text has a number with its unit: the number's ends by their starts."""
+    words = [word for word, value in wording()["number_words"].items() if value == number]
+    counted = words_of(unit).removesuffix("s").replace(" ", r"\s+")
+    written = rf"(?i)\b(?:{'|'.join([str(number), *words])})(?=[-\s]+{counted})"
+    found = {one.start(): one.end() for one in re.finditer(written, text)}
+    same = str(number), "money" if unit == "cents" else unit
+    values = (one for one in values_in(text, ANY_YEAR) if (one.value, one.kind) == same)
+    return found | {one.at: one.at + len(re.sub(UNIT, "", text[one.at : one.end])) for one in values}
 
 
 def first_of(patterns: dict[str, str], *texts: str) -> str:

@@ -33,7 +33,7 @@ ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",
     "--policy FILE": ("a document with the company's rules, as Markdown or text; repeat it for several", []),
     "--tickets FILE": "a CSV with the texts of tickets (needs the extra `train`)",
-    "--model NAME": "a model that proposes rules and checks cases (default: none)",
+    "--model NAME": "a model that proposes rules (default: none)",
     **ENDPOINT,
     "--title TEXT": "the company's name (default: NAME)",
     "--out FOLDER": "the desk's folder (default: desks/NAME)",
@@ -43,7 +43,7 @@ INTENTS = "intents.csv"
 LEFT_OUT = "left_out.csv"
 CALLS = ".draft_calls.jsonl"
 OUT = ["what", "id", "gate", "why"]
-PROPOSAL = "proposal"
+PROPOSAL, SECTION = "proposal", "section"
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -75,7 +75,9 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
         rows, out = _proposed(sections, buyer)
         _save(paths[LEFT_OUT], out, OUT)
         _save(paths[RULES], rows, [*wording()["rule"]])
-        print(_printed("rules", path=paths[RULES], rules=len(rows), sections=len(sections), out=len(out)))
+        unread = sum(what == SECTION for what, *_ in out)
+        counts = {"rules": len(rows), "sections": len(sections), "out": len(out) - unread}
+        print(_printed("rules", path=paths[RULES], simply=unread if buyer else len(sections), **counts))
     rules = _accepted(paths[RULES])
     if rules and options.tickets and not paths[INTENTS].is_file():
         rows, counts = intents_of(Path(options.tickets))
@@ -87,15 +89,15 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     readings = {row["id"]: checked(row, sections) for row in rules}
     made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, dict)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings.items() if isinstance(gate, tuple)]
-    files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
-    target = write_made(folder, files, folder / "proposed")
+    files = sound(made, options.name, options.title or options.name) if made.intents else {}
+    target = write_made(folder, files, folder / "proposed", numbers=made.numbers)
     before = table_of(paths[LEFT_OUT]) if paths[LEFT_OUT].is_file() else []
-    out = [*(tuple(row.values()) for row in before if row["what"] == PROPOSAL), *made.out]
+    out = [*(tuple(row.values()) for row in before if row["what"] in (PROPOSAL, SECTION)), *made.out]
     _save(paths[LEFT_OUT], out, OUT)
-    gates = Counter(gate for _, _, gate, _ in out)
+    gates = Counter(gate for what, _, gate, _ in out if what != SECTION)
     listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
-    made_up = {"acts": len(made.acts), "numbers": len(made.policy), "cases": len(made.cases)}
-    print(_printed("desk", target=target, path=paths[LEFT_OUT], out=len(out), listed=listed, **made_up))
+    made_up = {"acts": len(made.acts), "numbers": len(made.numbers), "cases": len(made.cases)}
+    print(_printed("desk", target=target, path=paths[LEFT_OUT], out=gates.total(), listed=listed, **made_up))
     if made.cases:
         print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
@@ -104,13 +106,13 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
     """Return the rows of documents, from a model or by patterns, and what was left out."""
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
     rows, out = dict[Any, Row](), list[tuple[str, ...]]()
-    for section, answer in zip(sections, buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)):
+    for section, answer in zip(sections, buyer.ask(texts) if buyer else [None] * len(texts)):
         if isinstance(answer, dict):
             raws = [proposed(raw, section, answer["by"]) for raw in answer["rules"] if isinstance(raw, dict)]
         else:
             raws = [*read_simply(section)]
-            why = f"{answer}; read simply"
-            out += [(PROPOSAL, f"{section.file}: {section.title}", "schema", why)] if answer else []
+            why = f"{answer}; read without the model"
+            out += [(SECTION, f"{section.file}: {section.title}", "schema", why)] if answer else []
         for raw in raws:
             rule = checked(raw | {"accepted": "off", "id": f"r{len(rows) + 1}"}, sections)
             if isinstance(rule, tuple):
@@ -149,21 +151,20 @@ class Buyer:
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
         self.costs: list[float | None] = []
 
-    def ask(self, prompt: str, texts: list[str], **fields: type) -> list[Row | Unreadable]:
-        """Return the answer to each text, an object with these `fields`, or why it is unusable.
+    def ask(self, texts: list[str]) -> list[Row | Unreadable]:
+        """Return the answer to each text, an object with ``rules``, or why it is unusable.
 
         After all texts, raise the provider's first fault, or `BadInput` if no call can succeed.
         """
-        system = {"role": "system", "content": (BASE / prompt).read_text("utf-8")}
+        system = {"role": "system", "content": (BASE / "draft.md").read_text("utf-8")}
 
         async def answer_to(text: str) -> Any:
             messages = [system, {"role": "user", "content": text}]
 
             def read(reply: str, last: bool) -> Row:
                 found = read_object(without_words(reply, messages))
-                for name, kind in fields.items():
-                    if not isinstance(found.get(name), kind):
-                        raise Unreadable(f"{name} is missing, or is not a {kind.__name__}")
+                if not isinstance(found.get("rules"), list):
+                    raise Unreadable("rules is missing, or is not a list")
                 return found | {"by": self.endpoint.model}
 
             try:

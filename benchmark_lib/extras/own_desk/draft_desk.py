@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import orjson
 
-from ...cli.codes import note
 from ...errors import BadInput
 from ...language.sentences import fold
-from ...language.values import money
 from ...scoring.written import words as words_of
 from ...store import load_store
 from ...store.search import words_and_beginnings
@@ -27,7 +24,7 @@ from ...textfiles import as_yaml, read_text, unfilled
 from ..audit.audit import audit
 from .compiled import compiled
 from .desk_file import BASE, REFUSE, files_of, read_desk, singular, slug, write_made
-from .documents import LINK, Row, Section, numbers_in, wording
+from .documents import LINK, Row, Section, numbers_in, typed_in, wording
 from .tickets import COLUMNS, EXAMPLES
 
 TODAY = date(2026, 6, 29)
@@ -36,8 +33,8 @@ TODAY = date(2026, 6, 29)
 class Drafted:
     """The desk made from accepted rules and intents.
 
-    `columns` maps each column that a rule compares to the days in its unit, 0 for a number; `wanted` maps each case to
-    its bucket and the rules that refuse; `out` lists what was left out: what it is, its id, the gate and the reason.
+    `columns` maps a compared column to the days in its unit, 0 for a number; `numbers` a name of the policy to number
+    and unit; `wanted` a case to its bucket and the rules that refuse. `out` lists what was left out, and why.
     """
 
     def __init__(self, sections: list[Section], rules: list[Row], intents: list[Row]):
@@ -48,7 +45,7 @@ class Drafted:
         self.thing = singular(self.subject)
         self.acts, self.tickets = defaultdict[str, list[Row]](list), defaultdict[str, list[str]](list)
         self.intents, self.cases, self.rows = dict[str, Row](), dict[str, Row](), list[Row]()
-        self.policy, self.columns = dict[str, int](), dict[str, float]()
+        self.numbers, self.columns = dict[str, tuple[int, str]](), dict[str, float]()
         self.wanted, self.out = dict[str, tuple[str, list[str]]](), list[tuple[str, str, str, str]]()
         for rule in rules:
             self._place(rule)
@@ -86,14 +83,15 @@ class Drafted:
         act = words_of(rule["act"])
         asked = _pairs(rule["ask"], words_of(rule["act"]))
         own = _pairs(re.sub(LINK, r"\1", rule["quotation"]), f"{act} {rule['ask']}") or asked
-        counted = rule["number"], words_of(rule["unit"])
-        number, of = (money(rule["number"] or 0), "") if rule["unit"] == "cents" else counted
-        filled = {"number": number, "unit": of, "act": act, "thing": self.thing, "about": " and ".join(own[:2])}
+        cents = rule["unit"] == "cents"
+        written = known["written"]["cents" if cents else "other"].format(name=name)
+        filled = {"number": written, "unit": "" if cents else words_of(rule["unit"])}
+        filled |= {"act": act, "thing": self.thing, "about": " and ".join(own[:2])}
         say, *words = (" ".join(text.format(**filled).split()) for text in (sort["say"], *sort["words"]))
         entry = rule | {"name": name, "sort": unit["sort"], "days": days, "holds": holds, "key": key}
-        self.acts[rule["act"]].append(entry | {"say": say, "words": words or own + asked})
+        self.acts[rule["act"]].append(entry | {"say": say, "words": words or own + asked, "written": written})
         if rule["number"] != "":
-            self.policy[name], self.columns[rule["column"]] = rule["number"], days
+            self.numbers[name], self.columns[rule["column"]] = (rule["number"], rule["unit"]), days
         return None
 
     def _add_intent(self, row: Row) -> None:
@@ -167,19 +165,24 @@ class Drafted:
             for one in self.sections
         )
         files = files_of(desk, info, {self.subject: self.rows}, self.cases.values(), articles)
-        return files | {"policy.yaml": as_yaml(self.policy)}
+        numbers = {name: number for name, (number, _) in self.numbers.items()}
+        return files | {"policy.yaml": as_yaml(numbers)}
 
     def _article(self, section: Section) -> str:
-        """Return a section's text, in which the policy gives the numbers of its accepted rules."""
+        """Return a section's text; the policy gives its accepted numbers, wherever they stand."""
         text = unfilled(re.sub(LINK, r"\1", section.text))
-        for rule in (rule for rules in self.acts.values() for rule in rules if rule["name"] in self.policy):
-            if rule["file"] == section.file and (rule["line"], rule["quotation"]) in section.sentences:
-                unit = words_of(rule["unit"]).removesuffix("s").replace(" ", r"\s+")
-                number = rf"\b{rule['number']}(?=[-\s]+{unit})"
-                named = f"{{{{ policy.{rule['name']} }}}}"
+        places = dict[int, tuple[int, str]]()
+        lines = {(section.file, line) for line, _ in section.sentences}
+        for rule in (rule for rules in self.acts.values() for rule in rules):
+            if rule["name"] in self.numbers and (rule["file"], rule["line"]) in lines:
                 words = map(re.escape, re.sub(LINK, r"\1", rule["quotation"]).split())
-                found = re.search(re.sub(r"\d+", lambda _: r"(?:\d+|\{\{[^}]*\}\})", r"\s+".join(words)), text)
-                text = text.replace(found[0], re.sub(number, named, found[0])) if found else text
+                said = re.search(r"\s+".join(words), text)
+                own = range(*said.span()) if said else ()
+                found = typed_in(text, *self.numbers[rule["name"]]).items()
+                every = {at: (end, rule["written"]) for at, end in found if rule["unit"] or at in own}
+                places = every | places | {at: one for at, one in every.items() if at in own}
+        for at, (end, written) in sorted(places.items(), reverse=True):
+            text = text[:at] + written + text[end:]
         return text
 
 
@@ -190,13 +193,13 @@ def _pairs(text: str, but: str) -> list[str]:
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
 
 
-def sound(made: Drafted, name: str, title: str, buyer: Any) -> dict[str, str]:
-    """Return a desk's files with those cases that pass all gates: schema, rule, audit, model."""
+def sound(made: Drafted, name: str, title: str) -> dict[str, str]:
+    """Return a desk's files with those cases that pass all gates: schema, rule, audit."""
     while True:
         files = made.files(name, title)
         with tempfile.TemporaryDirectory() as place:
             write_made(Path(place), files)
-            problems = [*_problems(Path(place), made, buyer)] if made.cases else []
+            problems = [*_problems(Path(place), made)] if made.cases else []
         failed = [one for one in problems if one[0] in made.cases]
         if not failed:
             made.out += [("desk", *one) for one in problems]
@@ -206,10 +209,9 @@ def sound(made: Drafted, name: str, title: str, buyer: Any) -> dict[str, str]:
                 made.out.append(("case", case, gate, why))
 
 
-def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, str, str]]:
+def _problems(folder: Path, made: Drafted) -> Iterator[tuple[str, str, str]]:
     """Yield the failures at the first gate that any case fails: case, gate and reason."""
-    desk = read_desk(folder)
-    store = load_store(folder)
+    desk, store = read_desk(folder), load_store(folder)
     keys = dict[str, Row]()
     for name, case in made.cases.items():
         try:
@@ -221,28 +223,4 @@ def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, st
         if ends != made.wanted[name]:
             yield name, "rule", made.known["other_rule"].format(bucket=ends[0], reasons=", ".join(ends[1]) or "no rule")
     if keys.keys() == made.cases.keys():
-        problems = [(one.case_id, one.check, one.why) for one in audit(store).problems]
-        yield from problems
-        if buyer and not problems:
-            yield from _unfair(store, keys, buyer)
-
-
-def _unfair(store: Any, keys: dict[str, Row], buyer: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the cases that a model finds unfair to a competent agent, with its reasons."""
-    texts = []
-    for key in keys.values():
-        wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]
-        shown = {
-            "email": key["email"],
-            "record": store.tables[store.kind.subject][key["order"]],
-            "today": f"{store.now:%F}",
-            "the customer says when asked": {slot: known["value"] for slot, known in key["ledger"].items()},
-            "articles": store.search.knowledge_base(" ".join([key["email"]["text"], *wanted])),
-            "key": [key["bucket"], key.get("requested", []), wanted],
-        }
-        texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
-    for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, fair=bool, why=str)):
-        if not isinstance(answer, dict):
-            note(f"{name} is kept without the model's opinion: {answer}")
-        elif not answer["fair"]:
-            yield name, "unfair", answer["why"]
+        yield from ((one.case_id, one.check, one.why) for one in audit(store).problems)

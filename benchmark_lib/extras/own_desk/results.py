@@ -83,11 +83,10 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
     """Return how often each entry broke each process rule of its store.
 
     `stores` maps each run_id to its store; by default, `stores_of` finds them. The most broken of a store's own rules
-    comes first. Its words, the sentence that it says, and whether it refuses or hands over follow. Counts are
-    conversations with a call that was carried out and to which it applies, broken of these, tested on tickets for which
-    it fails, and tested_broken of these with a forbidden call, even a failed one. Of those broken, unasked have an
-    answer that would have allowed the act, but that nobody asked for. The broken_share is the mean over cases, with
-    intents as clusters.
+    comes first, with its words, what it says, and whether it refuses. Counts are conversations with a call that was
+    carried out and to which it applies, broken of these, tested where it fails, and tested_broken of these with a
+    forbidden call, even a failed one. Of those broken, unasked have an answer that would have allowed the act, but that
+    nobody asked for. The broken_share is the mean over cases, with intents as clusters.
     """
 
     def counts(part: pd.DataFrame) -> dict[str, Any]:
@@ -188,11 +187,12 @@ def by_tickets(
 
 
 def in_sentences(results: Results, stakes: Stakes, stores: Stores) -> list[str]:
-    """Return for each model which rules of its declared desk it broke, and what a week costs."""
+    """Return whether no model kept every rule; for each, the broken rules and a week's cost."""
     rules = broken_rules(results, stores)
     entries = by_tickets(results, stakes=stakes, stores=stores)
     names = {"rules": rules.to_dict("records"), "entries": entries.to_dict("records")}
-    return [" ".join(text.split()) for text in plain_text("desk.txt.j2", **names).split("\n\n") if text.strip()]
+    said = plain_text("desk.txt.j2", first=True, **names).split("\n\n")
+    return [" ".join(text.split()) for text in said if text.strip()]
 
 
 def weighted_mean(

@@ -86,8 +86,7 @@ def _ticket(cells: Cells, number: int) -> Row:
     known = texts("try.yaml")
     get = dict.fromkeys(known["columns"], "") | {n: t for n, t in cells.items() if fold(t) not in known["nothing"]}
     tool = _name(get["tool"])
-    over = _meant(get["handover"])
-    refuse = _meant(get["refuse"])
+    over, refuse = _meant(get["handover"]), _meant(get["refuse"])
     given = _pairs(get["arguments"], "arguments")
     queue = _name(over)
     says = [text.strip() for text in get["must_say"].split("|") if text.strip()]
@@ -211,8 +210,7 @@ def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
 
 def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day: str) -> dict[str, str]:
     """Return the files of a desk with one thin case for each ticket."""
-    rows = list[dict[str, Any]]()
-    cases = list[dict[str, Any]]()
+    rows, cases = list[Row](), list[Row]()
     tools = defaultdict[str, list[Row]](list)
     for number, t in enumerate(tickets, 101):
         key = f"R-{number}"
