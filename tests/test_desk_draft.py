@@ -175,6 +175,8 @@ def test_a_model_that_invents_is_checked_word_by_word_and_no_answer_is_bought_tw
 
     def reply(request, number):
         text = request["messages"][1]["content"]
+        if '"record"' in text:
+            return json.dumps({"fair": "adversarial" not in text, "why": "It is open."})
         if text.startswith("# Returns"):
             return json.dumps({"rules": [told, {**told, "number": 77}, invented, {**rule, "test": "maybe"}]})
         return Answer(error_body("too long", "invalid_request_error"), 400) if refuses[0] else '{"rules": ['
@@ -192,14 +194,14 @@ def test_a_model_that_invents_is_checked_word_by_word_and_no_answer_is_bought_tw
         ], "a number that is not quoted is dropped; where no reply can be used the section is read simply"
         assert all(row["quotation"] in " ".join(POLICY.split()) for row in rows)
         accept(tmp_path / "tea" / "rules.csv", "r1")
-        assert draft(*model) == 0 and server.count == bought
-        assert draft(*model) == 0 and server.count == bought
+        assert draft(*model) == 0 and server.count == bought + 2, "one question a case"
+        assert draft(*model) == 0 and server.count == bought + 2
     gates = [row["gate"] for row in table_of(tmp_path / "tea" / "left_out.csv")]
-    assert sorted(gates) == ["no quotation", "schema", "schema"]
+    assert sorted(gates) == ["no quotation", "schema", "schema", "unfair"]
     said = capsys.readouterr().out
     assert "calls of the model in this session: 0, nothing to pay" in said
     assert "3 rules of 2 sections, 1 read without the model; 2 left out" in said, "the section itself was not left out"
-    assert "2 left out (no quotation 1, schema 1)" in said
+    assert "3 left out (" in said and "unfair 1" in said
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ BUDGETS = {
     "extras/machines": 810,
     "extras/monitoring": 1_640,
     "extras/sitting": 1_470,
-    "extras/own_desk": 2_900,
+    "extras/own_desk": 2_930,
     "extras/personal_data": 1_200,
     "extras/real_chats": 1_680,
     "extras/tau2": 1_000,

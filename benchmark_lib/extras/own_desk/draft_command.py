@@ -33,7 +33,7 @@ ARGUMENTS: dict[str, Any] = {
     "NAME": "the desk's name, such as tea_shop",
     "--policy FILE": ("a document with the company's rules, as Markdown or text; repeat it for several", []),
     "--tickets FILE": "a CSV with the texts of tickets (needs the extra `train`)",
-    "--model NAME": "a model that proposes rules (default: none)",
+    "--model NAME": "a model that proposes rules and checks cases (default: none)",
     **ENDPOINT,
     "--title TEXT": "the company's name (default: NAME)",
     "--out FOLDER": "the desk's folder (default: desks/NAME)",
@@ -89,7 +89,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     readings = {row["id"]: checked(row, sections) for row in rules}
     made = Drafted(sections, [rule for rule in readings.values() if isinstance(rule, dict)], intents)
     made.out += [("rule", name, *gate) for name, gate in readings.items() if isinstance(gate, tuple)]
-    files = sound(made, options.name, options.title or options.name) if made.intents else {}
+    files = sound(made, options.name, options.title or options.name, buyer) if made.intents else {}
     target = write_made(folder, files, folder / "proposed", numbers=made.numbers)
     before = table_of(paths[LEFT_OUT]) if paths[LEFT_OUT].is_file() else []
     out = [*(tuple(row.values()) for row in before if row["what"] in (PROPOSAL, SECTION)), *made.out]
@@ -106,7 +106,7 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
     """Return the rows of documents, from a model or by patterns, and what was left out."""
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
     rows, out = dict[Any, Row](), list[tuple[str, ...]]()
-    for section, answer in zip(sections, buyer.ask(texts) if buyer else [None] * len(texts)):
+    for section, answer in zip(sections, buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)):
         if isinstance(answer, dict):
             raws = [proposed(raw, section, answer["by"]) for raw in answer["rules"] if isinstance(raw, dict)]
         else:
@@ -151,20 +151,21 @@ class Buyer:
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
         self.costs: list[float | None] = []
 
-    def ask(self, texts: list[str]) -> list[Row | Unreadable]:
-        """Return the answer to each text, an object with ``rules``, or why it is unusable.
+    def ask(self, prompt: str, texts: list[str], **fields: type) -> list[Row | Unreadable]:
+        """Return the answer to each text, an object with these `fields`, or why it is unusable.
 
         After all texts, raise the provider's first fault, or `BadInput` if no call can succeed.
         """
-        system = {"role": "system", "content": (BASE / "draft.md").read_text("utf-8")}
+        system = {"role": "system", "content": (BASE / prompt).read_text("utf-8")}
 
         async def answer_to(text: str) -> Any:
             messages = [system, {"role": "user", "content": text}]
 
             def read(reply: str, last: bool) -> Row:
                 found = read_object(without_words(reply, messages))
-                if not isinstance(found.get("rules"), list):
-                    raise Unreadable("rules is missing, or is not a list")
+                for name, kind in fields.items():
+                    if not isinstance(found.get(name), kind):
+                        raise Unreadable(f"{name} is missing, or is not a {kind.__name__}")
                 return found | {"by": self.endpoint.model}
 
             try:

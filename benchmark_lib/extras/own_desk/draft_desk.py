@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import orjson
 
+from ...cli.codes import note
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...scoring.written import words as words_of
@@ -193,13 +195,13 @@ def _pairs(text: str, but: str) -> list[str]:
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
 
 
-def sound(made: Drafted, name: str, title: str) -> dict[str, str]:
-    """Return a desk's files with those cases that pass all gates: schema, rule, audit."""
+def sound(made: Drafted, name: str, title: str, buyer: Any) -> dict[str, str]:
+    """Return a desk's files with those cases that pass all gates: schema, rule, audit, model."""
     while True:
         files = made.files(name, title)
         with tempfile.TemporaryDirectory() as place:
             write_made(Path(place), files)
-            problems = [*_problems(Path(place), made)] if made.cases else []
+            problems = [*_problems(Path(place), made, buyer)] if made.cases else []
         failed = [one for one in problems if one[0] in made.cases]
         if not failed:
             made.out += [("desk", *one) for one in problems]
@@ -209,7 +211,7 @@ def sound(made: Drafted, name: str, title: str) -> dict[str, str]:
                 made.out.append(("case", case, gate, why))
 
 
-def _problems(folder: Path, made: Drafted) -> Iterator[tuple[str, str, str]]:
+def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the failures at the first gate that any case fails: case, gate and reason."""
     desk, store = read_desk(folder), load_store(folder)
     keys = dict[str, Row]()
@@ -223,4 +225,28 @@ def _problems(folder: Path, made: Drafted) -> Iterator[tuple[str, str, str]]:
         if ends != made.wanted[name]:
             yield name, "rule", made.known["other_rule"].format(bucket=ends[0], reasons=", ".join(ends[1]) or "no rule")
     if keys.keys() == made.cases.keys():
-        yield from ((one.case_id, one.check, one.why) for one in audit(store).problems)
+        problems = [(one.case_id, one.check, one.why) for one in audit(store).problems]
+        yield from problems
+        if buyer and not problems:
+            yield from _unfair(store, keys, buyer)
+
+
+def _unfair(store: Any, keys: dict[str, Row], buyer: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the cases that a model finds unfair to a competent agent, with its reasons."""
+    texts = []
+    for key in keys.values():
+        wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]
+        shown = {
+            "email": key["email"],
+            "record": store.tables[store.kind.subject][key["order"]],
+            "today": f"{store.now:%F}",
+            "the customer says when asked": {slot: known["value"] for slot, known in key["ledger"].items()},
+            "articles": store.search.knowledge_base(" ".join([key["email"]["text"], *wanted])),
+            "key": [key["bucket"], key.get("requested", []), wanted],
+        }
+        texts.append(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=dict).decode())
+    for name, answer in zip(keys, buyer.ask("draft_fair.md", texts, fair=bool, why=str)):
+        if not isinstance(answer, dict):
+            note(f"{name} is kept without the model's opinion: {answer}")
+        elif not answer["fair"]:
+            yield name, "unfair", answer["why"]

@@ -20,7 +20,13 @@ from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..files import leaves
 from ..kinds import Row, Store
-from ..rules import Before, business_days_between, confirmation, setting, within_months
+from ..rules import (
+    Before,
+    business_days_between,
+    confirmation,
+    setting,
+    within_months,
+)
 from .offers import orders_in, orders_of, public_amounts, variants
 from .tools import return_link
 
