@@ -35,7 +35,10 @@ def test_the_first_conversation_of_each_model_comes_first(results):
 
 
 def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
-    assert "<strong>0 conversations</strong>" in reports.show_conversations(results, entry="nobody").html
+    page = reports.show_conversations(results, "bucket=resolvable unsafe=yes").html
+    assert "<strong>0 conversations</strong>" in page
+    with pytest.raises(BadInput, match="no conversation has entry=nobody: the names are scripted:comply_all"):
+        reports.show_conversations(results, entry="nobody")
     with pytest.raises(BadInput, match="no field 'unsave'"):
         reports.show_conversations(results, unsave=True)
 

@@ -10,8 +10,7 @@ _FACE = {
     "model_agent": ("ModelAgent",),
     "model_customer": ("ModelCustomer", "customer_content"),
     "scripted": ("AGENTS", "parse_spec"),
-    "speaker": ("AgentFault", "ContentFiltered", "CustomerFault", "Reply", "Speaker"),
-    "state": ("ConversationState",),
+    "speaker": ("AgentFault", "ContentFiltered", "ConversationState", "CustomerFault", "Reply", "Speaker"),
 }
 """Public names by file, imported on first use: an isolated agent's process needs only `agent_view`."""
 
