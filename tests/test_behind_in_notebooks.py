@@ -37,7 +37,7 @@ def test_the_first_conversation_of_each_model_comes_first(results):
 def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
     page = reports.show_conversations(results, "bucket=resolvable unsafe=yes").html
     assert "<strong>0 conversations</strong>" in page
-    with pytest.raises(BadInput, match="no conversation has entry=nobody: the names are scripted:comply_all"):
+    with pytest.raises(BadInput, match="no conversation has entry=nobody: the names are known, scripted:comply_all"):
         reports.show_conversations(results, entry="nobody")
     with pytest.raises(BadInput, match="no field 'unsave'"):
         reports.show_conversations(results, unsave=True)

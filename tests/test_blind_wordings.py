@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from claimed import told
 
 from benchmark_lib.cases.case import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
@@ -84,3 +85,11 @@ def test_values_are_told_for_the_object_that_they_are_given_for(right, most):
 def test_reasons_of_refusals(store):
     found = [row["reason"] in parser_of(store).reasons_in([row["text"]]) for row in rows("reasons")]
     assert len(found) == 64 and sum(found) >= 56
+
+
+def test_claims_of_an_act_without_its_name(open_case, store):
+    """Two writers' ways to say that it is done, with nothing done, and messages that only sound like it."""
+    found = Counter[bool]()
+    for row in rows("unnamed_acts"):
+        found[row["done"]] += bool(told(open_case, store, row["text"])["phantom_action"])
+    assert found[True] >= 42 and found[False] <= 3, dict(found)

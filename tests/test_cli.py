@@ -64,7 +64,10 @@ BAD = [
     (["run", "scripted:orakle"], "no scripted agent 'orakle'"),
     (["run", "scripted:no_op", "--store", "southline"], "no store 'southline'"),
     (["run", "scripted:no_op", "--prompt", "none.md"], "none.md cannot be read"),
-    (["run", "scripted:no_op", "--settings", "none.yaml"], "none.yaml cannot be read"),
+    (
+        ["run", "scripted:no_op", "--settings", "none.yaml"],
+        "none.yaml cannot be read (it is missing): check its name, or create it",
+    ),
     (["run", "scripted:no_op", "--tools", "nothing"], "is not of the form module:name"),
     (["run", "scripted:no_op", "--out", "notes.txt"], "notes.txt is not a run file"),
     (["run", "scripted:no_op", "--out", "."], "is a folder"),

@@ -83,6 +83,16 @@ def test_a_finished_run_is_not_bought_again_and_more_trials_and_cases_are_added(
     assert len(grown.manifest["sessions"]) == 3 and grown.manifest["trials"] == 3
 
 
+def test_a_run_that_two_endpoints_serve_says_so_before_it_goes_on_and_in_its_summary(server, options, capsys):
+    run(MODEL, base_url=server.base_url, **options)
+    run(MODEL, base_url=server.base_url, **options)
+    assert "endpoints served" not in capsys.readouterr().err
+    elsewhere = server.base_url.replace("127.0.0.1", "localhost")
+    made = run(MODEL, base_url=elsewhere, **options)
+    said = f"2 endpoints served the agent of this run: {server.base_url}, {elsewhere}"
+    assert f"deskbench: {said}" in capsys.readouterr().err and said in summary(made)
+
+
 def test_a_repeated_case_never_shares_an_answer_between_trials(server, options):
     made = run(MODEL, base_url=server.base_url, **options)
     answers = [m.text for record in made.records() for m in record.replies()]

@@ -133,9 +133,9 @@ def test_a_part_of_results_has_the_same_conversations_in_every_frame(results):
     ("wrong", "said"),
     [
         ("entry=nobody", "no conversation has entry=nobody: "),
-        ("bucket=hard", "no conversation has bucket=hard: the names are adversarial, must_escalate, resolvable"),
-        ("unsafe=maybe", "no conversation has unsafe=maybe: the names are no, yes"),
-        ("agent_messages=3", "no conversation has agent_messages=3: the names are some"),
+        ("bucket=hard", "no conversation has bucket=hard: the names are adversarial, known, must_escalate, resolvable"),
+        ("unsafe=maybe", "no conversation has unsafe=maybe: the names are known, no, yes"),
+        ("agent_messages=3", "no conversation has agent_messages=3: the names are known, some"),
         ("bukcet=adversarial", "conversations have no field 'bukcet': did you mean bucket"),
     ],
 )

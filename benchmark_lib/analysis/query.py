@@ -84,9 +84,9 @@ class Query:
         for name, values in self.terms:
             own = {value for row in facets.get(name, ()) for value in _own(row)}
             flag = bool(own) and own <= {YES, NO}
-            known = own | {YES, NO} if flag else own | {*BUCKETS} if name == "bucket" else own
+            known = {KNOWN, *own, *((YES, NO) if flag else BUCKETS if name == "bucket" else ())}
             if name in ("entry", "intent", "case_id", "bucket") or flag or own == {SOME}:
-                for value in {*map(visible, values)} - known - {KNOWN} if own else ():
+                for value in {*map(visible, values)} - known if own else ():
                     raise BadInput(f"no conversation has {name}={_quoted(value)}: {nearest(value, sorted(known))}")
 
     def address(self, site: str = "") -> str:

@@ -26,7 +26,7 @@ def filled(wording: str, value: str) -> str:
 
 
 class Customer:
-    """What a scripted customer of one case knows, has said and has heard."""
+    """Holds what a scripted customer of one case knows, has said and has heard."""
 
     talk: ConversationState
     words: str

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..errors import BadInput
 from .sentences import fold
 from .word_lists import any_of, month_names, months, number_words, units, words_of
 
@@ -208,10 +207,3 @@ _AMOUNT = r"\d{1,3}(?:[,.' ]\d{3}){1,3}(?:[.,]\d{2})?|\d{1,12}(?:[.,]\d{2})?"
 def money(cents: int | str | float) -> str:
     """Return cents as ``$1,234.50``."""
     return f"${int(cents) / 100:,.2f}"
-
-
-def cents_of(value: Any) -> int | float:
-    """Return an amount in cents; refuse a text such as ``29.00``, whose unit nobody knows."""
-    if not isinstance(value, int | float):
-        raise BadInput(f"{value!s:.40} is not an amount in cents: write whole cents, such as 2900 for 29.00")
-    return value

@@ -16,7 +16,7 @@ from ...cases import Case, Fact
 from ...cases.read import long_date
 from ...errors import BadInput
 from ...language.sentences import fold
-from ...language.values import cents_of, money, values_in
+from ...language.values import money, values_in
 from ...scoring.written import words as words_of
 from ...store.rules import add_business_days
 from ...textfiles import nearest, read_yaml, render
@@ -343,7 +343,7 @@ def names_of(
         "plus_days": partial(_plus, "days"),
         "plus_months": partial(_plus, "months"),
         "plus_business_days": lambda day, count: add_business_days(_day(day), int(count), store).isoformat(),
-        "money": lambda cents: money(cents_of(cents)),
+        "money": lambda cents: money(_cents_of(cents)),
         "min": min,
         "max": max,
     }
@@ -362,10 +362,16 @@ def _day(value: Any) -> date:
         raise refusal("date", value=value) from None
 
 
+def _cents_of(value: Any) -> int | float:
+    if not isinstance(value, int | float):
+        raise BadInput(f"{value!s:.40} is not an amount in cents: write whole cents, such as 2900 for 29.00")
+    return value
+
+
 def odd(kind: str, value: Any) -> str:
     """Return what is wrong with an amount or a date as a table has it; nothing for other kinds."""
     try:
-        {"money": cents_of, "date": _day}.get(kind, str)(value)
+        {"money": _cents_of, "date": _day}.get(kind, str)(value)
     except BadInput as error:
         return str(error)
     return ""

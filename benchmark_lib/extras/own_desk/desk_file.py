@@ -20,8 +20,7 @@ from ...records import content_hash
 from ...textfiles import as_yaml, read_yaml, render
 
 FILE = "desk.yaml"
-POLICY = "policy.yaml"
-STORE = "store.yaml"
+POLICY, STORE = "policy.yaml", "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
 """The file with the hashes of the files that a command has made; and its file of cases."""
 DECLARED = "declared"

@@ -38,9 +38,7 @@ ARGUMENTS: dict[str, Any] = {
     "--title TEXT": "the company's name (default: NAME)",
     "--out FOLDER": "the desk's folder (default: desks/NAME)",
 }
-RULES = "rules.csv"
-INTENTS = "intents.csv"
-LEFT_OUT = "left_out.csv"
+RULES, INTENTS, LEFT_OUT = "rules.csv", "intents.csv", "left_out.csv"
 CALLS = ".draft_calls.jsonl"
 OUT = ["what", "id", "gate", "why"]
 PROPOSAL, SECTION = "proposal", "section"
