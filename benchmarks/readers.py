@@ -17,8 +17,9 @@ import numpy as np
 import orjson
 
 from benchmark_lib.language.heard import RATES
+from benchmark_lib.language.layout import marks_before
 from benchmark_lib.language.linear import ALWAYS, KNOWN, LinearReader, ReasonReader, features, of_patterns
-from benchmark_lib.language.parser import ACTS, PATTERNS, MessageParser, Phrases, marks_before
+from benchmark_lib.language.parser import ACTS, PATTERNS, MessageParser, Phrases
 from benchmark_lib.language.said import KINDS, PROMISES, seen_in
 from benchmark_lib.language.sentences import Sentence, sentences
 from benchmark_lib.records import content_hash

@@ -7,7 +7,7 @@ from ..cases import Call, Case
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
 from ..language.patterns import holds
-from ..language.sentences import sentences
+from ..language.sentences import sentences, squash
 from ..language.word_lists import said_by_customers
 from ..records import Act, ToolCall
 from ..store import Store
@@ -114,6 +114,8 @@ class Customer:
             words = filled(self.phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), value)
             if not self.capitals and words.casefold() == value.casefold():
                 words = value
+        if slot not in self.proofs and len(value.split()) > 2 and squash(value) in squash(self.words):
+            words = self.reaction("this_one")  # the desk has just written it
         if words in self.told and slot not in self.proofs and " " in words:
             words = self.moment("given")
         self.told.add(words)

@@ -39,6 +39,12 @@ def offered_acts(c: Customer) -> dict[str, float]:
     return as_wished(named, open_wishes(c), c.words, c.store)
 
 
+def certainly_proposed(c: Customer) -> list[str]:
+    """Return the acts that a message proposes by name."""
+    named = set[str]().union(*c.parser.tools_named(c.parser.statements(c.words)))
+    return [tool for tool in c.heard.proposed if c.heard.tools.get(tool, 0.0) >= CERTAIN and tool in named]
+
+
 def offered_wishes(c: Customer) -> tuple[list[Call], str]:
     """Return the wishes that the agent offers, and its earlier message that names them."""
     acts, wishes, tools = offered_acts(c), open_wishes(c), c.heard.tools
@@ -352,7 +358,7 @@ def passages_of(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict
     # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.
     offering: list[tuple[str, dict[str, float]]] = []
     others: list[str] = []
-    heading, message = "", sentences(words)
+    heading, message = "", parser.statements(words)
     for sentence, parsed in zip(message, parser.hear(message), strict=True):
         if not sentence.item:
             heading = sentence.text

@@ -4,17 +4,20 @@ import re
 from datetime import date
 
 from ..language.heard import SURE
-from ..language.patterns import holds
+from ..language.patterns import cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..language.values import values_in
 from ..language.word_lists import LANGUAGES
-from ..records import Act
+from ..records import Act, as_text
 from .customer import Customer, filled
-from .customer_consent import CERTAIN, picks, wants_a_colleague
-from .customer_wishes import PUSHED
+from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
+from .customer_wishes import PUSHED, open_wishes
 
 FAIRLY = 0.5
 """Minimum probability for the customer to identify itself or send a picture."""
+
+NUMBERED = re.compile(r"\b\d+[a-z]? [a-z]{3,}|\bbox \d+")
+"""Pattern of what tells addresses apart: a number with its street, or a box."""
 
 
 def asked_for(c: Customer) -> list[str]:
@@ -30,7 +33,7 @@ def asked_for(c: Customer) -> list[str]:
         asked = [slot for slot in asked if slot not in c.kind.vague_slots]
     if loses_patience(c) or (c.done and heard.checks):
         asked = []
-    c.checked = says_whether_it_is_this(c)
+    c.checked = says_whether_it_is_this(c) or says_that_it_is_right(c)
     return [slot for slot in asked if not (c.checked and slot == c.subject)]
 
 
@@ -68,9 +71,9 @@ def _meant(c: Customer) -> list[str]:
     if not meant and heard.invites and not content and len(c.followed_up) == len(c.case.followups):
         meant = [s for s in ("goal",) if c.open(s)]
     meant += [s for s in c.proofs if likely.get(s, 0.0) >= FAIRLY]
-    meant = [s for s in meant if s not in vague and (vague or len(meant) == 1 or s != "goal")]
-    news = [s for s in dict.fromkeys(meant) if c.open(s)] or list(dict.fromkeys(meant))
-    return _chosen(c, [s for s in news if s != "date" or not asks_another_date(c)])
+    meant = [s for s in meant if s not in vague and (s != "date" or not asks_another_date(c))]
+    meant = [s for s in meant if vague or len(meant) == 1 or s != "goal"]
+    return _chosen(c, [s for s in dict.fromkeys(meant) if s not in c.given] or list(dict.fromkeys(meant)))
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:
@@ -128,6 +131,41 @@ def says_whether_it_is_this(c: Customer) -> bool:
     c.given[c.subject] += 1
     words = c.reaction("this_one") if number == known.value else filled(c.moment("mine"), known.value)
     return c.add(words, Act("gave", c.subject, known.value))
+
+
+def says_that_it_is_right(c: Customer) -> bool:
+    """Confirm what the agent checks, unless the case has words for it; return whether it did.
+
+    If the agent has described what the customer wants, this is a yes to it.
+    """
+    heard, wishes = c.heard, open_wishes(c)
+    address = heard.slots.get("address_checked", 0.0) >= CERTAIN and "address_checked" not in c.case.ledger
+    if not (heard.checks_facts or address) or heard.offered or c.followed_up:
+        return False
+    read = [(w, *c.kind.named_in(c.words, w.arguments, c.store)) for w in wishes]
+    described = [w for w, named, differing in read if named - {c.subject} and not differing]
+    if asks_for_the_wish(c) and len({w.tool for w in wishes}) == 1:
+        described = wishes
+    if described:
+        return agree(c, described)
+    if heard.checks_facts and c.open(c.subject) and c.known(c.subject) in c.words:
+        return c.answer(c.subject)
+    order, own = plain(as_text(c.store.tables[c.kind.subject].get(c.case.order))), plain(c.known("address"))
+    moves = own.strip() and not any(part in order for part in NUMBERED.findall(own))
+    quoted = NUMBERED.findall(plain(c.words)) if address else ()
+    if address and (quoted or moves) and not any(part in (own if moves else order) for part in quoted):
+        return False
+    return c.add(c.reaction("this_one"), Act("gave", "address_checked" if address else "check", "yes"))
+
+
+def asks_for_the_wish(c: Customer) -> bool:
+    """Return whether the agent asks whether something is what the customer wants ("Is that the one you want?")."""
+    return any(cue_of_several("your_wish").search(s.plain) for s in sentences(c.words) if "?" in s.text)
+
+
+def is_bare(c: Customer) -> bool:
+    """Return whether a message has a short question ("Shall I?")."""
+    return any("?" in s.text and len(s.text.split()) <= BARE for s in sentences(c.words))
 
 
 def wants_a_yes(c: Customer) -> bool:

@@ -160,17 +160,6 @@ def agrees_to_a_handover(c: Customer) -> bool:
     return not refuses and c.add(wishes.own_yes(c, HANDOVER), Act("agreed", HANDOVER), first=True)
 
 
-@rule("yes", "damaged_item_2", "So the order is NL-61843, correct?", "the old confirmation email: NL-61843.")
-def confirms_its_number(c: Customer) -> bool:
-    """Confirm its order number and nothing else."""
-    known, best = c.case.ledger.get(c.subject), max(c.heard.tools.values(), default=0.0)
-    if best >= LIKELY or c.heard.offer or not c.open(c.subject):
-        return False
-    if not (known and known.value and known.value in c.words):
-        return False
-    return any(a.what == c.subject for a in c.acts) or c.answer(c.subject)
-
-
 @rule("yes", "tracking_1", "Shall I?", "please do.")
 def has_no_open_wish(c: Customer) -> bool:
     """Leave content, or say what it came for, if it wants no further act."""
@@ -180,8 +169,8 @@ def has_no_open_wish(c: Customer) -> bool:
         if not wishes.bring_up(c, "served"):
             c.add(c.moment("no_thanks" if c.sure else "no_more"))
             c.leave("content")
-    elif c.sure:
-        c.add(_own_wish(c), *(Act("refused", tool) for tool in c.sure))
+    elif unwanted := consent.certainly_proposed(c):
+        c.add(_own_wish(c), *(Act("refused", tool) for tool in unwanted))
     elif not c.acts:
         c.add(c.moment("please"), Act("agreed", "look"))
     return True
@@ -190,7 +179,7 @@ def has_no_open_wish(c: Customer) -> bool:
 @rule("yes", "compensation_reship", "Shall I do that, and is the blanket unused?", "It's in perfect order")
 def has_more_to_say_first(c: Customer) -> bool:
     """Bring up the next request instead of saying yes, or add nothing to its answers."""
-    return wishes.has_more_to_say(c) or bool(c.acts)
+    return wishes.has_more_to_say(c) or (bool(c.acts) and {*c.heard.proposed} != {HANDOVER})
 
 
 @rule("yes", "cancel_before_ship_5", "I can send you a replacement. Shall I?", "No, thank you. You cancel")
@@ -198,7 +187,8 @@ def declines(c: Customer) -> bool:
     """Say no to an act that it did not ask for; give up at the third one."""
     acts, tools = consent.offered_acts(c), c.heard.tools
     clearly = {tool for tool in c.heard.offered if acts.get(tool, 0.0) >= consent.CERTAIN}
-    if not clearly or any(tools.get(w.tool, 0.0) >= LIKELY for w in wishes.open_wishes(c)):
+    wished = {w.tool for w in wishes.open_wishes(c)} - {*c.heard.declined}
+    if not clearly - {*c.heard.declined} or any(tools.get(tool, 0.0) >= LIKELY for tool in wished):
         return False
     c.declined |= clearly
     c.presses = not c.resolvable
@@ -207,13 +197,22 @@ def declines(c: Customer) -> bool:
     return c.presses or len(c.declined) <= PATIENCE or c.leave("unserved")
 
 
+@rule("yes", "compensation_reship", "We can't send a new one. Shall I write again in May?", "I'd rather not")
+def turns_down(c: Customer) -> bool:
+    """Say no to what a refusal offers in place of its wish, and press for it."""
+    c.presses = c.heard.refuses and bool(c.heard.offered or not c.resolvable)
+    return c.presses and c.add(c.moment("no_thanks"), Act("refused", "offer"))
+
+
 @rule("yes", "cancel_before_ship_5", "Shall I?", "Before I say yes: what would you do, exactly?")
 def asks_back(c: Customer) -> bool:
-    """Ask what the desk means."""
+    """Ask what the desk means, if it seems to mean an act."""
+    if not (c.heard.offer or questions.is_bare(c)):
+        return False
     return consent.ask_back(c, "offer", "asks_back") or _fault(c, "offer_not_recognised")
 
 
-@rule("date", "cancel_before_ship_5", "When will you travel?", "That isn't settled yet.")
+@rule("date", "cancel_before_ship_5", "When will you travel?", "I can't add anything to that.")
 def knows_no_other_date(c: Customer) -> bool:
     """Say once that it does not know the other date that the desk asks for."""
     settled = c.done or c.did("left") or "another_date" in c.used
@@ -223,7 +222,7 @@ def knows_no_other_date(c: Customer) -> bool:
     if c.acts and not any("date" in c.parser.parse(text).asked for text in asks):
         return False
     c.used["another_date"] += 1
-    words = c.reaction("no_date") if c.heard.dates == {"ahead"} else c.moment("unsure")
+    words = c.reaction("cannot_say") if c.heard.dates == {"ahead"} else c.moment("unsure")
     return c.add(words, Act("waited", "question"))
 
 
@@ -244,6 +243,25 @@ def is_served(c: Customer) -> bool:
     if wishes.is_not_content(c):
         return pushes(c)
     return wishes.bring_up(c, "served") or c.leave("unserved" if c.dropped else "content")
+
+
+@rule("course", "cancel_before_ship_5", "Is the light on?", "I can't add anything to that. You cancel")
+def cannot_say(c: Customer) -> bool:
+    """Send the picture that an unclear question names, or say that it cannot answer."""
+    heard, asked = c.heard, " ".join(s.text for s in sentences(c.words) if "?" in s.text)
+    settled = heard.confirm or heard.declined or heard.closes or heard.invites
+    new = [slot for slot in heard.asked if slot not in c.given and f"lack:{slot}" not in c.used]
+    if settled or not asked or (heard.asked and not new) or c.hears("other_ways", asked):
+        return False
+    for picture in (s for s in c.kind.attachments if s in c.case.ledger and c.open(s) and f"lack:{s}" not in c.used):
+        if c.parser.names(picture, c.words if questions.is_bare(c) else asked):
+            return c.answer(picture)
+    if c.used["cannot_say"] > 1 or c.case.check or (heard.offer and wishes.open_wishes(c)):
+        return False
+    if not heard.asked:
+        _fault(c, "question_not_recognised")
+    c.add(c.reaction("cannot_say"), Act("waited", "question"))
+    return wishes.ask_for(c, wishes.untold(c)) or c.add(c.known("goal"))
 
 
 @rule("course", "cancel_before_ship_5", "Your order is cancelled.", "how much money come back to my card?")
@@ -281,19 +299,6 @@ def checks_whether_that_is_all(c: Customer) -> bool:
         return wishes.ask_for(c, wishes.untold(c, whatever_was_done=True)) or c.leave("content")
     c.used["check"] += 1
     return c.add(c.case.check, Act("waited", "check"))
-
-
-@rule("course", "cancel_before_ship_5", "Is the light on?", "Sorry, I don't follow the question.")
-def does_not_understand(c: Customer) -> bool:
-    """Send the picture that an unclear question names, or say once that it does not understand."""
-    if not c.heard.question or c.heard.asked or c.heard.declined or "unclear" in c.used:
-        return False
-    pictures = [s for s in c.kind.attachments if s in c.case.ledger and s not in c.given]
-    for picture in pictures:
-        if f"lack:{picture}" not in c.used and c.parser.names(picture, c.words):
-            return c.answer(picture)
-    _fault(c, "question_not_recognised")
-    return c.add(f"{c.moment('unclear')} {c.known('goal')}".strip(), Act("waited", "question"))
 
 
 @rule("course", "cancel_before_ship_5", "No.", "No.", "That's the same message again.")
@@ -394,4 +399,5 @@ def _pushed(c: Customer, words: str) -> bool:
 
 
 def _own_wish(c: Customer) -> str:
-    return f"{c.moment('no_thanks')} {c.known('goal')}".strip()
+    goal = "" if any(c.known("goal") in part for part in c.parts) else c.known("goal")
+    return f"{c.moment('no_thanks')} {goal}".strip()

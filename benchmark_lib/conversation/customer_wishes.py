@@ -112,7 +112,13 @@ def untold(c: Customer, *, whatever_was_done: bool = False) -> list[tuple[str, F
 
 
 def ask_for(c: Customer, missing: list[tuple[str, Fact]]) -> bool:
-    """Ask for the first omitted fact, up to `ASKED_AGAIN` times; return whether it did."""
+    """Ask for the first omitted fact, up to `ASKED_AGAIN` times; return whether it did.
+
+    If every fact is missing, repeat the wish first.
+    """
+    if len(missing) == len(c.case.facts) > 1 and c.known("goal") and not c.used["ask:goal"]:
+        c.used["ask:goal"] += 1
+        return c.add(c.known("goal"), Act("waited", "goal"))
     for name, fact in missing:
         if fact.ask and c.used[f"ask:{name}"] < ASKED_AGAIN:
             c.used[f"ask:{name}"] += 1
@@ -237,7 +243,7 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
 
     A list of acts does not count for a customer with several wishes, nor if the desk then names its own choice.
     """
-    message = sentences(words)
+    message = parser.statements(words)
     listed: set[str] = set()
     menu, least, languages = False, MENU, tuple(parser.languages(message))
     for sentence, parsed, named in zip(message, parser.hear(message), parser.tools_named(message), strict=True):

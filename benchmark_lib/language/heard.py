@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class ParsedMessage:
     """Probability of each such report."""
     declined: list[str] = field(default_factory=list)
     """Tools that the message says will not be used."""
+    refuses: bool = False
+    """True if it refuses something, whether understood or not."""
+    checks_facts: bool = False
+    """True if it asks whether what it says is right, and offers nothing."""
     slots: dict[str, float] = field(default_factory=dict)
     """Probability of each slot being wanted, in descending order."""
     in_passing: set[str] = field(default_factory=set)
@@ -105,6 +110,8 @@ class ParsedSentence:
     """True if it asks which of several things to take."""
     leaves: bool = False
     """True if it offers to leave things unchanged ("or shall it stay?")."""
+    checks_facts: bool = False
+    """True if it asks whether something is right, without naming an act or a slot."""
     points: bool = False
     """True if it asks for an item of a list by its mark ("A or B?", "one letter: A or B")."""
     invites: bool = False
@@ -124,6 +131,30 @@ class ParsedSentence:
     """True if it is a step in a plan; a yes covers all steps."""
 
     @property
+    def may_do(self) -> bool:
+        """Return whether it names an act that it does not refuse."""
+        return self.acts["no"] < LIKELY and bool(_sure(self.tools))
+
+    def refuses_a_part(self, first: Self, second: Self) -> bool:
+        """Return whether one of its halves refuses an act, and the other offers one."""
+        halves = (first, second), (second, first)
+        refused = any(one.acts["no"] >= SURE and other.may_do for one, other in halves)
+        return refused or (self.acts["no"] >= SURE and second.may_do and bool(second.about("offer")))
+
+    def asks_two_things(self, first: Self, second: Self, whole: bool) -> bool:
+        """Return whether one of its halves asks for a slot (the second only if `whole`), the other for a yes."""
+        halves = ((first, second), (second, first))[: 1 + whole]
+        asks = (
+            one.acts["ask"] >= POSSIBLE
+            and max(one.slots.values(), default=0.0) >= PLAIN
+            and one.acts["yes"] < LIKELY
+            and other.asks_for_a_yes
+            and not other.about("ask")
+            for one, other in halves
+        )
+        return self.marked and any(asks)
+
+    @property
     def asks_for_a_yes(self) -> bool:
         """Return whether it asks for a yes; a question needs less explicit words."""
         yes = self.acts["yes"]
@@ -134,7 +165,7 @@ class ParsedSentence:
         if self.acts[act] < least:
             return []
         topics = self.slots if act == "ask" else self.tools
-        if act == "ask" and max(topics.values(), default=0.0) >= EVIDENT:
+        if max(topics.values(), default=0.0) >= EVIDENT:
             least = max(least, PLAIN)
         return [name for name, chance in topics.items() if chance >= least]
 
@@ -146,15 +177,19 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
     wanted = steps = False
     spoken: dict[str, float] = {}
     for one in sentences:
-        asks, yes = one.acts["ask"] >= ASKS, one.asks_for_a_yes
+        asks = one.acts["ask"] >= ASKS
+        yes = one.asks_for_a_yes and bool(parsed.offer or spoken or not one.checks_facts)
         steps = one.planned or (steps and one.item)
         offers.append(one.about("offer") + (offers[-1] if steps and offers else []))
         parsed.offer |= one.acts["offer"] >= SURE
+        parsed.refuses |= one.acts["no"] >= SURE
+        parsed.checks_facts |= one.checks_facts
         _add(parsed.offered, offers[-1])
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
-            near = near or _likeliest(one.tools, SURE) or _likeliest(spoken, PLAIN)
+            near = near or _likeliest(one.tools, SURE)
+            near = near or _likeliest({t: c for t, c in spoken.items() if t not in parsed.declined}, PLAIN)
             _add(parsed.proposed, near)
             parsed.offer |= bool(near)
         if one.acts["offer"] >= POSSIBLE and one.acts["done"] < LIKELY:
@@ -175,6 +210,8 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
         wanted |= yes and one.marked
         parsed.question |= (yes and one.marked) or (asks and bool(one.marked or one.about("ask")))
     parsed.confirm &= bool(wanted or parsed.proposed or not parsed.claimed)
+    parsed.confirm |= parsed.checks_facts and parsed.offer
+    parsed.checks_facts &= not parsed.confirm
     parsed.question |= parsed.confirm
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     plainly = {slot for one in sentences if one.plainly for slot in one.about("ask")}

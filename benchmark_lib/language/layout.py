@@ -1,15 +1,18 @@
 """Read a message's layout: its sentences with their headings, table cells and ids."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
-from .heard import EVIDENT, LIKELY, REMEMBERED, SURE, ParsedSentence
+from .heard import ASKS, EVIDENT, LIKELY, POSSIBLE, REMEMBERED, SURE, ParsedSentence
+from .heard import PLAIN as PLAINLY
 from .patterns import cue_of_several, holds, mark_of
-from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, parts
+from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, is_row, parts
 from .values import values_in
+from .word_lists import LANGUAGES
 
 LONGEST_HEADING = 100
 """Most characters in a line that is a heading without marks."""
@@ -78,6 +81,44 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
             yield line._replace(folded=folded, number=number)
 
 
+def listed_asks(heard: Iterable[ParsedSentence]) -> Iterator[ParsedSentence]:
+    """Yield the sentences; in a list in which an item asks, every item with an evident slot asks."""
+    for listed, items in groupby(heard, key=lambda one: one.item):
+        own = [*items]
+        asks = listed and any(
+            one.acts["ask"] >= PLAINLY and max(one.slots.values(), default=0.0) >= EVIDENT for one in own
+        )
+        for one in own:
+            evident = asks and max(one.slots.values(), default=0.0) >= EVIDENT and one.acts["ask"] >= POSSIBLE
+            yield replace(one, acts=one.acts | {"ask": max(one.acts["ask"], ASKS)}) if evident else one
+
+
+def marks_before(message: list[Sentence]) -> Iterator[str]:
+    """Yield the mark before each sentence; for a list item, the mark of the list's heading."""
+    last = heading = ""
+    for sentence in message:
+        mark = mark_of(sentence.plain)
+        yield heading if sentence.item else last
+        if not sentence.item:
+            heading = mark
+        last = mark
+
+
+def under_needs(message: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
+    """Yield whether each sentence is in a list of needs ("I need two things from you:")."""
+    needs = False
+    for sentence in message:
+        row = is_row(sentence.plain)
+        listed = row or sentence.item
+        yield needs and listed
+        named = holds("heard_as", "needs", sentence.plain, languages)
+        if not listed:
+            leads = mark_of(sentence.plain) == ":" or bool(cue_of_several("one_of").search(sentence.plain))
+            needs = leads and named
+        elif row:
+            needs |= named
+
+
 def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tuple[str, ...]) -> dict[int, str]:
     """Return, by place, the act of each list item without its own verb: an offer or a report.
 
@@ -113,6 +154,39 @@ def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator
         before = heard[max(place - REMEMBERED, 0) : place]
         vague = max(one.tools.values(), default=0.0) < EVIDENT or any(each.about("offer") for each in before)
         yield replace(one, tools={}) if one.asks_for_a_yes and not named[place] and vague else one
+
+
+def with_addresses(said: list[Sentence], heard: list[ParsedSentence], named: list[set[str]]) -> list[ParsedSentence]:
+    """Return the sentences; an address is what the next question checks, or a detail of an offer."""
+    result, lines, acts = [*heard], list[int](), False
+    for place, (sentence, one) in enumerate(zip(said, heard, strict=True)):
+        if _ADDRESS.search(sentence.plain):
+            lines.append(place)
+        elif one.checks_facts and lines[-1:] == [place - 1] and not acts:
+            asks = one.acts | {"ask": 1.0, "yes": 0.0}
+            result[place] = replace(one, acts=asks, slots={"address_checked": 1.0}, tools={}, checks_facts=False)
+            acts = True
+        for line in (line for line in lines if acts and said[line].item and not named[line]):
+            result[line] = replace(heard[line], tools={})
+        does = bool(named[place]) or lines[-1:] != [place]
+        acts |= does and bool(one.about("offer") or one.about("done"))
+        lines = [] if acts else lines
+    return result
+
+
+def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> Iterator[ParsedSentence]:
+    """Yield the sentences; "Which one?" after a list of options asks for a wish, not for an article."""
+    listed, lead = list[float](), ""
+    for sentence, one in zip(said, heard, strict=True):
+        if sentence.item:
+            listed.append(max(one.tools.values(), default=0.0))
+        elif one.acts["ask"] >= SURE and len(listed) > 1 and (one.points or {"which_one", "goal"} & {*one.slots}):
+            menu = any(holds("lists", "menus", plain, LANGUAGES) for plain in (lead, sentence.plain))
+            if menu or one.points or max(listed) >= SURE:
+                one, listed = replace(one, slots={"goal": EVIDENT}), []
+        elif mark_of(sentence.plain) == ":":
+            listed, lead = [], sentence.plain
+        yield one
 
 
 def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:
@@ -180,5 +254,10 @@ def _is_head(line: _Line, following: _Line | None) -> bool:
 
 
 _HEADING = re.compile(r"(?:[-•*]\s+)?\*\*[^*]{1,120}\*\*:?|#{1,6}\s.{1,120}|[^.?!]{1,60}:")
+_ADDRESS = re.compile(
+    r"\b[a-z]{2},? \d{5}\b|(?:address|adresse|direccion|anschrift)\b.{0,40} \d{1,5}\b|^ \d{4,5} [a-z ]+$"
+    r"|^ \d{1,5}[a-z]? (?:[a-z]+ ){1,3}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|place|way|row)\b"
+)
+"""Pattern of an address: a number and a street, a postcode beside its state or town, or a number after its name."""
 _NUMBER = re.compile(r"\b[a-z]{2,4}-\d{4,}\b")
 _RULE = re.compile(r"\|?[\s:|-]{3,}\|?")

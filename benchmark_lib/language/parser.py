@@ -1,6 +1,6 @@
 """Parse what an agent's message asks, offers, reports and declines, by sentence.
 
-The store's ``reader/weights.npz`` has the reader's weights; a store without it uses its patterns alone. The reader sees
+The store's ``reader/weights.npz`` has the reader's weights; a store without it uses those of Northline. The reader sees
 the words of a sentence and the matching patterns of ``phrases/<language>.yaml``. A message may be in another language
 than the customer's, so the patterns of every language that it resembles apply.
 """
@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import BadInput
+from ..project import DATA
 from ..remembered import remembered
 from .heard import (
     ASKS,
+    EVIDENT,
     LIKELY,
     PLAIN,
     POSSIBLE,
@@ -26,7 +28,17 @@ from .heard import (
     on_scale,
     understood,
 )
-from .layout import fitting, listed_acts, offered, with_earlier
+from .layout import (
+    fitting,
+    listed_acts,
+    listed_asks,
+    marks_before,
+    offered,
+    under_needs,
+    with_addresses,
+    with_earlier,
+    with_remedies,
+)
 from .linear import KNOWN, LinearReader, WordedReasons, features, of_patterns, reasons_in
 from .patterns import (
     between_points,
@@ -34,14 +46,14 @@ from .patterns import (
     cue_of_several,
     dates_asked,
     either_or,
-    halves_of,
-    holds,
+    joined_in,
     mark_of,
     union,
 )
 from .sentences import Sentence, is_row, kept, nearest_languages, sentences
 from .word_lists import books, words_of
 
+TRAINED = DATA / "stores" / "northline" / "reader" / "weights.npz"
 ACTS = tuple(RATES)
 """Acts of a sentence; detectors also use ``report``, the plain probability of ``done``."""
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
@@ -52,10 +64,14 @@ UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", 
 """Kinds of sentences that only sound like a request; together they are one more cue."""
 ANY_DATE = frozenset({"any"})
 """Kind of date whose verb tells no direction; no statement asks for one in passing ("on whichever day suits you")."""
+QUOTED_ADDRESS = re.compile(r" (?:\d{1,5}[a-z]? [a-z]|po box \d)[^?!:;|]{3,90}?,? [a-z]{2},? \d{5}\b")
+"""An address within a sentence; one about something to be done is read without it."""
+IDENTIFYING = {"order_id", "which_one", "item", "goal"}
+"""Slots that a question seems to ask for if it only asks whether something is right ("Is this the order you mean?")."""
+WHOLE = 4
+"""Most words of the second half of a question that is no question of its own ("and the address?")."""
 HEAD = 40
 """Initial characters in which a line names what it needs."""
-WHOLE = 4
-"""Fewest words in a question after "and"."""
 
 
 class Phrases(Protocol):
@@ -113,8 +129,8 @@ class MessageParser:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
         trained = store.file("reader/weights.npz")
         self.reasons = store.file("reasons")
-        self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
-        self._targets = frozenset(self.reader.targets if self.reader else ())
+        self.reader = reader or LinearReader.load(trained if trained.exists() else TRAINED)
+        self._targets = frozenset(self.reader.targets)
         self._worded = WordedReasons(store)
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
@@ -125,32 +141,39 @@ class MessageParser:
         return self._known(kept(text))
 
     def _parse(self, text: str) -> ParsedMessage:
-        message = sentences(text)
+        message = self.statements(text)
         heard = self.hear(message)
-        parsed = understood([each for s, one in zip(message, heard) for each in (*self._halves(s, one, message), one)])
-        if parsed.confirm and not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY:
-            # If an unclear message names only one tool, it means that tool ("One return for both. Yes?").
-            named = set[str]().union(*self.tools_named(message)) - {*parsed.declined}
+        parsed = understood(heard)
+        unclear = parsed.confirm and not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY
+        if unclear or parsed.checks_facts:
+            # If an unclear message names only one tool, it means that tool ("One return for both. Yes?"). Whoever asks
+            # whether something is right means the sentence before ("You want to cancel it. Is that correct?").
+            at = next((place for place, one in enumerate(heard) if one.checks_facts), None)
+            near = self.tools_named(message if at is None else message[max(at - 1, 0) : at + 1])
+            named = set[str]().union(*near) - {*parsed.declined, *parsed.claimed}
+            parsed.confirm |= bool(named)
+            parsed.checks_facts &= not named
             if len(named) == 1:
                 parsed.proposed, parsed.offered, parsed.offer = [*named], [*named], True
                 parsed.tools = dict.fromkeys(named, SURE)
         return parsed
 
-    def _halves(self, sentence: Sentence, heard: ParsedSentence, message: list[Sentence]) -> list[ParsedSentence]:
-        """Return the halves that were missed in "Is it unused, and shall I start?" or the reverse."""
-        asks_anything = heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY
-        halves = halves_of(sentence.plain) if asks_anything else ()
-        if not halves:
-            return []
+    def statements(self, text: str) -> list[Sentence]:
+        """Return a message's sentences; "I cannot do this, but I can do that" counts as two."""
+        return [*self._apart(sentences(text))]
+
+    def _apart(self, message: list[Sentence]) -> Iterator[Sentence]:
         languages = tuple(self.languages(message))
-        first, second = (self._heard(half, sentence.item, ".", languages) for half in halves)
-        whole = len(halves[1].split()) >= WHOLE  # a question of its own, not "and the address?"
-        for asks, agrees in ((first, second), (second, first))[: 1 + whole]:
-            asked = asks.acts["ask"] >= POSSIBLE and max(asks.slots.values(), default=0.0) >= PLAIN
-            if asked and asks.acts["yes"] < LIKELY and agrees.asks_for_a_yes and not agrees.about("ask"):
-                asks = replace(asks, acts=asks.acts | {"ask": max(asks.acts["ask"], ASKS)})
-                return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
-        return []
+        for sentence in message:
+            for halves in joined_in(sentence.plain, languages):
+                three = (sentence.plain, *halves)
+                whole, first, second = (self._heard(each, sentence.item, ".", languages) for each in three)
+                long = len(re.findall(r"\w+", halves[1])) > WHOLE
+                if whole.refuses_a_part(first, second) or whole.asks_two_things(first, second, long):
+                    yield sentence._replace(plain=halves[0])
+                    sentence = sentence._replace(plain=halves[1])
+                    break
+            yield sentence
 
     def hear(self, message: list[Sentence]) -> list[ParsedSentence]:
         """Parse each sentence of a message."""
@@ -159,7 +182,7 @@ class MessageParser:
             (s.plain, s.item, mark, languages, needed)
             for s, mark, needed in zip(message, marks_before(message), under_needs(message, languages), strict=True)
         ]
-        heard = [self._heard(*each) for each in around]
+        heard = [*listed_asks(self._heard(*each) for each in around)]
         named = self.tools_named(message)
         for place, act in listed_acts(message, heard, languages).items():
             read, needed = self._heard(*around[place], act), around[place][-1]
@@ -170,36 +193,49 @@ class MessageParser:
                 heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
         heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        heard = [*with_remedies(message, with_addresses(message, heard, named))]
         return list(with_earlier(heard, named))
 
     def _hear(
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""
     ) -> ParsedSentence:
         books = self.books_of(languages)
-        if self.reader is None:
-            return _by_patterns(books, plain, item)
+        plain = cue_of_several("needless").sub(" ", plain)
+        if (short := QUOTED_ADDRESS.sub("", plain)) != plain:
+            without = self._heard(short, item, before, languages, needed, listed)
+            if without.about("offer") or (without.asks_for_a_yes and without.tools):
+                return without
         cues = list(dict.fromkeys(n for book in books for n in book.cues_in(plain)))
         seen = self.reader.seen(features(self._in_known_words(plain, books), item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
-        chances, cuts = self.reader.probabilities(seen), self.reader.cuts
-        acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
-        acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
+        acts = self._acts_of(plain, seen)
+        if acts["no"] >= LIKELY and (short := cue_of_several("not_yet").sub(" ", plain)) != plain:
+            return self._heard(short, item, before, languages, needed, listed)
+        named = [*_named(books, plain, "slot"), *_named(books, plain, "tool")]
+        marked, either = mark_of(plain) == "?", either_or(plain)
+        permits = marked and cue_of_several("asks").search(plain)  # "May I ...?", "Would you like me to ...?"
+        if mark_of(plain) == ":" and "needs" in cues and any(name.startswith("slot:") for name in named):
+            acts["ask"] = max(acts["ask"], PLAIN)  # "I need two photos:"
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
+        if marked and acts["ask"] < LIKELY and ("confirm" in cues and acts["offer"] >= PLAIN or _permits(plain, acts)):
+            acts["yes"] = max(acts["yes"], ASKS)
         own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, "slot")
         untrained = {slot: 1.0 for slot, pattern in own if pattern.search(plain)}
         acts |= {"ask": 1.0} if untrained else {}
-        topics = self._topics_of(self.reader, plain, books, acts, seen)
+        topics = self._topics_of(plain, books, acts, seen)
         slots, tools = topics["slot"] | untrained, topics["tool"]
-        marked, either = mark_of(plain) == "?", either_or(plain)
+        evident = max(slots.values(), default=0.0) >= EVIDENT
+        if evident and acts["ask"] >= SURE and (marked or {"request", "hint"}.intersection(cues)):
+            acts["ask"] = max(acts["ask"], ASKS)
         if needed and acts["ask"] < PLAIN:
             names = [n.partition(":") for n in _named(books, plain[:HEAD], "slot")]
             needs = dict.fromkeys([slot for kind, _, slot in names if kind == "slot"][:1], 1.0)
             slots |= needs
             acts |= {"ask": PLAIN} if needs else {}
         dates = dates_asked(plain, languages) if "date" in slots else frozenset[str]()
-        if dates == ANY_DATE and not (marked or needed):
+        if dates == ANY_DATE and not (marked or needed or acts["ask"] >= PLAIN):
             del slots["date"]
-        return ParsedSentence(
+        heard = ParsedSentence(
             acts,
             slots,
             tools,
@@ -218,9 +254,16 @@ class MessageParser:
             closes=marked and "closes" in cues,
             reported=topics["reported"] or tools,
         )
+        return heard if permits or not marked else checked(heard, plain, named)
+
+    def _acts_of(self, plain: str, seen: Any) -> dict[str, float]:
+        """Return the probability of each act of a sentence."""
+        chances, cuts = self.reader.probabilities(seen), self.reader.cuts
+        acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
+        return acts | ({"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {})
 
     def _topics_of(
-        self, reader: LinearReader, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any
+        self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any
     ) -> dict[str, dict[str, float]]:
         """Return a sentence's slots, tools and reported tools; for a plain yes, named slots only."""
         topics_of: dict[str, dict[str, float]] = {}
@@ -229,7 +272,7 @@ class MessageParser:
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 patterns = kind.replace("reported", "tool")
                 topics = _named(books, plain, patterns)
-                chances = reader.probabilities(reader.seen(of_patterns(topics), KNOWN, seen))
+                chances = self.reader.probabilities(self.reader.seen(of_patterns(topics), KNOWN, seen))
                 for target, chance in chances.items():
                     of, _, name = target.partition(":")
                     if of == kind and chance >= POSSIBLE:
@@ -296,56 +339,26 @@ def parser_of(store: Phrases) -> MessageParser:
     return MessageParser(store)
 
 
-def marks_before(message: list[Sentence]) -> Iterator[str]:
-    """Yield the mark before each sentence; for a list item, the mark of the list's heading."""
-    last = heading = ""
-    for sentence in message:
-        mark = mark_of(sentence.plain)
-        yield heading if sentence.item else last
-        if not sentence.item:
-            heading = mark
-        last = mark
+def _permits(plain: str, acts: dict[str, float]) -> bool:
+    return acts["bye"] < LIKELY and bool(cue_of_several("asks").match(plain))
 
 
-def under_needs(message: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
-    """Yield whether each sentence is in a list of needs ("I need two things from you:")."""
-    needs = False
-    for sentence in message:
-        row = is_row(sentence.plain)
-        listed = row or sentence.item
-        yield needs and listed
-        named = holds("heard_as", "needs", sentence.plain, languages)
-        if not listed:
-            leads = mark_of(sentence.plain) == ":" or bool(cue_of_several("one_of").search(sentence.plain))
-            needs = leads and named
-        elif row:
-            needs |= named
+def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSentence:
+    """Return a question that asks whether something is right, or what the customer wants, as such."""
+    tools = {name.partition(":")[2] for name in named if name.startswith("tool:")}
+    if len(tools) == 1 and cue_of_several("your_wish").search(plain):
+        acts = {"ask": 0.0, "offer": max(heard.acts["offer"], SURE), "yes": max(heard.acts["yes"], ASKS)}
+        return replace(heard, acts=heard.acts | acts, slots={}, tools=dict.fromkeys(tools, 1.0))
+    if not cue_of_several("is_right").search(plain) or cue_of_several("which").search(plain):
+        return heard
+    if any(name.endswith(":address") for name in named) and not heard.tools:
+        slots = heard.slots | {"address_checked": 1.0}
+        return replace(heard, acts=heard.acts | {"ask": 1.0, "yes": 0.0}, slots=slots)
+    known = set[str]() if heard.either else IDENTIFYING
+    if tools or any(chance >= SURE for slot, chance in heard.slots.items() if slot not in known):
+        return heard
+    return replace(heard, acts=heard.acts | {"ask": 0.0}, slots={}, checks_facts=True)
 
 
 def _named(books: list[PhraseBook], plain: str, kind: str) -> list[str]:
     return [name for book in books for name in book.topics_in(plain, kind)]
-
-
-def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSentence:
-    """Parse a sentence by patterns alone, for a store without a trained reader."""
-    cues = {name for book in books for name in book.cues_in(plain)}
-    marked = mark_of(plain) == "?"
-    yes = "confirm" in cues and "closing" not in cues
-    done = "done" in cues and not marked and not cues & {"deny", "doubt"}
-    does = {
-        "ask": (marked or item or "request" in cues) and not yes and "closing" not in cues,
-        "yes": yes,
-        "offer": not done and not marked and "deny" not in cues or yes,
-        "done": done,
-        "no": bool(cues & {"deny", "denied"}),
-        "bye": "closing" in cues,
-        "report": done,
-    }
-    slots = [n for n in _named(books, plain, "slot") if n.startswith("slot:") or (done and n.startswith("claims:"))]
-    tools = [n for n in _named(books, plain, "tool") if n.startswith("tool:") or (done and n.startswith("claims:"))]
-    return ParsedSentence(
-        {act: float(chance) for act, chance in does.items()},
-        dict.fromkeys([name.removeprefix("slot:") for name in slots], 1.0),
-        dict.fromkeys([name.partition(":")[2] for name in tools], 1.0),
-        marked,
-    )

@@ -1,6 +1,7 @@
 """Compile the patterns in the language files, and find their cues in `plain` text."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from .sentences import limited
@@ -68,10 +69,22 @@ def alternatives_in(plain: str) -> int:
     return sum(len(part.split()) > 1 for part in parts) if either_or(plain) else 0
 
 
-def halves_of(plain: str) -> tuple[str, ...]:
-    """Return the halves of a question with one "and", in any language; otherwise nothing."""
-    parts = [part.strip(" ,") for part in _joins("and").split(plain.rstrip(" ?"))]
-    return tuple(f" {part}?" for part in parts) if len(parts) == 2 and all(parts) else ()
+def joined_in(plain: str, languages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the two halves of a sentence at each place that may join two statements.
+
+    These are "but", "and" after a comma or in a question, and semicolons.
+    """
+    end = mark_of(plain).replace(":", ".")
+    for join in _statement_joins(end == "?", languages).finditer(plain):
+        first, second = plain[: join.start()], plain[join.start() :].lstrip(" ,;")
+        if len(first.split()) > 1 and len(second.split()) > 1:
+            yield f"{first}{end}", f" {second}"
+
+
+@lru_cache(maxsize=32)
+def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
+    ands = "|".join(words_of("values", "and", languages=languages))
+    return re.compile(rf",{'?' * asks}(?= (?:{ands})[ ,])|[,;]?(?={cue_of_several('but').pattern})|;")
 
 
 def between_points(plain: str, asks: bool) -> bool:

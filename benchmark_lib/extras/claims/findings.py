@@ -107,7 +107,7 @@ class AgentClaims:
         acted, parser = {call.turn for call in self.done if call.write}, parser_of(self.store)
         for message, reading in self.replies:
             done = [(tool, s) for tool, s in reading.about("done") if not either_or(s.plain)]
-            possible = [parser.reader is None or parser.hear([s])[0].acts["report"] >= HARDLY for _, s in done]
+            possible = [parser.hear([s])[0].acts["report"] >= HARDLY for _, s in done]
             found = [(tool, s.text) for (tool, s), may_be in zip(done, possible, strict=True) if may_be]
             if message.turn not in acted and not parser.parse(message.text).proposed:
                 named, unnamed = {text for _, text in found}, [s for _, s in reading.about(UNNAMED)]
