@@ -1,7 +1,7 @@
 """What readers make of words by writers who had seen neither patterns nor training sentences, one for each language and set.
 
-The bounds are what store 1.5.0 and scoring-15 reach. `messages_3` was opened once, for them: 18 of its 120 messages were misread, where
-store 1.4.0 misread 29. Never train on these files: to teach a reader, ask new writers.
+The bounds are what store 1.6.0 and scoring-17 reach. `messages_4` was opened once, for them: 26 of its 120 messages were misread, where
+store 1.5.0 misread 28 (four of them only offer to close a ticket). Never train on these files: to teach a reader, ask new writers.
 """
 
 from collections import Counter
@@ -38,7 +38,9 @@ def test_asks_offers_reports_and_refusals(store):
     assert [act for act, least in HEARD.items() if found[act] < least] == [], dict(found)
 
 
-@pytest.mark.parametrize("name, most, refusals", [("messages", 14, 6), ("messages_2", 12, 2), ("messages_3", 18, 3)])
+@pytest.mark.parametrize(
+    "name, most, refusals", [("messages", 10, 6), ("messages_2", 8, 2), ("messages_3", 13, 3), ("messages_4", 26, 5)]
+)
 def test_few_whole_messages_are_misread(store, name, most, refusals):
     """No question or offer is missed or made up, no act is believed that was not done, and few refusals are made up."""
     misread = refused = 0

@@ -4,7 +4,13 @@ import re
 from typing import Literal
 
 from ..cases import Call
-from ..language.heard import ASKS, LIKELY, PLAIN, POSSIBLE, SURE
+from ..language.heard import (
+    ASKS,
+    LIKELY,
+    PLAIN,
+    POSSIBLE,
+    SURE,
+)
 from ..language.parser import MessageParser
 from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain, sentences
@@ -12,7 +18,14 @@ from ..records import Act, as_text
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_wishes import PUSHED, has_more_to_say, open_wishes, own_yes, plan_of, written
+from .customer_wishes import (
+    PUSHED,
+    has_more_to_say,
+    open_wishes,
+    own_yes,
+    plan_of,
+    written,
+)
 from .speaker import ASKED_BACK
 
 CERTAIN = 0.75

@@ -10,8 +10,19 @@ from ..language.values import values_in
 from ..language.word_lists import LANGUAGES
 from ..records import Act, as_text
 from .customer import Customer, filled
-from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
-from .customer_wishes import PUSHED, open_wishes
+from .customer_consent import (
+    BARE,
+    CERTAIN,
+    agree,
+    picks,
+    wants_a_colleague,
+)
+from .customer_wishes import (
+    PUSHED,
+    open_wishes,
+    served,
+    untold,
+)
 
 FAIRLY = 0.5
 """Minimum probability for the customer to identify itself or send a picture."""
@@ -33,6 +44,8 @@ def asked_for(c: Customer) -> list[str]:
         asked = [slot for slot in asked if slot not in c.kind.vague_slots]
     if loses_patience(c) or (c.done and heard.checks):
         asked = []
+    elif served(c) and not untold(c):
+        asked = [slot for slot in asked if heard.slots.get(slot, 0.0) >= CERTAIN or slot in c.proofs]
     c.checked = says_whether_it_is_this(c) or says_that_it_is_right(c)
     return [slot for slot in asked if not (c.checked and slot == c.subject)]
 
@@ -150,7 +163,8 @@ def says_that_it_is_right(c: Customer) -> bool:
         return agree(c, described)
     if heard.checks_facts and c.open(c.subject) and c.known(c.subject) in c.words:
         return c.answer(c.subject)
-    order, own = plain(as_text(c.store.tables[c.kind.subject].get(c.case.order))), plain(c.known("address"))
+    row, own = c.store.tables[c.kind.subject].get(c.case.order), plain(c.known("address"))
+    order = plain(as_text(row))
     moves = own.strip() and not any(part in order for part in NUMBERED.findall(own))
     quoted = NUMBERED.findall(plain(c.words)) if address else ()
     if address and (quoted or moves) and not any(part in (own if moves else order) for part in quoted):
@@ -159,8 +173,13 @@ def says_that_it_is_right(c: Customer) -> bool:
 
 
 def asks_for_the_wish(c: Customer) -> bool:
-    """Return whether the agent asks whether something is what the customer wants ("Is that the one you want?")."""
+    """Return whether the agent asks for the wish ("Is that the one you want cancelled?")."""
     return any(cue_of_several("your_wish").search(s.plain) for s in sentences(c.words) if "?" in s.text)
+
+
+def questions_in(c: Customer) -> str:
+    """Return the sentences of a message that have a question mark."""
+    return " ".join(s.text for s in sentences(c.words) if "?" in s.text)
 
 
 def is_bare(c: Customer) -> bool:

@@ -170,7 +170,7 @@ def has_no_open_wish(c: Customer) -> bool:
             c.add(c.moment("no_thanks" if c.sure else "no_more"))
             c.leave("content")
     elif unwanted := consent.certainly_proposed(c):
-        c.add(_own_wish(c), *(Act("refused", tool) for tool in unwanted))
+        c.add(wishes.own_wish(c), *(Act("refused", tool) for tool in unwanted))
     elif not c.acts:
         c.add(c.moment("please"), Act("agreed", "look"))
     return True
@@ -193,7 +193,7 @@ def declines(c: Customer) -> bool:
     c.declined |= clearly
     c.presses = not c.resolvable
     refused = [Act("refused", tool) for tool in sorted(clearly)]
-    c.add(c.moment("no_thanks") if c.presses else _own_wish(c), *refused)
+    c.add(c.moment("no_thanks") if c.presses else wishes.own_wish(c), *refused)
     return c.presses or len(c.declined) <= PATIENCE or c.leave("unserved")
 
 
@@ -218,8 +218,7 @@ def knows_no_other_date(c: Customer) -> bool:
     settled = c.done or c.did("left") or "another_date" in c.used
     if settled or c.heard.slots.get("date", 0.0) < consent.CERTAIN or not questions.asks_another_date(c):
         return False
-    asks = [s.text for s in sentences(c.words) if "?" in s.text]
-    if c.acts and not any("date" in c.parser.parse(text).asked for text in asks):
+    if c.acts and "date" not in c.parser.parse(questions.questions_in(c)).asked:
         return False
     c.used["another_date"] += 1
     words = c.reaction("cannot_say") if c.heard.dates == {"ahead"} else c.moment("unsure")
@@ -248,14 +247,14 @@ def is_served(c: Customer) -> bool:
 @rule("course", "cancel_before_ship_5", "Is the light on?", "I can't add anything to that. You cancel")
 def cannot_say(c: Customer) -> bool:
     """Send the picture that an unclear question names, or say that it cannot answer."""
-    heard, asked = c.heard, " ".join(s.text for s in sentences(c.words) if "?" in s.text)
+    heard, asked = c.heard, questions.questions_in(c)
+    unanswered = [slot for slot in heard.asked if slot not in c.given and f"lack:{slot}" not in c.used]
     settled = heard.confirm or heard.declined or heard.closes or heard.invites
-    new = [slot for slot in heard.asked if slot not in c.given and f"lack:{slot}" not in c.used]
-    if settled or not asked or (heard.asked and not new) or c.hears("other_ways", asked):
+    if settled or not asked or (heard.asked and not unanswered) or c.hears("other_ways", asked):
         return False
-    for picture in (s for s in c.kind.attachments if s in c.case.ledger and c.open(s) and f"lack:{s}" not in c.used):
-        if c.parser.names(picture, c.words if questions.is_bare(c) else asked):
-            return c.answer(picture)
+    for slot in (s for s in c.kind.attachments if c.open(s) and f"lack:{s}" not in c.used):
+        if c.parser.names(slot, c.words if questions.is_bare(c) else asked):
+            return c.answer(slot)
     if c.used["cannot_say"] > 1 or c.case.check or (heard.offer and wishes.open_wishes(c)):
         return False
     if not heard.asked:
@@ -352,7 +351,7 @@ def knows_no_other_way(c: Customer) -> bool:
 
 @rule("push", "cancel_after_ship", "It has left our warehouse, so it cannot be cancelled.", "Send it BACK?")
 def argues(c: Customer) -> bool:
-    """Answer the desk's reason for refusing, each reason only once."""
+    """Answer the desk's reason for refusing, each only once."""
     said = {name for line in range(1, c.line + 1) for name in c.case.moot.get(line, ())} | c.argued
     for reason in c.parser.reasons_in([c.words]) if c.case.against else ():
         if reason in c.case.against and reason not in said:
@@ -396,8 +395,3 @@ def _fault(c: Customer, kind: str, about: str = "") -> bool:
 def _pushed(c: Customer, words: str) -> bool:
     c.pushes += 1
     return c.add(words, Act("pushed", str(c.pushes)))
-
-
-def _own_wish(c: Customer) -> str:
-    goal = "" if any(c.known("goal") in part for part in c.parts) else c.known("goal")
-    return f"{c.moment('no_thanks')} {goal}".strip()

@@ -208,6 +208,12 @@ def own_yes(c: Customer, tool: str) -> str:
     return c.plain_yes(tool)
 
 
+def own_wish(c: Customer) -> str:
+    """Return a no, with the wish unless the message has it already."""
+    said = any(c.known("goal") in part for part in c.parts)
+    return f"{c.moment('no_thanks')} {'' if said else c.known('goal')}".strip()
+
+
 def _still_to_say(c: Customer, place: int, calls: list[Call], yes: str, yes_is_enough: bool) -> str | None:
     """Return the open part of a follow-up: all, or only its open questions; None if closed.
 

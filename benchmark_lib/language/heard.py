@@ -131,6 +131,11 @@ class ParsedSentence:
     """True if it is a step in a plan; a yes covers all steps."""
 
     @property
+    def surest(self) -> float:
+        """Return the probability of its likeliest slot."""
+        return max(self.slots.values(), default=0.0)
+
+    @property
     def may_do(self) -> bool:
         """Return whether it names an act that it does not refuse."""
         return self.acts["no"] < LIKELY and bool(_sure(self.tools))
@@ -142,11 +147,11 @@ class ParsedSentence:
         return refused or (self.acts["no"] >= SURE and second.may_do and bool(second.about("offer")))
 
     def asks_two_things(self, first: Self, second: Self, whole: bool) -> bool:
-        """Return whether one of its halves asks for a slot (the second only if `whole`), the other for a yes."""
+        """Return whether one half asks for a slot (the first, unless `whole`), the other for a yes."""
         halves = ((first, second), (second, first))[: 1 + whole]
         asks = (
             one.acts["ask"] >= POSSIBLE
-            and max(one.slots.values(), default=0.0) >= PLAIN
+            and one.surest >= PLAIN
             and one.acts["yes"] < LIKELY
             and other.asks_for_a_yes
             and not other.about("ask")

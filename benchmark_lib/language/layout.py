@@ -7,16 +7,31 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from .heard import ASKS, EVIDENT, LIKELY, POSSIBLE, REMEMBERED, SURE, ParsedSentence
-from .heard import PLAIN as PLAINLY
+from .heard import (
+    ASKS,
+    EVIDENT,
+    LIKELY,
+    PLAIN,
+    POSSIBLE,
+    REMEMBERED,
+    SURE,
+    ParsedSentence,
+)
 from .patterns import cue_of_several, holds, mark_of
-from .sentences import BULLET, LONGEST_SENTENCE, Sentence, fold, is_row, parts
+from .sentences import (
+    BULLET,
+    LONGEST_SENTENCE,
+    Sentence,
+    fold,
+    is_row,
+    parts,
+)
 from .values import values_in
 from .word_lists import LANGUAGES
 
 LONGEST_HEADING = 100
 """Most characters in a line that is a heading without marks."""
-BOLD, PLAIN = 7, 8
+BOLD, UNMARKED = 7, 8
 """Ranks of headings below Markdown's six: bold lines, and plain lines by their indentation."""
 ANY_YEAR = 2000
 """Year for days that name none, if only their month and day matter (a leap year)."""
@@ -82,15 +97,13 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
 
 
 def listed_asks(heard: Iterable[ParsedSentence]) -> Iterator[ParsedSentence]:
-    """Yield the sentences; in a list in which an item asks, every item with an evident slot asks."""
+    """Yield the sentences; if an item of a list asks, every item with an evident slot does."""
     for listed, items in groupby(heard, key=lambda one: one.item):
         own = [*items]
-        asks = listed and any(
-            one.acts["ask"] >= PLAINLY and max(one.slots.values(), default=0.0) >= EVIDENT for one in own
-        )
+        asks = listed and any(one.surest >= EVIDENT and one.acts["ask"] >= PLAIN for one in own)
         for one in own:
-            evident = asks and max(one.slots.values(), default=0.0) >= EVIDENT and one.acts["ask"] >= POSSIBLE
-            yield replace(one, acts=one.acts | {"ask": max(one.acts["ask"], ASKS)}) if evident else one
+            raised = replace(one, acts=one.acts | {"ask": max(one.acts["ask"], ASKS)})
+            yield raised if asks and one.surest >= EVIDENT and one.acts["ask"] >= POSSIBLE else one
 
 
 def marks_before(message: list[Sentence]) -> Iterator[str]:
@@ -156,16 +169,20 @@ def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator
         yield replace(one, tools={}) if one.asks_for_a_yes and not named[place] and vague else one
 
 
+def asks_about_an_address(one: ParsedSentence) -> ParsedSentence:
+    """Return a sentence as a question whether an address is right."""
+    acts = one.acts | {"ask": 1.0, "yes": 0.0}
+    return replace(one, acts=acts, slots={"address_checked": 1.0}, tools={}, checks_facts=False)
+
+
 def with_addresses(said: list[Sentence], heard: list[ParsedSentence], named: list[set[str]]) -> list[ParsedSentence]:
-    """Return the sentences; an address is what the next question checks, or a detail of an offer."""
+    """Return the sentences; an address belongs to the next question, or to the offer before."""
     result, lines, acts = [*heard], list[int](), False
     for place, (sentence, one) in enumerate(zip(said, heard, strict=True)):
         if _ADDRESS.search(sentence.plain):
             lines.append(place)
         elif one.checks_facts and lines[-1:] == [place - 1] and not acts:
-            asks = one.acts | {"ask": 1.0, "yes": 0.0}
-            result[place] = replace(one, acts=asks, slots={"address_checked": 1.0}, tools={}, checks_facts=False)
-            acts = True
+            result[place], acts = asks_about_an_address(one), True
         for line in (line for line in lines if acts and said[line].item and not named[line]):
             result[line] = replace(heard[line], tools={})
         does = bool(named[place]) or lines[-1:] != [place]
@@ -175,7 +192,7 @@ def with_addresses(said: list[Sentence], heard: list[ParsedSentence], named: lis
 
 
 def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> Iterator[ParsedSentence]:
-    """Yield the sentences; "Which one?" after a list of options asks for a wish, not for an article."""
+    """Yield the sentences; "Which one?" after a list of remedies asks for a wish."""
     listed, lead = list[float](), ""
     for sentence, one in zip(said, heard, strict=True):
         if sentence.item:
@@ -238,7 +255,7 @@ def _lines(text: str) -> Iterator[_Line]:
         indent = len(line) - len(line.lstrip())
         marks = re.match(r"\s*(#{1,6})\s", line)
         bold = re.fullmatch(r"\*\*[^*]{1,120}\*\*:?", line.strip())
-        rank = BOLD if bold and not indent else PLAIN + indent + bool(BULLET.match(line))
+        rank = BOLD if bold and not indent else UNMARKED + indent + bool(BULLET.match(line))
         yield _Line(line, fold(line).strip(), len(marks[1]) if marks else rank, block, opens)
         opens = False
 

@@ -16,7 +16,12 @@ from ..errors import BadInput
 from ..textfiles import read_yaml
 from .patterns import alternatives, compile_patterns
 from .pours import is_poured
-from .sentences import kept, nearest_languages, sentences, squash
+from .sentences import (
+    kept,
+    nearest_languages,
+    sentences,
+    squash,
+)
 
 _LINK = re.compile(r"https?://\S{1,300}")
 _ID = re.compile(r"\b[a-z]{1,4}-?\d[\w-]*")

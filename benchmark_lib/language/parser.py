@@ -29,6 +29,7 @@ from .heard import (
     understood,
 )
 from .layout import (
+    asks_about_an_address,
     fitting,
     listed_acts,
     listed_asks,
@@ -67,9 +68,9 @@ ANY_DATE = frozenset({"any"})
 QUOTED_ADDRESS = re.compile(r" (?:\d{1,5}[a-z]? [a-z]|po box \d)[^?!:;|]{3,90}?,? [a-z]{2},? \d{5}\b")
 """An address within a sentence; one about something to be done is read without it."""
 IDENTIFYING = {"order_id", "which_one", "item", "goal"}
-"""Slots that a question seems to ask for if it only asks whether something is right ("Is this the order you mean?")."""
+"""Slots that a question whether something is right seems to ask for ("Is this the order you mean?")."""
 WHOLE = 4
-"""Most words of the second half of a question that is no question of its own ("and the address?")."""
+"""Most words of a second half that is no question of its own ("and the address?")."""
 HEAD = 40
 """Initial characters in which a line names what it needs."""
 
@@ -146,8 +147,7 @@ class MessageParser:
         parsed = understood(heard)
         unclear = parsed.confirm and not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY
         if unclear or parsed.checks_facts:
-            # If an unclear message names only one tool, it means that tool ("One return for both. Yes?"). Whoever asks
-            # whether something is right means the sentence before ("You want to cancel it. Is that correct?").
+            # It means the only tool named ("One return for both. Yes?"), if it checks something just before.
             at = next((place for place, one in enumerate(heard) if one.checks_facts), None)
             near = self.tools_named(message if at is None else message[max(at - 1, 0) : at + 1])
             named = set[str]().union(*near) - {*parsed.declined, *parsed.claimed}
@@ -166,8 +166,8 @@ class MessageParser:
         languages = tuple(self.languages(message))
         for sentence in message:
             for halves in joined_in(sentence.plain, languages):
-                three = (sentence.plain, *halves)
-                whole, first, second = (self._heard(each, sentence.item, ".", languages) for each in three)
+                texts = sentence.plain, *halves
+                whole, first, second = (self._heard(text, sentence.item, ".", languages) for text in texts)
                 long = len(re.findall(r"\w+", halves[1])) > WHOLE
                 if whole.refuses_a_part(first, second) or whole.asks_two_things(first, second, long):
                     yield sentence._replace(plain=halves[0])
@@ -344,7 +344,7 @@ def _permits(plain: str, acts: dict[str, float]) -> bool:
 
 
 def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSentence:
-    """Return a question that asks whether something is right, or what the customer wants, as such."""
+    """Return a question, marked if it asks whether something is right or what is wanted."""
     tools = {name.partition(":")[2] for name in named if name.startswith("tool:")}
     if len(tools) == 1 and cue_of_several("your_wish").search(plain):
         acts = {"ask": 0.0, "offer": max(heard.acts["offer"], SURE), "yes": max(heard.acts["yes"], ASKS)}
@@ -352,8 +352,7 @@ def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSenten
     if not cue_of_several("is_right").search(plain) or cue_of_several("which").search(plain):
         return heard
     if any(name.endswith(":address") for name in named) and not heard.tools:
-        slots = heard.slots | {"address_checked": 1.0}
-        return replace(heard, acts=heard.acts | {"ask": 1.0, "yes": 0.0}, slots=slots)
+        return asks_about_an_address(heard)
     known = set[str]() if heard.either else IDENTIFYING
     if tools or any(chance >= SURE for slot, chance in heard.slots.items() if slot not in known):
         return heard

@@ -1,0 +1,163 @@
+"""What usual replies of agents mean: questions whether something is right, refusals that offer something else, forms of asking for a yes.
+
+`blind/first_replies.jsonl` has 600 first replies by six writers, who saw neither code nor patterns, in eleven habits. `wrong` says whether a reader
+who saw the customer's answer would not expect it of a person; it is null where the answer has changed since. `acts` are those of the answer.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+from test_customer import answer, did
+
+from benchmark_lib.language.parser import parser_of
+
+DATA = Path(__file__).parent / "data"
+FORMS = yaml.safe_load((DATA / "ordinary.yaml").read_text(encoding="utf-8"))
+MISREAD = {"en": 7, "de": 7, "es": 1, "fr": 7}
+"""Most misread of all forms with all acts: 320 in English, 128 in each other language."""
+ADDRESS = "48 Alder Street, Apt 3B\nPortland, OR 97205"
+
+
+def acts_after(store, case, words):
+    said, _ = answer(case, store, words)
+    return [list(act) for act in did(said[0])] if said else []
+
+
+def of(parsed):
+    return parsed.asked, parsed.proposed, parsed.declined
+
+
+@pytest.mark.parametrize("language", FORMS)
+def test_usual_ways_to_ask_for_a_yes_propose_their_act(store, language):
+    of_language, misread = FORMS[language], Counter()
+    for form in of_language["forms"]:
+        for act, words in of_language["acts"].items():
+            text = form.format(**words)
+            parsed = parser_of(store).parse(f"{of_language['opens']}\n\n{text[0].upper()}{text[1:]}")
+            waits = parsed.proposed == [act] or (parsed.offered == [act] and not parsed.confirm and language != "en")
+            misread[form] += not waits or bool(parsed.asked or parsed.surely_claimed or parsed.declined)
+    assert misread.total() <= MISREAD[language], misread.most_common(5)
+
+
+@pytest.mark.parametrize(
+    "words, reading",
+    [
+        (
+            "I can't send a replacement, but I can open a return. Shall I?",
+            ([], ["start_return"], ["create_replacement"]),
+        ),
+        (
+            "I'm not able to change the address anymore; I can, however, ask a colleague to contact the carrier. Would that help?",
+            ([], ["hand_over_to_human"], ["update_shipping_address"]),
+        ),
+        (
+            "Leider kann ich die Bestellung nicht mehr stornieren, aber ich kann Ihnen eine Rücksendung eröffnen. Soll ich?",
+            ([], ["start_return"], ["cancel_order"]),
+        ),
+        (
+            "No puedo cambiar la dirección, pero puedo anular el pedido. ¿Lo hago?",
+            ([], ["cancel_order"], ["update_shipping_address"]),
+        ),
+        (
+            "Je ne peux pas renvoyer le colis, mais je peux ouvrir une réclamation. Voulez-vous ?",
+            ([], ["open_carrier_claim"], ["create_reshipment"]),
+        ),
+    ],
+)
+def test_a_refusal_and_an_offer_in_one_sentence_are_two(store, words, reading):
+    assert of(parser_of(store).parse(words)) == reading
+
+
+@pytest.mark.parametrize(
+    "words, act",
+    [
+        (
+            "I can send you a free replacement, and you don't need to send the old one back. Shall I?",
+            "create_replacement",
+        ),
+        (
+            "Ich schicke Ihnen gern einen neuen Trolley, den alten brauchen Sie nicht zurückzuschicken. Einverstanden?",
+            "create_replacement",
+        ),
+        (
+            "Puedo enviarle una maleta nueva y no hace falta que devuelva la dañada. ¿Le parece bien?",
+            "create_replacement",
+        ),
+        (
+            "Je peux vous envoyer un nouveau sac, inutile de nous renvoyer l'ancien. Cela vous convient-il ?",
+            "create_replacement",
+        ),
+        (
+            "A cancellation can't be reversed, so I'd like your go-ahead to cancel the order first. Shall I?",
+            "cancel_order",
+        ),
+        ("Da sie noch nicht verschickt ist, kann ich die Bestellung stornieren. Soll ich?", "cancel_order"),
+        ("El pedido aún no ha sido enviado, así que puedo anularlo. ¿Le parece bien?", "cancel_order"),
+        (
+            "Would you like me to change the delivery address to 48 Alder Street, Portland, OR 97205?",
+            "update_shipping_address",
+        ),
+        ("Is NL-50012 the order you want to cancel?", "cancel_order"),
+        ("C'est bien cette commande qu'il faut annuler ?", "cancel_order"),
+    ],
+)
+def test_what_is_not_needed_not_yet_or_not_to_be_undone_refuses_and_offers_nothing(store, words, act):
+    assert of(parser_of(store).parse(words)) == ([], [act], [])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"The address on file is:\n\n{ADDRESS}\n\nIs this correct?",
+        f"I see the package was sent to {ADDRESS}. Is that right?",
+        f"Geliefert wurde an:\n\n{ADDRESS}\n\nStimmt das so?",
+        f"El paquete se envió a {ADDRESS}. ¿Es correcto?",
+        f"Le colis a été envoyé au {ADDRESS}. Est-ce bien exact ?",
+    ],
+)
+def test_after_an_address_a_question_is_about_it_and_changes_nothing(store, words):
+    assert of(parser_of(store).parse(words)) == (["address_checked"], [], [])
+
+
+@pytest.mark.parametrize("ask", ["Is that right?", "Do we have this right?", "Can you confirm that this is correct?"])
+def test_a_customer_confirms_what_is_right(store, cases, ask):
+    said, record = answer(
+        cases["damaged_item_2"], store, f"I see order NL-61843 with one suitcase, delivered in June. {ask}"
+    )
+    assert did(said[0]) and did(said[0])[0][0] == "gave" and not did(said[0], "agreed", "pushed", "asked_back")
+    assert not record.faults
+
+
+def test_to_confirm_the_wish_is_a_yes_to_it(store, cases):
+    said, _ = answer(cases["cancel_before_ship_6"], store, "Is this the order you want canceled in full?")
+    assert did(said[0], "agreed") == [("agreed", "cancel_order")]
+    words = "So it should go to Noor Bakhtiari, 1133 Saltmarsh Avenue, Savannah, GA 31401 instead. Correct?"
+    said, _ = answer(cases["address_change_5"], store, words)
+    assert did(said[0], "agreed") == [("agreed", "update_shipping_address")]
+
+
+def test_which_of_several_remedies_is_no_question_about_an_article(store, cases):
+    words = "There are these ways:\n\nA) A new sling, same color\nB) You send it back for a refund\nC) You keep it\n\nWhich one do you want?"
+    said, _ = answer(cases["abusive_replace"], store, words)
+    assert did(said[0]) == [("gave", "goal")]
+
+
+def test_what_a_refusal_offers_in_place_of_the_wish_is_turned_down(store, cases):
+    words = "We can't send a second one free, but you can return this one. Would you want that?"
+    said, _ = answer(cases["compensation_reship"], store, words)
+    assert did(said[0]) == [("refused", "offer"), ("pushed", "1")]
+
+
+def test_a_list_asks_for_each_of_its_items(store):
+    words = "Before I check the stock, I need three details from you:\n1. Color\n2. Size\n3. How many sets you want"
+    assert parser_of(store).parse(words).asked == ["color", "size", "quantity"]
+
+
+def test_what_readers_expected_of_a_person_is_kept(store, cases):
+    rows = [orjson.loads(line) for line in (DATA / "blind" / "first_replies.jsonl").read_bytes().splitlines()]
+    accepted = [row for row in rows if row["wrong"] is False]
+    changed = [row for row in accepted if acts_after(store, cases[row["case"]], row["agent"]) != row["acts"]]
+    assert len(rows) == 600 and len(accepted) > 300 and len(changed) <= 0.05 * len(accepted), changed[:3]
