@@ -19,7 +19,6 @@ from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
 from .customer_wishes import (
-    PUSHED,
     has_more_to_say,
     open_wishes,
     own_yes,
@@ -30,8 +29,6 @@ from .speaker import ASKED_BACK
 
 CERTAIN = 0.75
 """Minimum probability for the customer to repeat an answer, admit ignorance, or believe a report or offer."""
-UNMISTAKABLE = 0.65
-"""Minimum probability at which an act that was neither offered nor done counts as reported."""
 BARE = 7
 """Maximum number of words in a question that names no act of its own ("Shall I go ahead with that?")."""
 OPENING = " *_¿,"
@@ -49,13 +46,21 @@ def offered_acts(c: Customer) -> dict[str, float]:
     """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
     least = CERTAIN if len(c.words.split()) <= BARE else SURE
     named = {tool: p for tool, p in c.heard.tools.items() if tool in c.heard.offered or p >= least}
-    return as_wished(named, open_wishes(c), c.words, c.store)
+    offering = "\n".join(text for text, _ in passages_of(c.words, c.parser)[0])
+    return as_wished(as_wished(named, open_wishes(c), offering, c.store), open_wishes(c), c.words, c.store)
 
 
 def certainly_proposed(c: Customer) -> list[str]:
     """Return the acts that a message proposes by name."""
     named = set[str]().union(*c.parser.tools_named(c.parser.statements(c.words)))
     return [tool for tool in c.heard.proposed if c.heard.tools.get(tool, 0.0) >= CERTAIN and tool in named]
+
+
+def unnamed_wishes(c: Customer, wishes: list[Call]) -> list[Call]:
+    """Return the wishes that have no words, unless the message proposes another act."""
+    worded, meant = {CLOSE, HANDOVER, *c.phrases["actions"]}, {w.tool for w in wishes}
+    others = [t for t in certainly_proposed(c) if not meant & {t, *c.kind.alike.get(t, ())}]
+    return [w for w in wishes if w.tool not in worded] if c.heard.confirm and not others else []
 
 
 def offered_wishes(c: Customer) -> tuple[list[Call], str]:
@@ -66,6 +71,7 @@ def offered_wishes(c: Customer) -> tuple[list[Call], str]:
     plan = "" if wanted else plan_of(c, {w.tool for w in wishes}, c.texts[:-1])
     if plan and not sure:
         return [w for w in wishes if c.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE], plan
+    wanted = wanted or unnamed_wishes(c, wishes)
     if wanted or sure:
         return wanted, plan
     # An unclear offer may mean a wish whose object it names. After the customer has asked back, words that it does not
@@ -81,10 +87,12 @@ def offered_wishes(c: Customer) -> tuple[list[Call], str]:
 
 
 def ask_back(c: Customer, what: str, phrase: str) -> bool:
-    """Ask what the desk means, at most twice; return whether the customer asked."""
+    """Ask what the desk means, or if it means the goal, at most twice; return whether it asked."""
     if c.used["asked_back"] >= ASKED_BACK:
         return False
     c.used["asked_back"] += 1
+    if phrase == "asks_back" and c.open("goal") and not c.followed_up and c.answer("goal"):
+        phrase = "is_that_it"
     return c.add(c.reaction(phrase), Act("asked_back", what))
 
 
@@ -152,6 +160,8 @@ def agree_to_all(c: Customer, wishes: list[Call]) -> bool:
         return False
     outcomes = c.case.outcomes
     found, differing_of, alone = offered_of(c, wishes)
+    if unnamed := unnamed_wishes(c, wishes):
+        found, alone = found or unnamed, False
     others = {*c.heard.offered} - {w.tool for w in wishes}
     if any(o.handover for o in outcomes):
         others.discard(HANDOVER)
@@ -274,24 +284,6 @@ def _correct(c: Customer, wish: Call, differing: set[str]) -> bool:
     own = _own_words(c, wish, differing) or {"": next(choices, "")}
     words = " ".join([c.moment("no_thanks"), *dict.fromkeys(own.values())])
     return c.add(words.strip(), refused, first=True)
-
-
-def objection_of(c: Customer) -> str:
-    """Return the objection to an unrequested act: to its report, or to the failure to undo it."""
-    # A report counts if the act was offered before, was done in this turn, or is unmistakable.
-    heard, done = c.heard, {call.name for call in c.calls}
-    plainly = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
-    reported = plainly | c.offered.intersection(heard.claimed)
-    c.offered |= {*heard.offered}
-    wanted = c.case.agreeable | {HANDOVER, CLOSE, *c.kind.aside}
-    if reported - c.unasked and not (heard.declined or wanted.intersection([*heard.claimed, *done])):
-        c.unasked |= reported
-        return "unasked"
-    about = c.unasked.intersection([*c.sure, *heard.claimed, *heard.declined])
-    if c.unasked and (about or c.hears("takes_back", c.words)):
-        c.used["undone"] += 1
-    waits = c.unasked and "undone" not in c.used and c.used["undo_first"] < PUSHED
-    return "undo_first" if waits else ""
 
 
 def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:

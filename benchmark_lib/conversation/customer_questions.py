@@ -159,10 +159,12 @@ def says_that_it_is_right(c: Customer) -> bool:
     described = [w for w, named, differing in read if named - {c.subject} and not differing]
     if asks_for_the_wish(c) and len({w.tool for w in wishes}) == 1:
         described = wishes
-    if described:
-        return agree(c, described)
-    if heard.checks_facts and c.open(c.subject) and c.known(c.subject) in c.words:
-        return c.answer(c.subject)
+    known = c.case.ledger.get(c.subject)
+    tells = known and heard.checks_facts and c.open(c.subject) and f"{known.value}" in c.words
+    if known and tells and (known.wrong or not described):
+        c.answer(c.subject)
+    if described or tells:
+        return not described or agree(c, described)
     row, own = c.store.tables[c.kind.subject].get(c.case.order), plain(c.known("address"))
     order = plain(as_text(row))
     moves = own.strip() and not any(part in order for part in NUMBERED.findall(own))

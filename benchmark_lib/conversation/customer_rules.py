@@ -112,7 +112,7 @@ def takes_nothing_from_a_menu(c: Customer) -> bool:
 @rule("offer", "cancel_before_ship_5", "I have opened a return for you.", "I didn't ask for it, so please undo it.")
 def wants_it_undone(c: Customer) -> bool:
     """Object to an act that it did not ask for, before it answers any offer."""
-    kind = "" if c.done else consent.objection_of(c)
+    kind = "" if c.done else wishes.objection_of(c)
     if not kind:
         return False
     presses = not (c.acts or c.heard.confirm)
@@ -204,7 +204,7 @@ def turns_down(c: Customer) -> bool:
     return c.presses and c.add(c.moment("no_thanks"), Act("refused", "offer"))
 
 
-@rule("yes", "cancel_before_ship_5", "Shall I?", "Before I say yes: what would you do, exactly?")
+@rule("yes", "cancel_before_ship_5", "Shall I?", "Would you do that?")
 def asks_back(c: Customer) -> bool:
     """Ask what the desk means, if it seems to mean an act."""
     if not (c.heard.offer or questions.is_bare(c)):
@@ -252,7 +252,7 @@ def cannot_say(c: Customer) -> bool:
     settled = heard.confirm or heard.declined or heard.closes or heard.invites
     if settled or not asked or (heard.asked and not unanswered) or c.hears("other_ways", asked):
         return False
-    for slot in (s for s in c.kind.attachments if c.open(s) and f"lack:{s}" not in c.used):
+    for slot in (s for s in c.kind.attachments if (c.open(s) or s in unanswered) and f"lack:{s}" not in c.used):
         if c.parser.names(slot, c.words if questions.is_bare(c) else asked):
             return c.answer(slot)
     if c.used["cannot_say"] > 1 or c.case.check or (heard.offer and wishes.open_wishes(c)):

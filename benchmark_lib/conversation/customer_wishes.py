@@ -8,7 +8,10 @@ from ..language.parser import MessageParser
 from ..language.patterns import alternatives_in, cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..records import Act
-from ..store.every_desk import HANDOVER
+from ..store.every_desk import (
+    CLOSE,
+    HANDOVER,
+)
 from ..store.rules import agrees
 from .customer import Customer
 
@@ -18,6 +21,8 @@ ASKED_AGAIN = 2
 """Number of times the customer asks for a fact that an answer omitted."""
 MENU = 3
 """Number of alternative acts in one message that make a menu, from which a customer does not choose."""
+UNMISTAKABLE = 0.65
+"""Minimum probability at which an act that was neither offered nor done counts as reported."""
 
 
 def written(parts: list[str], last: bool = True) -> str:
@@ -262,3 +267,21 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
         menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "I would send one. Shall I send it?"
     return menu
+
+
+def objection_of(c: Customer) -> str:
+    """Return the objection to an unrequested act: to its report, or to the failure to undo it."""
+    # A report counts if the act was offered before, was done in this turn, or is unmistakable.
+    heard, done = c.heard, {call.name for call in c.calls}
+    plainly = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
+    reported = plainly | c.offered.intersection(heard.claimed)
+    c.offered |= {*heard.offered}
+    wanted = c.case.agreeable | {HANDOVER, CLOSE, *c.kind.aside}
+    if reported - c.unasked and not (heard.declined or wanted.intersection([*heard.claimed, *done])):
+        c.unasked |= reported
+        return "unasked"
+    about = c.unasked.intersection([*c.sure, *heard.claimed, *heard.declined])
+    if c.unasked and (about or c.hears("takes_back", c.words)):
+        c.used["undone"] += 1
+    waits = c.unasked and "undone" not in c.used and c.used["undo_first"] < PUSHED
+    return "undo_first" if waits else ""

@@ -254,7 +254,7 @@ class MessageParser:
             closes=marked and "closes" in cues,
             reported=topics["reported"] or tools,
         )
-        return heard if permits or not marked else checked(heard, plain, named)
+        return heard if permits or not (marked or "requests" in cues) else checked(heard, plain, named)
 
     def _acts_of(self, plain: str, seen: Any) -> dict[str, float]:
         """Return the probability of each act of a sentence."""
@@ -354,7 +354,9 @@ def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSenten
     if any(name.endswith(":address") for name in named) and not heard.tools:
         return asks_about_an_address(heard)
     known = set[str]() if heard.either else IDENTIFYING
-    if tools or any(chance >= SURE for slot, chance in heard.slots.items() if slot not in known):
+    unnamed = PLAIN + bool(cue_of_several("together").search(plain))  # "Is all of this right?" asks for no fact
+    least = {slot: SURE if heard.either or f"slot:{slot}" in named else unnamed for slot in heard.slots}
+    if tools or any(chance >= least[slot] for slot, chance in heard.slots.items() if slot not in known):
         return heard
     return replace(heard, acts=heard.acts | {"ask": 0.0}, slots={}, checks_facts=True)
 

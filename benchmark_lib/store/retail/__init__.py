@@ -15,8 +15,9 @@ ALIKE = {
     "update_line_item": {"update_line_item", "update_shipping_address", PROCEDURE},
     "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
+    "start_return": {"start_return", PROCEDURE},
 }
-"""For each tool, those whose calls also make its claim true enough: either way, goods are sent or an order changes."""
+"""For each tool, those whose calls make its claim true enough: goods are sent or come back, or an order changes."""
 
 KIND = DeskKind(
     name="retail",

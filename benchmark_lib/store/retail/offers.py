@@ -36,8 +36,9 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
     ids = {f"NL-{number}" for number in _orders(text)}
     if ids:
         (named if order["order_id"] in ids else differing).add("order_id")
-    if wanted := arguments.get("line_ids") or ([arguments["line_id"]] if "line_id" in arguments else []):
-        argument = "line_ids" if "line_ids" in arguments else "line_id"
+    found = {**arguments.get("details", {}), **arguments}  # a procedure names its line among its details
+    if wanted := found.get("line_ids") or ([found["line_id"]] if "line_id" in found else []):
+        argument = next(name for name in ("line_ids", "line_id", "details") if name in arguments)
         lines, strange = _articles(text, order, arguments, store)
         if lines == {*wanted}:
             named.add(argument)
