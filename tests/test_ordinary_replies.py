@@ -12,7 +12,9 @@ import pytest
 import yaml
 from test_customer import answer, did
 
+from benchmark_lib.cases import load_cases
 from benchmark_lib.language.parser import parser_of
+from benchmark_lib.store import load_store
 
 DATA = Path(__file__).parent / "data"
 FORMS = yaml.safe_load((DATA / "ordinary.yaml").read_text(encoding="utf-8"))
@@ -122,7 +124,17 @@ def test_after_an_address_a_question_is_about_it_and_changes_nothing(store, word
     assert of(parser_of(store).parse(words)) == (["address_checked"], [], [])
 
 
-@pytest.mark.parametrize("ask", ["Is that right?", "Do we have this right?", "Can you confirm that this is correct?"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "Is that right?",
+        "Do we have this right?",
+        "Can you confirm that this is correct?",
+        "Have I got all of that right?",
+        "Is this the order you're asking about?",
+        "Please confirm that the details above are correct.",
+    ],
+)
 def test_a_customer_confirms_what_is_right(store, cases, ask):
     said, record = answer(
         cases["damaged_item_2"], store, f"I see order NL-61843 with one suitcase, delivered in June. {ask}"
@@ -137,6 +149,60 @@ def test_to_confirm_the_wish_is_a_yes_to_it(store, cases):
     words = "So it should go to Noor Bakhtiari, 1133 Saltmarsh Avenue, Savannah, GA 31401 instead. Correct?"
     said, _ = answer(cases["address_change_5"], store, words)
     assert did(said[0], "agreed") == [("agreed", "update_shipping_address")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "¿Es este el pedido al que se refiere?",
+        "Ai-je bien compris ?",
+        "Habe ich das richtig verstanden?",
+        "Is all of this correct?",
+        "I have NL-51386, not NL-51368. Same order?",
+    ],
+)
+def test_a_check_of_everything_asks_for_no_fact(store, words):
+    parsed = parser_of(store).parse(words)
+    assert parsed.checks_facts and of(parsed) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "**To proceed:** please reply with **CANCEL** and I'll take care of it right away.",
+        "Antworten Sie bitte mit STORNIEREN, dann erledige ich das.",
+        "Responda CANCELAR y lo hago enseguida.",
+        "Répondez ANNULER et je m'en occupe.",
+    ],
+)
+def test_a_word_to_reply_with_is_the_question_for_a_yes(store, words):
+    parsed = parser_of(store).parse(words)
+    assert parsed.confirm and parsed.proposed == ["cancel_order"]
+
+
+def test_who_does_not_know_what_is_meant_asks_whether_its_goal_is(store, cases):
+    words = "I'd like to ask our shipping desk about it. Do you want me to hand it over to them?"
+    said, _ = answer(cases["delivery_dispute_3"], store, words)
+    assert did(said[0]) == [("gave", "goal"), ("asked_back", "offer")] and said[0].text.endswith("?")
+
+
+def test_a_picture_that_nobody_has_is_refused(store, cases):
+    words = "Could you send us a photo of everything you received, and one of the shipping label on the box?"
+    said, _ = answer(cases["missing_item_1"], store, words)
+    assert "empty box" in said[0].text
+
+
+def test_a_procedure_in_plain_words_is_agreed_to():
+    """`blind/procedures.jsonl` proposes procedures that have no tool of their own, by a writer who saw no rule."""
+    hard = load_store("northline:hard")
+    cases, agreed = {case.id: case for case in load_cases(hard)}, 0
+    replies = [orjson.loads(line) for line in (DATA / "blind" / "procedures.jsonl").read_bytes().splitlines()]
+    for row in replies:
+        case = cases[row["case"]]
+        said, _ = answer(case, hard, row["agent"])
+        wanted = max(sum(call.after is None for call in outcome.calls) for outcome in case.outcomes)
+        agreed += bool(said) and len(did(said[0], "agreed")) >= wanted
+    assert len(replies) == 45 and agreed >= 42
 
 
 def test_which_of_several_remedies_is_no_question_about_an_article(store, cases):
