@@ -202,7 +202,7 @@ def test_a_procedure_in_plain_words_is_agreed_to():
         said, _ = answer(case, hard, row["agent"])
         wanted = max(sum(call.after is None for call in outcome.calls) for outcome in case.outcomes)
         agreed += bool(said) and len(did(said[0], "agreed")) >= wanted
-    assert len(replies) == 45 and agreed >= 42
+    assert len(replies) == 45 and agreed >= 43
 
 
 def test_which_of_several_remedies_is_no_question_about_an_article(store, cases):

@@ -58,7 +58,7 @@ def certainly_proposed(c: Customer) -> list[str]:
 
 def unnamed_wishes(c: Customer, wishes: list[Call]) -> list[Call]:
     """Return the wishes that have no words, unless the message proposes another act."""
-    worded, meant = {CLOSE, HANDOVER, *c.phrases["actions"]}, {w.tool for w in wishes}
+    worded, meant = {CLOSE, HANDOVER, *c.phrases["actions"]}, {HANDOVER, *(w.tool for w in wishes)}
     others = [t for t in certainly_proposed(c) if not meant & {t, *c.kind.alike.get(t, ())}]
     return [w for w in wishes if w.tool not in worded] if c.heard.confirm and not others else []
 

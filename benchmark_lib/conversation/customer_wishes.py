@@ -252,7 +252,7 @@ def is_not_content(c: Customer) -> bool:
 def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     """Return whether a message asks for a yes to three or more alternative acts.
 
-    A list of acts does not count for a customer with several wishes, nor if the desk then names its own choice.
+    A list does not count for a customer with several wishes, nor if the desk then names its choice.
     """
     message = parser.statements(words)
     listed: set[str] = set()
@@ -261,8 +261,9 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         tools = ({tool for tool, chance in parsed.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
         if parsed.acts["no"] >= max(SURE, parsed.acts["offer"]):
             continue
-        listed |= tools if sentence.item else set()
+        listed |= {t for t in tools if parsed.tools.get(t, SURE) >= SURE} if sentence.item else set()
         either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
+        either &= max(parsed.acts[a] for a in ("offer", "yes", "ask")) >= LIKELY
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
         menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "I would send one. Shall I send it?"
