@@ -74,8 +74,8 @@ def offered_wishes(c: Customer) -> tuple[list[Call], str]:
     wanted = wanted or unnamed_wishes(c, wishes)
     if wanted or sure:
         return wanted, plan
-    # An unclear offer may mean a wish whose object it names. After the customer has asked back, words that it does not
-    # know may be about any act.
+    # An unclear offer may mean a wish whose object it names. After the customer has asked back,
+    # unknown words may mean any act.
     asked = c.used["asked_back"] and c.heard.offer and len({w.tool for w in wishes}) == 1
     least = 0.0 if asked and max(tools.values(), default=0.0) < LIKELY else LIKELY
     for wish in wishes:

@@ -266,7 +266,7 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         either &= max(parsed.acts[a] for a in ("offer", "yes", "ask")) >= LIKELY
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
-        menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "I would send one. Shall I send it?"
+        menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "Shall I send one?"
     return menu
 
 

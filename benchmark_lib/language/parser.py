@@ -70,7 +70,7 @@ QUOTED_ADDRESS = re.compile(r" (?:\d{1,5}[a-z]? [a-z]|po box \d)[^?!:;|]{3,90}?,
 IDENTIFYING = {"order_id", "which_one", "item", "goal"}
 """Slots that a question whether something is right seems to ask for ("Is this the order you mean?")."""
 WHOLE = 4
-"""Most words of a second half that is no question of its own ("and the address?")."""
+"""Most words of a half that is no question of its own ("and where?")."""
 HEAD = 40
 """Initial characters in which a line names what it needs."""
 
@@ -164,10 +164,11 @@ class MessageParser:
 
     def _apart(self, message: list[Sentence]) -> Iterator[Sentence]:
         languages = tuple(self.languages(message))
-        for sentence in message:
-            for halves in joined_in(sentence.plain, languages):
-                texts = sentence.plain, *halves
-                whole, first, second = (self._heard(text, sentence.item, ".", languages) for text in texts)
+        for sentence, before in zip(message, marks_before(message), strict=True):
+            whole = self._heard(sentence.plain, sentence.item, before, languages, False)
+            joined = whole.marked or whole.acts["no"] >= POSSIBLE
+            for halves in joined_in(sentence.plain, languages) if joined else ():
+                first, second = (self._heard(half, sentence.item, ".", languages) for half in halves)
                 long = len(re.findall(r"\w+", halves[1])) > WHOLE
                 if whole.refuses_a_part(first, second) or whole.asks_two_things(first, second, long):
                     yield sentence._replace(plain=halves[0])
@@ -211,13 +212,16 @@ class MessageParser:
         acts = self._acts_of(plain, seen)
         if acts["no"] >= LIKELY and (short := cue_of_several("not_yet").sub(" ", plain)) != plain:
             return self._heard(short, item, before, languages, needed, listed)
-        named = [*_named(books, plain, "slot"), *_named(books, plain, "tool")]
         marked, either = mark_of(plain) == "?", either_or(plain)
-        permits = marked and cue_of_several("asks").search(plain)  # "May I ...?", "Would you like me to ...?"
-        if mark_of(plain) == ":" and "needs" in cues and any(name.startswith("slot:") for name in named):
+        asks = cue_of_several("asks")
+        permits = marked and asks.search(plain)  # "May I ...?"
+        leads = mark_of(plain) == ":" and "needs" in cues
+        if leads and any(name.startswith("slot:") for name in _named(books, plain, "slot")):
             acts["ask"] = max(acts["ask"], PLAIN)  # "I need two photos:"
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
-        if marked and acts["ask"] < LIKELY and ("confirm" in cues and acts["offer"] >= PLAIN or _permits(plain, acts)):
+        agreed = "confirm" in cues and acts["offer"] >= PLAIN
+        agreed |= acts["bye"] < LIKELY and bool(asks.match(plain))
+        if agreed and marked and acts["ask"] < LIKELY:
             acts["yes"] = max(acts["yes"], ASKS)
         own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, "slot")
         untrained = {slot: 1.0 for slot, pattern in own if pattern.search(plain)}
@@ -254,7 +258,7 @@ class MessageParser:
             closes=marked and "closes" in cues,
             reported=topics["reported"] or tools,
         )
-        return heard if permits or not (marked or "requests" in cues) else checked(heard, plain, named)
+        return heard if permits or not (marked or "requests" in cues) else checked(heard, plain, books)
 
     def _acts_of(self, plain: str, seen: Any) -> dict[str, float]:
         """Return the probability of each act of a sentence."""
@@ -339,12 +343,9 @@ def parser_of(store: Phrases) -> MessageParser:
     return MessageParser(store)
 
 
-def _permits(plain: str, acts: dict[str, float]) -> bool:
-    return acts["bye"] < LIKELY and bool(cue_of_several("asks").match(plain))
-
-
-def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSentence:
-    """Return a question, marked if it asks whether something is right or what is wanted."""
+def checked(heard: ParsedSentence, plain: str, books: list[PhraseBook]) -> ParsedSentence:
+    """Return a question, marked if it asks what is right or wanted."""
+    named = [name for kind in ("slot", "tool") for name in _named(books, plain, kind)]
     tools = {name.partition(":")[2] for name in named if name.startswith("tool:")}
     if len(tools) == 1 and cue_of_several("your_wish").search(plain):
         acts = {"ask": 0.0, "offer": max(heard.acts["offer"], SURE), "yes": max(heard.acts["yes"], ASKS)}
@@ -354,7 +355,7 @@ def checked(heard: ParsedSentence, plain: str, named: list[str]) -> ParsedSenten
     if any(name.endswith(":address") for name in named) and not heard.tools:
         return asks_about_an_address(heard)
     known = set[str]() if heard.either else IDENTIFYING
-    unnamed = PLAIN + bool(cue_of_several("together").search(plain))  # "Is all of this right?" asks for no fact
+    unnamed = PLAIN + bool(cue_of_several("together").search(plain))  # "Is all of this right?"
     least = {slot: SURE if heard.either or f"slot:{slot}" in named else unnamed for slot in heard.slots}
     if tools or any(chance >= least[slot] for slot, chance in heard.slots.items() if slot not in known):
         return heard
