@@ -107,3 +107,9 @@ def test_a_yes_beside_an_answer_names_nothing_twice(cases, store):
     )
     said, _ = answer(cases["wrong_item_5"], store, asked)
     assert said[0].text.count("NL-67538") == 1
+
+
+@pytest.mark.parametrize("details", ["x", None, ["L1"], {"line_id": ["L1"]}])
+def test_details_of_any_form_are_read_without_an_error(store, details):
+    arguments = {"procedure": "term_return", "order_id": next(iter(store.tables["orders"])), "details": details}
+    assert store.kind.named_in("the backpack", arguments, store)[0] == set()

@@ -202,7 +202,26 @@ def test_a_procedure_in_plain_words_is_agreed_to():
         said, _ = answer(case, hard, row["agent"])
         wanted = max(sum(call.after is None for call in outcome.calls) for outcome in case.outcomes)
         agreed += bool(said) and len(did(said[0], "agreed")) >= wanted
-    assert len(replies) == 45 and agreed >= 43
+    assert len(replies) == 45 and agreed >= 39
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I'm sorry, that can't go back anymore. Would you like our newsletter with new offers?",
+        "Is it okay if I send you our care guide instead?",
+        "I'd like to ask a colleague about this. Is that okay with you?",
+        "Could you wait until tomorrow? Is that all right?",
+        "Shall I cancel order NL-81205 for you?",
+        "I'd send you five new backpacks for free. Shall I?",
+        "Are you happy with our service so far?",
+    ],
+)
+def test_what_is_no_procedure_is_not_agreed_to(words):
+    hard = load_store("northline:hard")
+    case = next(case for case in load_cases(hard) if case.id == "needle_5_clean")
+    said, _ = answer(case, hard, words)
+    assert said and not did(said[0], "agreed")
 
 
 def test_which_of_several_remedies_is_no_question_about_an_article(store, cases):

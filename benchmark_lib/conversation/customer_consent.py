@@ -57,10 +57,12 @@ def certainly_proposed(c: Customer) -> list[str]:
 
 
 def unnamed_wishes(c: Customer, wishes: list[Call]) -> list[Call]:
-    """Return the wishes that have no words, unless the message proposes another act."""
-    worded, meant = {CLOSE, HANDOVER, *c.phrases["actions"]}, {HANDOVER, *(w.tool for w in wishes)}
-    others = [t for t in certainly_proposed(c) if not meant & {t, *c.kind.alike.get(t, ())}]
-    return [w for w in wishes if w.tool not in worded] if c.heard.confirm and not others else []
+    """Return the wishes without words, if a proposal names their object or a fact."""
+    unnamed = [w for w in wishes if w.tool not in {CLOSE, HANDOVER, *c.phrases["actions"]}]
+    told = any(fact.found_in(c.folded[-1]) for fact in c.case.facts.values())
+    named = told or any(_read(c, w)[0] for w in unnamed)
+    others = {*certainly_proposed(c)} - {HANDOVER, *(w.tool for w in wishes)}
+    return unnamed if c.heard.confirm and named and not others else []
 
 
 def offered_wishes(c: Customer) -> tuple[list[Call], str]:

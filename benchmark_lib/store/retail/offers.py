@@ -36,8 +36,9 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
     ids = {f"NL-{number}" for number in _orders(text)}
     if ids:
         (named if order["order_id"] in ids else differing).add("order_id")
-    found = {**arguments.get("details", {}), **arguments}  # the line of a procedure is a detail
-    if wanted := found.get("line_ids") or ([found["line_id"]] if "line_id" in found else []):
+    details = arguments.get("details")  # of a procedure
+    found = {**details, **arguments} if isinstance(details, dict) else arguments
+    if wanted := found.get("line_ids") or ([str(found["line_id"])] if "line_id" in found else []):
         argument = next(name for name in ("line_ids", "line_id", "details") if name in arguments)
         lines, strange = _articles(text, order, arguments, store)
         if lines == {*wanted}:
