@@ -1,16 +1,11 @@
 """Consent of a scripted customer: it says yes to its own wishes, and to nothing else."""
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from ..cases import Call
-from ..language.heard import (
-    ASKS,
-    LIKELY,
-    PLAIN,
-    POSSIBLE,
-    SURE,
-)
+from ..language.heard import ASKS, LIKELY, PLAIN, POSSIBLE, SURE
 from ..language.parser import MessageParser
 from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain, sentences
@@ -360,6 +355,7 @@ def asks_for_one_yes_of_several(words: str) -> bool:
     return bool(cue_of_several("yes_each").search(plain(words)))
 
 
+@lru_cache(maxsize=1024)
 def passages_of(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
     """Return the sentences that offer something, with their tools, and the other sentences."""
     # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.

@@ -1,6 +1,7 @@
 """What a scripted customer wants: open wishes, facts not yet told, requests raised later."""
 
 import re
+from functools import lru_cache
 
 from ..cases import Call, Fact, Outcome
 from ..language.heard import LIKELY, SURE
@@ -249,6 +250,7 @@ def is_not_content(c: Customer) -> bool:
     return (asked_later and all(o.handover for o in c.case.outcomes)) or not (c.accepting or all_made(c))
 
 
+@lru_cache(maxsize=1024)
 def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     """Return whether a message asks for a yes to three or more alternative acts.
 

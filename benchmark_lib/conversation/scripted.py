@@ -174,7 +174,7 @@ RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter
 def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
     """Return the scripted agent named by ``scripted:<name>[?setting=value&...]``."""
     maker, settings = parse_spec(spec)
-    return maker() if maker in _sly().values() else maker(case, store, **settings)
+    return maker(case, store, **settings) if maker in (AGENTS | RULED).values() else maker()
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
@@ -182,7 +182,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
-    every = AGENTS | RULED | _sly()
+    every = AGENTS | RULED | ({} if name in AGENTS | RULED else _sly())
     if name not in every:
         sly = f", or a sly one such as {next(iter(_sly()))}; `deskbench audit` lists them" if _sly() else ""
         raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join([*AGENTS, *RULED])}{sly}")

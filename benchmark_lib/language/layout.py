@@ -221,23 +221,23 @@ def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[in
 
 def offered(
     place: int, said: list[Sentence], heard: list[ParsedSentence], read_alone: Callable[[str], ParsedSentence]
-) -> dict[str, float]:
-    """Return the tools of a sentence, except those named only as an alternative."""
+) -> ParsedSentence:
+    """Return a sentence without the tools that it names only as an alternative."""
     one, plain, others = heard[place], said[place].plain, heard[:place] + heard[place + 1 :]
     if max(one.acts["done"], one.acts["no"]) >= max(SURE, one.acts["offer"]):
-        return one.tools
+        return one
     if cue_of_several("rather").search(plain) and not one.asks_for_a_yes:
         # A later question counts only if it names its act: "If you'd rather have a new one, ... Shall I do that?"
         asking = [other for other in others if other.asks_for_a_yes]
         if any(max(other.tools.values(), default=0.0) >= SURE or other in heard[:place] for other in asking):
-            return {}
+            return replace(one, tools={})
     found = [m for m in cue_of_several("beside").finditer(plain) if m.lastindex]
     compared = {t for m in found for t, c in read_alone(f"{m[m.lastindex or 0]} ").tools.items() if c >= SURE}
     if compared:
         rest = read_alone(cue_of_several("beside").sub("", plain))
         compared -= {tool for tool, chance in rest.tools.items() if chance >= LIKELY}
         compared = compared if any({*other.about("offer")} - compared for other in (rest, *others)) else set()
-    return {tool: chance for tool, chance in one.tools.items() if tool not in compared}
+    return replace(one, tools={t: c for t, c in one.tools.items() if t not in compared}) if compared else one
 
 
 def cell_heads(place: Placed, at: int) -> str:

@@ -59,8 +59,6 @@ ACTS = tuple(RATES)
 """Acts of a sentence; detectors also use ``report``, the plain probability of ``done``."""
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
 """Topics of a sentence, with the acts for which each matters."""
-PATTERNS = ("slot", "tool")
-"""Topics with patterns; the patterns of tools also serve reports."""
 UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", "own_question", "means", "explains"}
 """Kinds of sentences that only sound like a request; together they are one more cue."""
 ANY_DATE = frozenset({"any"})
@@ -136,6 +134,7 @@ class MessageParser:
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
+        self._cut = lru_cache(maxsize=1024)(lambda text: [*self._apart(sentences(text))])
 
     def parse(self, text: str) -> ParsedMessage:
         """Parse one message; customer and score share the result."""
@@ -160,7 +159,7 @@ class MessageParser:
 
     def statements(self, text: str) -> list[Sentence]:
         """Return a message's sentences; "I cannot do this, but I can do that" counts as two."""
-        return [*self._apart(sentences(text))]
+        return [*self._cut(text)]
 
     def _apart(self, message: list[Sentence]) -> Iterator[Sentence]:
         languages = tuple(self.languages(message))
@@ -193,7 +192,7 @@ class MessageParser:
             elif not named[place]:  # a detail, such as "Order: NL-12345"
                 heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
-        heard = [replace(one, tools=offered(place, message, heard, read_alone)) for place, one in enumerate(heard)]
+        heard = [offered(place, message, heard, read_alone) for place in range(len(heard))]
         heard = [*with_remedies(message, with_addresses(message, heard, named))]
         return list(with_earlier(heard, named))
 

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Call, Case, Outcome
-from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
+from ..records import (
+    NOT_SCORED,
+    SCORE_FAULT,
+    TAMPERED,
+    Conversation,
+    ToolCall,
+)
 from ..store import Store
 from .score import broken_rules
 from .state import CLOSE, FAILURES, HANDOVER

@@ -15,7 +15,14 @@ from ...cases import Case, load_cases
 from ...cases.hard import HARD
 from ...scoring import score
 from ...store import Store, load_store
-from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_together
+from .audit import (
+    Audit,
+    Problem,
+    check_case,
+    floor_of_all,
+    play,
+    unsound_together,
+)
 from .sly import SLY
 
 MOST_RESOLVED = 2

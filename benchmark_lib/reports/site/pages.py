@@ -53,7 +53,8 @@ class Pages:
         self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
-        self.branches = {key: points for find in offers("branches") for key, points in find(results).items()}
+        forked = offers("branches") if results.forks.runs else ()
+        self.branches = {key: points for find in forked for key, points in find(results).items()}
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {**content.about, "hard": of_hard_set, "other": other}
