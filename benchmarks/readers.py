@@ -19,7 +19,7 @@ import orjson
 from benchmark_lib.language.heard import RATES
 from benchmark_lib.language.layout import marks_before
 from benchmark_lib.language.linear import ALWAYS, KNOWN, LinearReader, ReasonReader, features, of_patterns
-from benchmark_lib.language.parser import ACTS, PATTERNS, MessageParser, Phrases
+from benchmark_lib.language.parser import ACTS, MessageParser, Phrases
 from benchmark_lib.language.said import KINDS, PROMISES, seen_in
 from benchmark_lib.language.sentences import Sentence, sentences
 from benchmark_lib.records import content_hash
@@ -128,7 +128,9 @@ def examples_of(parser: MessageParser, rows: list[dict[str, Any]]) -> list[Examp
         for sentence, before, given in zip(message, marks_before(message), row["sentences"], strict=True):
             seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
             seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
-            named = (of_patterns(n for b in books for n in b.topics_in(sentence.plain, kind)) for kind in PATTERNS)
+            named = (
+                of_patterns(n for b in books for n in b.topics_in(sentence.plain, kind)) for kind in ("slot", "tool")
+            )
             topics = [seen | dict.fromkeys(each, KNOWN) for each in named]
             examples.append(Example((seen, *topics), set(given["l"]), *about))
     return examples
