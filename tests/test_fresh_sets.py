@@ -53,8 +53,7 @@ def first(fresh):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_audit_passes_on_a_fresh_set(seed, fresh):
-    # The test below, which takes minutes, audits every case of twenty more seeds.
-    found = audit(load_store(fresh[seed].path), "all,factorial" if seed == SEEDS[0] else "adversarial,must_escalate")
+    found = audit(load_store(fresh[seed].path), "all,factorial" if seed == SEEDS[0] else "all")
     assert [str(p) for p in found.problems] == []
 
 
