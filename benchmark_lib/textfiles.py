@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from difflib import get_close_matches
 from functools import lru_cache, reduce, wraps
 from math import floor

@@ -19,10 +19,11 @@ import orjson
 from benchmark_lib.language.heard import RATES
 from benchmark_lib.language.layout import marks_before
 from benchmark_lib.language.linear import ALWAYS, KNOWN, LinearReader, ReasonReader, features, of_patterns
-from benchmark_lib.language.parser import ACTS, MessageParser, Phrases
+from benchmark_lib.language.parser import ACTS, MessageParser
 from benchmark_lib.language.said import KINDS, PROMISES, seen_in
 from benchmark_lib.language.sentences import Sentence, sentences
 from benchmark_lib.records import content_hash
+from benchmark_lib.store import Store
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -212,7 +213,7 @@ def _chances(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, writers: 
     return chances
 
 
-def write(store: Phrases) -> str:
+def write(store: Store) -> str:
     """Train a store's reader, write its weights, and return its file and size as text."""
     folder = store.path / "reader"
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
@@ -298,7 +299,7 @@ class Letter(NamedTuple):
     weight: float
 
 
-def letters(store: Phrases) -> list[Letter]:
+def letters(store: Store) -> list[Letter]:
     """Return the messages to train a store's reasons on."""
     gives: dict[str, set[str]] = defaultdict(set)
     seems: dict[str, set[str]] = defaultdict(set)
@@ -317,7 +318,7 @@ def letters(store: Phrases) -> list[Letter]:
     return messages
 
 
-def train_reasons(store: Phrases, rows: list[Letter], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
+def train_reasons(store: Store, rows: list[Letter], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
     """Return the reader of reasons with the shares ``found`` and ``passing`` on left-out parts.
 
     A sample is one stretch of a message for one reason; its features are shared by all reasons, and its own.
@@ -364,7 +365,7 @@ def train_reasons(store: Phrases, rows: list[Letter], trained_on: str = "") -> t
     return reader, {"found": float((found > bound).mean()), "passing": float((seeming > bound).mean())}
 
 
-def write_reasons(store: Phrases) -> str:
+def write_reasons(store: Store) -> str:
     """Train the reader of a store's reasons, write its weights, and return its quality as text."""
     folder = store.path / "reasons"
     reader, quality = train_reasons(store, letters(store), hash_of(folder))

@@ -241,6 +241,68 @@ def test_a_list_asks_for_each_of_its_items(store):
     assert parser_of(store).parse(words).asked == ["color", "size", "quantity"]
 
 
+@pytest.mark.parametrize(
+    "words, asked",
+    [
+        (
+            "Is 1547 Luapele Street still the right address, which color do you want, and do you have a photo of the tag?",
+            ["address_checked", "color", "label"],
+        ),
+        (
+            "Could you say which order it is, whether the address is still 48 Alder Street, Portland, OR 97205, and when you're flying?",
+            ["order_id", "address_checked", "date"],
+        ),
+        ("Could you take a photo of the whole bag, and one of the label inside?", ["photo", "label"]),
+        ("We could do it like this:\n1. You wait for it.\n2. You buy one there.\nPlease write me 1 or 2.", ["goal"]),
+        ("Did the driver hand it over, and did you get a delivery photo?", []),
+        ("Are you on the website or on your phone?", []),
+        ("Should the company name be on the label?", []),
+        ("Was the box damaged when it came?", []),
+        ("We'll give you both dates.", []),
+        ("Is there a number we can use?", ["phone"]),
+    ],
+)
+def test_what_is_asked(store, words, asked):
+    assert {*parser_of(store).parse(words).asked} == {*asked}
+
+
+@pytest.mark.parametrize(
+    "case, words, acts",
+    [
+        (
+            "size_exchange_3",
+            "I'd set up a return for the Compression Socks in M and send them in L. The Squall Mini Umbrella stays with you. Shall I?",
+            [["agreed", "start_return"]],
+        ),
+        (
+            "return_used_5",
+            "Antes de contestarle sobre la devolución no quiero equivocarme.\n\n¿Me confirma que se trata del NL-64738?",
+            [["gave", "order_id"]],
+        ),
+        (
+            "duplicate_order_5",
+            "¿Me confirma que es este el pedido que quiere anular, y que el NL-59126 de su mujer se queda como está?",
+            [["agreed", "cancel_order"]],
+        ),
+        (
+            "false_closure_refund",
+            "No refund has been started on NL-71138. Is the blanket at home?",
+            [["waited", "question"]],
+        ),
+        ("wismo_travel_1", "Could you check the date on your confirmation email?", [["waited", "arrives_by"]]),
+        ("cancel_before_ship_5", "When will you travel?", [["waited", "question"]]),
+    ],
+)
+def test_what_is_done_about_it(store, cases, case, words, acts):
+    assert acts_after(store, cases[case], words) == acts
+
+
+def test_content_it_says_no_only_to_an_act(store, cases):
+    words = "It is on order NL-51547 and estimated for July 2. I'd leave both as they are. Sound good?"
+    said, _ = answer(cases["line_item_confusion_3"], store, words)
+    assert did(said[0]) == [("left", "content")] and said[0].text == "oh good, then i needn't be sad. thank you."
+
+
 def test_what_readers_expected_of_a_person_is_kept(store, cases):
     rows = [orjson.loads(line) for line in (DATA / "blind" / "first_replies.jsonl").read_bytes().splitlines()]
     accepted = [row for row in rows if row["wrong"] is False]

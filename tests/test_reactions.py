@@ -201,7 +201,7 @@ def test_a_phone_that_somebody_could_lend_for_a_picture_is_no_number_asked_for(s
 )
 def test_asked_for_a_day_that_is_not_settled_beside_an_offer_it_answers_both(store, cases, words):
     said, _ = answer(cases["missing_item_1"], store, words)
-    assert ("agreed", "create_reshipment") in did(said[0]) and reacts(said[0], "cannot_say")
+    assert ("agreed", "create_reshipment") in did(said[0]) and reacts(said[0], "no_day")
 
 
 @pytest.mark.parametrize(

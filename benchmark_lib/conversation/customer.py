@@ -109,7 +109,7 @@ class Customer:
         if known.say and not again:
             words = known.say
         elif known.attach and again:
-            words = self.moment("given")
+            words = self.reaction("once_more")
         else:
             words = filled(self.phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), value)
             if not self.capitals and words.casefold() == value.casefold():

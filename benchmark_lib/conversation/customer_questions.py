@@ -10,13 +10,7 @@ from ..language.values import values_in
 from ..language.word_lists import LANGUAGES
 from ..records import Act, as_text
 from .customer import Customer, filled
-from .customer_consent import (
-    BARE,
-    CERTAIN,
-    agree,
-    picks,
-    wants_a_colleague,
-)
+from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
 from .customer_wishes import (
     PUSHED,
     open_wishes,
@@ -27,7 +21,7 @@ from .customer_wishes import (
 FAIRLY = 0.5
 """Minimum probability for the customer to identify itself or send a picture."""
 
-NUMBERED = re.compile(r"\b\d+[a-z]? [a-z]{3,}|\bbox \d+")
+NUMBERED = re.compile(r"\b\d+[a-z]{0,2} [a-z]{3,}|\bbox \d+")
 """Pattern of what tells addresses apart: a number with its street, or a box."""
 
 
@@ -59,9 +53,9 @@ def _meant(c: Customer) -> list[str]:
     """Return the requested slots that the customer can answer.
 
     Replace a slot that is not in the ledger with the first slot it may stand for ("which one" for a colour). If no
-    slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, and state no
-    wish if the customer is content. If a picture is requested, skip slots that nobody has ("could somebody lend you a
-    phone for it?").
+    slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, nor its date
+    unless plainly asked, and state no wish if the customer is content. If a picture is requested, skip slots that
+    nobody has ("could somebody lend you a phone for it?").
     """
     heard, kind, meant = c.heard, c.kind, list[str]()
     stands_for = {slot: tuple(book.get("stands_for", ())) for slot, book in c.phrases["slots"].items()}
@@ -84,7 +78,9 @@ def _meant(c: Customer) -> list[str]:
     if not meant and heard.invites and not content and len(c.followed_up) == len(c.case.followups):
         meant = [s for s in ("goal",) if c.open(s)]
     meant += [s for s in c.proofs if likely.get(s, 0.0) >= FAIRLY]
-    meant = [s for s in meant if s not in vague and (s != "date" or not asks_another_date(c))]
+    day = c.case.ledger.get("date")
+    stated = day and day.when == "volunteered" and heard.dates == {"any"}
+    meant = [s for s in meant if s not in vague and (s != "date" or not (stated or asks_another_date(c)))]
     meant = [s for s in meant if vague or len(meant) == 1 or s != "goal"]
     return _chosen(c, [s for s in dict.fromkeys(meant) if s not in c.given] or list(dict.fromkeys(meant)))
 
@@ -161,8 +157,11 @@ def says_that_it_is_right(c: Customer) -> bool:
         described = wishes
     known = c.case.ledger.get(c.subject)
     tells = known and heard.checks_facts and c.open(c.subject) and f"{known.value}" in c.words
-    if known and tells and (known.wrong or not described):
+    if known and tells and known.wrong:
         c.answer(c.subject)
+    elif known and tells and not described:
+        c.given[c.subject] += 1
+        c.add(c.reaction("this_one"), Act("gave", c.subject, known.value))
     if described or tells:
         return not described or agree(c, described)
     row, own = c.store.tables[c.kind.subject].get(c.case.order), plain(c.known("address"))

@@ -167,7 +167,8 @@ def has_no_open_wish(c: Customer) -> bool:
         return False
     if wishes.served(c) and not wishes.untold(c):
         if not wishes.bring_up(c, "served"):
-            c.add(c.moment("no_thanks" if c.sure else "no_more"))
+            if c.heard.closes or consent.certainly_proposed(c):
+                c.add(c.moment("no_more" if c.heard.closes else "no_thanks"))
             c.leave("content")
     elif unwanted := consent.certainly_proposed(c):
         c.add(wishes.own_wish(c), *(Act("refused", tool) for tool in unwanted))
@@ -204,7 +205,7 @@ def turns_down(c: Customer) -> bool:
     return c.presses and c.add(c.moment("no_thanks"), Act("refused", "offer"))
 
 
-@rule("yes", "cancel_before_ship_5", "Shall I?", "Would you do that?")
+@rule("yes", "cancel_before_ship_5", "Shall I?", "Can you do that?")
 def asks_back(c: Customer) -> bool:
     """Ask what the desk means, if it seems to mean an act."""
     if not (c.heard.offer or questions.is_bare(c)):
@@ -212,7 +213,7 @@ def asks_back(c: Customer) -> bool:
     return consent.ask_back(c, "offer", "asks_back") or _fault(c, "offer_not_recognised")
 
 
-@rule("date", "cancel_before_ship_5", "When will you travel?", "I can't add anything to that.")
+@rule("date", "cancel_before_ship_5", "When will you travel?", "the sooner the better.")
 def knows_no_other_date(c: Customer) -> bool:
     """Say once that it does not know the other date that the desk asks for."""
     settled = c.done or c.did("left") or "another_date" in c.used
@@ -221,7 +222,7 @@ def knows_no_other_date(c: Customer) -> bool:
     if c.acts and "date" not in c.parser.parse(questions.questions_in(c)).asked:
         return False
     c.used["another_date"] += 1
-    words = c.reaction("cannot_say") if c.heard.dates == {"ahead"} else c.moment("unsure")
+    words = c.reaction("no_day") if c.heard.dates == {"ahead"} else c.moment("unsure")
     return c.add(words, Act("waited", "question"))
 
 

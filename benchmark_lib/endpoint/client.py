@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from .faults import STOPS_THE_RUN, EndpointError, from_exception
+from .faults import (
+    STOPS_THE_RUN,
+    EndpointError,
+    from_exception,
+)
 from .history import Manner, cleaned
 from .http import Client, check_base_url, check_certificates, is_loopback, proxy_of
 from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide

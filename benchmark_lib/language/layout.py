@@ -191,19 +191,25 @@ def with_addresses(said: list[Sentence], heard: list[ParsedSentence], named: lis
     return result
 
 
-def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> Iterator[ParsedSentence]:
-    """Yield the sentences; "Which one?" after a list of remedies asks for a wish."""
-    listed, lead = list[float](), ""
-    for sentence, one in zip(said, heard, strict=True):
+def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> list[ParsedSentence]:
+    """Return the sentences; after a list, "Which one?" or "Reply 1 or 2." asks for a wish."""
+    result, items, lead = [*heard], list[int](), ""
+    for place, (sentence, one) in enumerate(zip(said, heard, strict=True)):
+        which = one.acts["ask"] >= SURE and {"which_one", "goal"} & {*one.slots}
         if sentence.item:
-            listed.append(max(one.tools.values(), default=0.0))
-        elif one.acts["ask"] >= SURE and len(listed) > 1 and (one.points or {"which_one", "goal"} & {*one.slots}):
+            items.append(place)
+        elif len(items) > 1 and (one.points or which or one.chooses):
+            act = max(max(heard[n].tools.values(), default=0.0) for n in items)
             menu = any(holds("lists", "menus", plain, LANGUAGES) for plain in (lead, sentence.plain))
-            if menu or one.points or max(listed) >= SURE:
-                one, listed = replace(one, slots={"goal": EVIDENT}), []
+            options = [n for n in items if one.points or (one.chooses and act < LIKELY)]
+            if options or (which and (menu or act >= SURE)):
+                acts = one.acts | {"ask": max(one.acts["ask"], ASKS)}
+                result[place] = replace(one, acts=acts, slots={"goal": EVIDENT})
+                result = [replace(r, slots={}) if n in options else r for n, r in enumerate(result)]
+                items = []
         elif mark_of(sentence.plain) == ":":
-            listed, lead = [], sentence.plain
-        yield one
+            items, lead = [], sentence.plain
+    return result
 
 
 def options_in(said: tuple[Sentence, ...], languages: tuple[str, ...]) -> set[int]:

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import BadInput
 from ..project import DATA
@@ -40,9 +39,9 @@ from .layout import (
     with_earlier,
     with_remedies,
 )
-from .linear import KNOWN, LinearReader, WordedReasons, features, of_patterns, reasons_in
+from .linear import KNOWN, LinearReader, WordedReasons, features, of_patterns, reasons_in, tokens
 from .patterns import (
-    between_points,
+    asked_in,
     compile_patterns,
     cue_of_several,
     dates_asked,
@@ -67,27 +66,12 @@ QUOTED_ADDRESS = re.compile(r" (?:\d{1,5}[a-z]? [a-z]|po box \d)[^?!:;|]{3,90}?,
 """An address within a sentence; one about something to be done is read without it."""
 IDENTIFYING = {"order_id", "which_one", "item", "goal"}
 """Slots that a question whether something is right seems to ask for ("Is this the order you mean?")."""
+NAMED = {"problem", "email", "date", "phone", "destination"}
+"""Slots that a sentence asks for only if it names them."""
 WHOLE = 4
 """Most words of a half that is no question of its own ("and where?")."""
 HEAD = 40
 """Initial characters in which a line names what it needs."""
-
-
-class Phrases(Protocol):
-    """The part of a store that the parser needs: its phrases by language."""
-
-    path: Path
-
-    def file(self, name: str) -> Path:
-        """Return a file or folder of the store."""
-
-    @property
-    def phrases(self) -> dict[str, dict[str, Any]]:
-        """Return the content of ``phrases/<language>.yaml`` by language."""
-
-    @property
-    def articles(self) -> list[dict[str, Any]]:
-        """Return the articles of the knowledge base."""
 
 
 class PhraseBook:
@@ -122,7 +106,7 @@ class PhraseBook:
 class MessageParser:
     """A store's trained reader with its patterns, one book for each language."""
 
-    def __init__(self, store: Phrases, reader: LinearReader | None = None):
+    def __init__(self, store: Any, reader: LinearReader | None = None):
         self.folder, self.raw = store.file("phrases"), store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
@@ -163,13 +147,15 @@ class MessageParser:
 
     def _apart(self, message: list[Sentence]) -> Iterator[Sentence]:
         languages = tuple(self.languages(message))
+        message = [s._replace(plain=part) for s in message for part in asked_in(s.plain, languages)]
         for sentence, before in zip(message, marks_before(message), strict=True):
             whole = self._heard(sentence.plain, sentence.item, before, languages, False)
             joined = whole.marked or whole.acts["no"] >= POSSIBLE
             for halves in joined_in(sentence.plain, languages) if joined else ():
                 first, second = (self._heard(half, sentence.item, ".", languages) for half in halves)
                 long = len(re.findall(r"\w+", halves[1])) > WHOLE
-                if whole.refuses_a_part(first, second) or whole.asks_two_things(first, second, long):
+                checks = whole.marked and long and first.checks_facts
+                if checks or whole.refuses_a_part(first, second) or whole.asks_two_things(first, second, long):
                     yield sentence._replace(plain=halves[0])
                     sentence = sentence._replace(plain=halves[1])
                     break
@@ -193,7 +179,7 @@ class MessageParser:
                 heard[place] = replace(heard[place], tools={}, reported={})
         read_alone = partial(self._heard, item=False, before=".", languages=languages, listed="offer")
         heard = [offered(place, message, heard, read_alone) for place in range(len(heard))]
-        heard = [*with_remedies(message, with_addresses(message, heard, named))]
+        heard = with_remedies(message, with_addresses(message, heard, named))
         return list(with_earlier(heard, named))
 
     def _hear(
@@ -228,7 +214,10 @@ class MessageParser:
         topics = self._topics_of(plain, books, acts, seen)
         slots, tools = topics["slot"] | untrained, topics["tool"]
         evident = max(slots.values(), default=0.0) >= EVIDENT
-        if evident and acts["ask"] >= SURE and (marked or {"request", "hint"}.intersection(cues)):
+        if evident and cue_of_several("another").search(plain):  # "a photo of the tear, and one of the label"
+            slots |= {s: EVIDENT for s in ("photo", "label") if f"slot:{s}" in _named(books, plain, "slot")}
+        placed = marked and "0" in tokens(plain) and slots.get("address_checked", 0.0) >= EVIDENT
+        if evident and (acts["ask"] >= SURE or placed) and (marked or {"request", "hint"}.intersection(cues)):
             acts["ask"] = max(acts["ask"], ASKS)
         if needed and acts["ask"] < PLAIN:
             names = [n.partition(":") for n in _named(books, plain[:HEAD], "slot")]
@@ -248,7 +237,7 @@ class MessageParser:
             one_of=bool(cue_of_several("one_of").search(plain)),
             chooses=marked and bool(cue_of_several("choose").search(plain)),
             leaves=marked and bool(cue_of_several("leave").search(plain)),
-            points=either and between_points(plain, marked),
+            points=bool(cue_of_several("pick").search(plain)),
             invites=marked and "invites" in cues,
             item=item,
             plainly=marked or not ("offers_help" in cues or acts["no"] >= LIKELY),
@@ -257,6 +246,8 @@ class MessageParser:
             closes=marked and "closes" in cues,
             reported=topics["reported"] or tools,
         )
+        if "this_one" in cues and not tools:
+            return replace(heard, acts=acts | {"yes": 0.0})
         return heard if permits or not (marked or "requests" in cues) else checked(heard, plain, books)
 
     def _acts_of(self, plain: str, seen: Any) -> dict[str, float]:
@@ -286,9 +277,10 @@ class MessageParser:
                     part = "claims:" if kind == "reported" else "tool:"
                     names = (topic.removeprefix(part) for topic in topics if topic.startswith(part))
                     topics_of[kind] |= {name: 1.0 for name in names if f"tool:{name}" not in self._targets}
-        if acts["yes"] >= max(ASKS, acts["ask"]):
-            slots = {n.partition(":")[2] for n in _named(books, plain, "slot")}
-            topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in slots}
+        slots = topics_of["slot"]
+        for slot in [*slots] if acts["yes"] >= max(ASKS, acts["ask"]) else NAMED.intersection(slots):
+            if f"slot:{slot}" not in _named(books, plain, "slot"):
+                del slots[slot]
         return topics_of
 
     def _untrained(self, books: list[PhraseBook], kind: str) -> Iterator[tuple[str, re.Pattern[str]]]:
@@ -337,7 +329,7 @@ class MessageParser:
 
 
 @remembered()
-def parser_of(store: Phrases) -> MessageParser:
+def parser_of(store: Any) -> MessageParser:
     """Return the store's parser, loaded once."""
     return MessageParser(store)
 

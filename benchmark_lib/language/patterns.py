@@ -87,9 +87,15 @@ def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf",{'?' * asks}(?= (?:{ands})[ ,])|[,;]?(?={cue_of_several('but').pattern})|;")
 
 
-def between_points(plain: str, asks: bool) -> bool:
-    """Return whether a sentence ends in list marks joined by "or"; a statement needs letters."""
-    return bool(_points("[a-h]|[1-9]" if asks else "[a-h]").search(plain))
+def asked_in(plain: str, languages: tuple[str, ...]) -> list[str]:
+    """Return a sentence's questions if it has three or more ("Is A, which B, and how C?")."""
+    if mark_of(plain) != "?":
+        return [plain]
+    ands = "|".join(words_of("values", "and", languages=languages))
+    starts = "|".join(words_of("several", "question", languages=languages))
+    parts = re.split(rf"(?:,(?: (?:{ands}),?)?| (?:{ands}),?) (?=(?:{starts})[ ,])", plain)
+    several = len(parts) > 2 and all(len(part.split()) > 2 for part in parts)
+    return [f" {part.strip(' ?')}?" for part in parts] if several else [plain]
 
 
 @lru_cache(maxsize=16)
@@ -106,8 +112,3 @@ def _cue(part: str, kind: str, languages: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=2)
 def _joins(word: str) -> re.Pattern[str]:
     return re.compile(rf" (?:{any_of('values', word)})[ ,]")
-
-
-@lru_cache(maxsize=2)
-def _points(marks: str) -> re.Pattern[str]:
-    return re.compile(rf" (?:{marks})\)? (?:{any_of('values', 'or')}) (?:{marks})(?:\W*$|\. )")

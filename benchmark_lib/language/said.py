@@ -15,7 +15,7 @@ from typing import Any
 
 from .layout import options_in
 from .linear import LinearReader, features, tokens
-from .parser import Phrases, parser_of
+from .parser import parser_of
 from .sentences import Sentence, is_row, kept, languages_of, limited, plain, sentences
 from .word_lists import FOLDER, books, other_languages
 
@@ -157,7 +157,7 @@ def _promised(sentence: Sentence) -> dict[str, float]:
     return reader.probabilities(reader.seen(seen_in(sentence)))
 
 
-def says_done(text: str, store: Phrases) -> set[str]:
+def says_done(text: str, store: Any) -> set[str]:
     """Return the tools that a message claims were used, by patterns or the store's reader."""
     return {tool for tool, _ in read(text).about("done")} | parser_of(store).parse(text).surely_claimed
 

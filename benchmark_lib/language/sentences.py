@@ -106,7 +106,8 @@ def _end() -> re.Pattern[str]:
 
 BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
 _SHORT = (
-    r"(?<!['’])[A-Za-gi-z] (?<!\d\s)h [Nn]r [Nn]um [Rr]ef [Rr]éf [Aa]rt [Cc]a [Aa]v [Aa]vda bzw ggf inkl [Ss]r [Ss]ra "
+    r"(?<!['’])(?<!\b[ie]n\s)(?<!size\s)(?<!Größe\s)(?<!taille\s)(?<!talla\s)[A-Za-gi-z] (?<!\d\s)h [Nn]r [Nn]um "
+    "[Rr]ef [Rr]éf [Aa]rt [Cc]a [Aa]v [Aa]vda bzw ggf inkl [Ss]r [Ss]ra "
     "[Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an [Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"
 )
 """Abbreviations whose full stop does not end a sentence."""

@@ -3,7 +3,11 @@
 import re
 import uuid
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import (
+    date,
+    datetime,
+    timedelta,
+)
 from functools import lru_cache
 from random import Random
 from typing import Any

@@ -4,7 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+)
 
 from ...endpoint.client import Endpoint
 from ...endpoint.faults import EndpointError, book

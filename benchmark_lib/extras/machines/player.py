@@ -11,7 +11,13 @@ from typing import Any
 from distributed import get_worker
 
 from ...errors import BadInput
-from ...experiment.engine import Ended, end_after, lines_to, play_whole, quiet_collector
+from ...experiment.engine import (
+    Ended,
+    end_after,
+    lines_to,
+    play_whole,
+    quiet_collector,
+)
 from ...experiment.manifest import differences
 from ...experiment.options import Options
 from ...experiment.plan import Plan, prepare

@@ -83,10 +83,7 @@ def between(text: str, case: Played, store: Store) -> str:
 
 
 def _orders(text: str) -> set[str]:
-    """Return the orders that a message names; if there are several, omit those to be kept."""
-    numbers = set(_ORDER.findall(text))
-    if len(numbers) < 2:
-        return numbers
+    """Return the orders that a message names, without those to be kept."""
     clauses = [(plain(clause), set(_ORDER.findall(clause))) for clause in _between_clauses().split(text)]
     kept = cue_of_several("kept")
     return {n for words, ids in clauses for n in ids if len(ids) > 1 or not kept.search(words)}
