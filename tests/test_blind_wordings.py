@@ -17,6 +17,8 @@ from benchmark_lib.language.parser import parser_of
 FOLDER = Path(__file__).parent / "data" / "blind"
 HEARD = {"ask": 54, "offer": 47, "done": 50, "no": 44}
 """Wordings of each act that are understood with their slot or tool, of 60."""
+WORKING = ("business", "working", "werktag", "ouvré", "hábiles", "laborables")
+"""Words for days on which the desk works."""
 
 
 def rows(name):
@@ -52,25 +54,24 @@ def test_few_whole_messages_are_misread(store, name, most, refusals):
     assert misread <= most and refused <= refusals, f"{misread} misread, {refused} with a refusal that nobody made"
 
 
-def fact(given, kind):
-    """The fact of one of two objects, as a case would ask for it."""
-    say = f"{given['object']}: {given['value']}"
+def fact(given, kind, text):
+    """The fact of one of two objects, as a case asks for it."""
+    said = {"say": f"{given['object']}: {given['value']}", "ask": f"And what about the {given['object']}?"}
     if kind == "money":
-        return Fact(kind="money", value=round(float(str(given["value"]).strip("$").replace(",", "")) * 100), say=say)
-    return (
-        Fact(kind="date", value=given["value"], say=say)
-        if kind == "date"
-        else Fact(kind="measure", value=int(given["value"]), unit="days", say=say)
-    )
+        return Fact(kind="money", value=round(float(str(given["value"]).strip("$").replace(",", "")) * 100), **said)
+    if kind == "date":
+        return Fact(kind="date", value=given["value"], **said)
+    unit = "business_days" if any(word in text.lower() for word in WORKING) else "days"
+    return Fact(kind="measure", value=int(given["value"]), unit=unit, **said)
 
 
-@pytest.mark.parametrize("right, most", [(True, 6), (False, 9)])
+@pytest.mark.parametrize("right, most", [(True, 4), (False, 2)])
 def test_values_are_told_for_the_object_that_they_are_given_for(right, most):
     wrong = of = 0
     for row in rows("values"):
         if row["kind"] not in ("date", "money", "days") or (set(row["told"]) == {"a", "b"}) != right:
             continue
-        facts = {name: fact(row[name], row["kind"]) for name in ("a", "b")}
+        facts = {name: fact(row[name], row["kind"], row["text"]) for name in ("a", "b")}
         if facts["a"].value == facts["b"].value:
             continue
         asked = frozenset((f.unit or f.kind, str(f.value)) for f in facts.values())
