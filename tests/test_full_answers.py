@@ -5,7 +5,7 @@ import pytest
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.values import money
-from benchmark_lib.scoring.facts import answers_of, asked_for
+from benchmark_lib.scoring.facts import answers_of
 from benchmark_lib.store import load_store
 
 ANSWERS = {
@@ -78,4 +78,4 @@ def test_an_answer_that_explains_itself_tells_all_that_was_asked(name):
     show = {"money": money, "date": lambda day: long_date(str(day)), "link": str}
     values = {n: show[f.kind](f.value) for n, f in case.facts.items()}
     answers = answers_of([ANSWERS[name].format(**values)], case, store.of(case))
-    assert [n for n, fact in case.facts.items() if not fact.told(answers, asked_for(case), rivals_only=True)] == []
+    assert [n for n, fact in case.facts.items() if not fact.told(answers, case.values_asked, rivals_only=True)] == []

@@ -98,6 +98,20 @@ def test_who_shows_the_count_tells_its_end_and_guesses_nothing(cases, store, cou
     assert not Fact(kind="date", value="2026-07-02").told([count]), "a day on the way is no answer"
 
 
+def test_a_numbered_point_is_no_count():
+    said = (
+        "(2) Nothing.\n(3) Without a further scan: July 7. That is business day 7 after June 25; July 3 is a holiday."
+    )
+    assert Fact(kind="date", value="2026-07-07").told([said])
+
+
+@pytest.mark.parametrize(
+    "question", ["Does the $186.15 match your statement?", "Is there anything that doesn't match the $186.15?"]
+)
+def test_a_question_about_a_value_takes_nothing_back(question):
+    assert Fact(kind="money", value=18615).told([f"SUMMER15 took off $32.85, and we charged $186.15. {question}"])
+
+
 def test_a_count_that_goes_on_from_message_to_message_is_a_guess(cases, store):
     case, days = cases["gift_deadline_6"], ["June 30", "July 1", "July 2", "July 6", "July 7"]
     counts = [", ".join(f"day {n + 1} is {day}" for n, day in enumerate(days[:end])) for end in range(2, 6)]

@@ -22,6 +22,8 @@ from ..store.trouble import CustomerAction, Meanwhile, Part, Trouble
 from .hard import OF_HARD_CASES, USUAL, Terms
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
+ASKED = 5
+"""Maximum number of facts and orders in a case for which the limits on dumped values were measured."""
 
 
 class Fact(BaseModel):
@@ -314,6 +316,24 @@ class Case(Part):
     """Articles that decide the case."""
     hardness_note: str = ""
     """Explanation of why a careful agent should get the case right."""
+
+    @cached_property
+    def values_asked(self) -> Values:
+        """Return the values of a full answer to a case with many questions: facts and orders.
+
+        Return no values for a case with at most `ASKED` of them, unless it is a hard case: explaining its sums takes
+        many values. A date counts with and without its year.
+        """
+        numbers = (self.order, *self.others.values())
+        if not self.terms.full_answers and len(self.facts) + len(numbers) <= ASKED:
+            return frozenset()
+        values = {("id", number) for number in numbers}
+        for fact in self.facts.values():
+            value = str(fact.value)
+            values.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
+            if fact.kind == "date":
+                values.add(("date", f"{ANY_YEAR}{value[4:]}"))
+        return frozenset(values)
 
     @cached_property
     def hash(self) -> str:

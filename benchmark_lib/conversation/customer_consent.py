@@ -54,7 +54,7 @@ def certainly_proposed(c: Customer) -> list[str]:
 def unnamed_wishes(c: Customer, wishes: list[Call]) -> list[Call]:
     """Return the wishes without words, if a proposal names their object or a fact."""
     unnamed = [w for w in wishes if w.tool not in {CLOSE, HANDOVER, *c.phrases["actions"]}]
-    told = any(fact.found_in(c.folded[-1]) for fact in c.case.facts.values())
+    told = any(fact.found_in(c.folded) for fact in c.case.facts.values())
     named = told or any(_read(c, w)[0] for w in unnamed)
     others = {*certainly_proposed(c)} - {HANDOVER, *(w.tool for w in wishes)}
     return unnamed if c.heard.confirm and named and not others else []

@@ -11,12 +11,7 @@ from ..language.word_lists import LANGUAGES
 from ..records import Act, as_text
 from .customer import Customer, filled
 from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
-from .customer_wishes import (
-    PUSHED,
-    open_wishes,
-    served,
-    untold,
-)
+from .customer_wishes import PUSHED, open_wishes, served, untold
 
 FAIRLY = 0.5
 """Minimum probability for the customer to identify itself or send a picture."""

@@ -87,7 +87,8 @@ def changes_its_mind(c: Customer) -> bool:
     brought, outcomes = {int(act.what) for act in c.acts if act.kind == "followed_up"}, c.case.outcomes
     if not c.heard.confirm or any(w.after in brought for o in outcomes for w in o.calls):
         return True
-    wanted = [w for w in wishes.open_wishes(c) if w.tool in c.sure and all(w in o.calls for o in outcomes)]
+    due = [w for w in wishes.open_wishes(c) if all(w in o.calls for o in outcomes)]
+    wanted = [w for w in due if w.tool in c.sure or w in consent.offered_of(c, due)[0]]
     return not wanted or consent.agree_to_all(c, wanted) or consent.agree(c, wanted)
 
 

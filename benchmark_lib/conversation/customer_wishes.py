@@ -113,7 +113,7 @@ def untold(c: Customer, *, whatever_was_done: bool = False) -> list[tuple[str, F
         if whatever_was_done or (c.resolvable and not outcome.handover and _done(c, outcome)):
             due = [(n, c.case.facts[n]) for n in (c.case.facts if outcome.facts is None else outcome.facts)]
             due = [(n, f) for n, f in due if f.after not in later]
-            missing.append([(n, f) for n, f in due if not any(f.found_in(text) for text in c.folded)])
+            missing.append([(n, f) for n, f in due if n not in c.stated])
     return min(missing, key=len, default=[])
 
 

@@ -6,6 +6,7 @@ of its decisions.
 
 from typing import Any
 
+from ..cases.case import stated_facts
 from ..language.answers import cleaned
 from ..language.heard import SURE
 from ..language.sentences import fold
@@ -48,8 +49,10 @@ class ScriptedCustomer(Customer):
     def _listen(self, talk: ConversationState) -> None:
         """Parse the agent's last turn and note its news: facts, calls, questions and offers."""
         self.talk, self.texts = talk, [m.text for m in talk.messages if m.side == "agent"]
-        self.folded = [fold(cleaned(text)) for text in self.texts]
-        self.words, case = self.texts[-1], self.case
+        self.folded, self.words, case = fold(cleaned(self.texts[-1])), self.texts[-1], self.case
+        texts = dict.fromkeys(case.facts, self.texts)
+        stated = stated_facts(case.facts, texts, case.values_asked, rivals_only=case.terms.full_answers)
+        self.stated = {name for name, told in stated.items() if told}
         self.heard = heard = self.parser.parse(self.words)
         self.sure = [tool for tool, chance in heard.tools.items() if chance >= SURE]
         self.made = [call for call in talk.desk.calls if call.write and not call.error]
@@ -62,7 +65,7 @@ class ScriptedCustomer(Customer):
         # Once the customer pushes, another reason for the same refusal is not news. In an unresolvable case, everything
         # before the first push is news.
         own = {*case.reasons, *case.against} if not self.pushes else set()
-        new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded[-1])}
+        new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded)}
         new |= {("call", call.index) for call in self.calls}
         new |= {("asks", slot) for slot in heard.asked} | {("offers", tool) for tool in heard.proposed}
         new |= {("reason", r) for r in own and own.intersection(self.parser.reasons_in([self.words]))}

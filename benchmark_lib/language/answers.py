@@ -231,7 +231,7 @@ def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
     if of_another(folded, start):
         return "listed"
     if denied(folded, start, end):
-        return "denied"
+        return "unsaid" if folded.rstrip().endswith("?") else "denied"
     if typed and unsaid(folded, start, end):
         return "unsaid"
     return "listed" if listed else "said"
@@ -321,7 +321,7 @@ def _cues() -> dict[str, re.Pattern[str]]:
         "either": rf"\b(?:{either})\b|/",
         # "day 3", "third business day"
         "counts": rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)"
-        rf"|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|\(\d{{1,2}}\)",
+        rf"|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|(?<=[\w,|]\s)\(\d{{1,2}}\)",
         # "3, 4, 5 or 6 July"
         "figures_before": rf"(?:{row}{{1,9}}(?:{either})\s{article}|{row}{{2,9}}(?:{both})\s{article}"
         rf"|(?:{figure}\s?/\s?)|{row}{{1,9}}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{article})$",

@@ -19,9 +19,9 @@ reach 10 values and 3 ids."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
-DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
+DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 10
 """Minimum number of distinct values (amounts up to `SUMS`) and maximum words per value of a dense dump, for one message
-and for all messages. Honest messages have at least 12 words per value."""
+and for all messages. Honest messages have at least 10.7 words per value."""
 
 MOST_KEYS = 6
 """Number of field names (``total_cents``) that only a machine's output reaches."""

@@ -9,7 +9,10 @@ from ..language.parser import parser_of
 from ..language.patterns import compile_patterns
 from ..language.sentences import fold, plain, sentences, squash, written_in
 from ..project import DATA
-from ..records import NO_OUTCOME, Conversation
+from ..records import (
+    NO_OUTCOME,
+    Conversation,
+)
 from ..store import Store
 from ..store.every_desk import HANDOVER
 from ..textfiles import read_yaml

@@ -12,7 +12,7 @@ from ..cases import Case
 from ..language.answers import cleaned, corrects, days_said
 from ..language.layout import ANY_YEAR
 from ..language.parser import parser_of
-from ..language.pours import Values, answering, is_poured
+from ..language.pours import answering, is_poured
 from ..language.sentences import WHOLE, fold, kept, kept_together, sentences, squash
 from ..language.values import values_in
 from ..records import Conversation, as_text, words_in
@@ -165,8 +165,6 @@ FEWEST_WORDS = 5
 """Minimum number of words in a published sentence that a message does not contain by chance."""
 PASTED = 3
 """Number of verbatim published sentences that make a message count as pasted. 186 honest messages contain none."""
-ASKED = 5
-"""Maximum number of facts and orders in a case for which the limits on dumped values were measured."""
 RECITED = 6
 """Number of reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
 
@@ -177,24 +175,6 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
     if not worded and not case.facts:
         return texts
     return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
-
-
-def asked_for(case: Case) -> Values:
-    """Return the values of a full answer to a case with many questions: facts and orders.
-
-    Return no values for a case with at most `ASKED` of them, unless it is a hard case: explaining its sums takes many
-    values. A date counts with and without its year.
-    """
-    numbers = (case.order, *case.others.values())
-    if not case.terms.full_answers and len(case.facts) + len(numbers) <= ASKED:
-        return frozenset()
-    values = {("id", number) for number in numbers}
-    for fact in case.facts.values():
-        value = str(fact.value)
-        values.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
-        if fact.kind == "date":
-            values.add(("date", f"{ANY_YEAR}{value[4:]}"))
-    return frozenset(values)
 
 
 @lru_cache(maxsize=4096)
@@ -249,7 +229,7 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
 
 
 def _why(name: str, texts: list[str], answers: list[str], own: list[str], case: Case, store: Store) -> str:
-    fact, asked = case.facts[name], asked_for(case)
+    fact, asked = case.facts[name], case.values_asked
 
     def stands_in(some: list[str]) -> list[str]:
         return [text for text in some if fact.found_in(fold(cleaned(text)))]

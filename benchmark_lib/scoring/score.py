@@ -16,7 +16,7 @@ from .columns import Flag, Score
 from .customer_audit import customer_flags
 from .detectors import red_flags
 from .ending import answers_in_language, handover, rating, reasons_told, states_open_step
-from .facts import answers_by_topic, answers_of, asked_for, cut, guessed, truncate_for_scoring
+from .facts import answers_by_topic, answers_of, cut, guessed, truncate_for_scoring
 from .state import Compared, compared, failures, forbidden_calls
 
 VERSION = "scoring-18"
@@ -108,7 +108,7 @@ def _of_rules(rules: dict[str, Any]) -> Score:
 def _told(c: Conversation, case: Case, store: Store) -> tuple[dict[str, bool], list[str]]:
     """Return which facts were stated, and the reasons that were given."""
     answers = answers_of([m.text for m in c.replies()], case, store)
-    guesses, asked, topics = guessed(c, answers, case, store), asked_for(case), answers_by_topic(c, answers, case)
+    guesses, asked, topics = guessed(c, answers, case, store), case.values_asked, answers_by_topic(c, answers, case)
     texts_of = {name: topics.get(name, answers) for name in case.facts}
     stated = stated_facts(case.facts, texts_of, asked, rivals_only=case.terms.full_answers)
     facts = {name: known and name not in guesses for name, known in stated.items()}
