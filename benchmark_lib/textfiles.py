@@ -295,7 +295,8 @@ def _guarded(name: str) -> Any:
     @wraps(FILTERS[name])
     def guarded(*given: Any, **named: Any) -> Any:
         _check_given(name, (*given, *named.values()))
-        if name == "round" and len(given) == 1 and not named:  # rounds half a cent up, as the articles say
+        # Rounds half a cent up, as the articles say
+        if name == "round" and len(given) == 1 and not named:
             return float(floor(given[0] + 0.5))
         return _small(FILTERS[name](*given, **named))
 

@@ -93,7 +93,8 @@ def _own_prompt(manifest: dict[str, Any]) -> str:
     stores_own = value.split(" ")[0] == str(_value(manifest, "store") or "").split(" ")[0]
     if not value or stores_own or manifest.get("source") == "imported":
         return ""
-    file = _FILE.match(value)  # what follows is its version, which a copy shares with the original
+    # What follows is its version, which a copy shares with the original
+    file = _FILE.match(value)
     content = str(_part(manifest, "prompt").get("hash"))
     return f"{_as_named(file[0] if file else value)} ({content[:HASH_SHOWN]})"
 

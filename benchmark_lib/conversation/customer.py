@@ -51,8 +51,8 @@ class Customer:
         self.seen, self.followed_up, self.dropped = set[tuple[str, Any]](), set[int](), list[Call]()
         # Pushes, the last line of pressure, and rounds in a row without news.
         self.pushes = self.line = self.stale = 0
-        # The agent's messages, the facts in them, the latest one folded, its tools; successful writes, all and new.
-        self.texts, self.stated, self.folded, self.sure = list[str](), set[str](), "", list[str]()
+        # The agent's messages, the facts in them, the tools in the latest; its successful writes, all and new.
+        self.texts, self.stated, self.sure = list[str](), set[str](), list[str]()
         self.made, self.calls = list[ToolCall](), list[ToolCall]()
         # Whether the message has news, offers a menu, leaves nothing open; whether the answer names the order, presses.
         self.fresh = self.menu = self.done = self.checked = self.presses = False

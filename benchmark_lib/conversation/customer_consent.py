@@ -13,13 +13,7 @@ from ..records import Act, as_text
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_wishes import (
-    has_more_to_say,
-    open_wishes,
-    own_yes,
-    plan_of,
-    written,
-)
+from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 
 CERTAIN = 0.75
@@ -54,7 +48,7 @@ def certainly_proposed(c: Customer) -> list[str]:
 def unnamed_wishes(c: Customer, wishes: list[Call]) -> list[Call]:
     """Return the wishes without words, if a proposal names their object or a fact."""
     unnamed = [w for w in wishes if w.tool not in {CLOSE, HANDOVER, *c.phrases["actions"]}]
-    told = any(fact.found_in(c.folded) for fact in c.case.facts.values())
+    told = any(fact.found_in(fold(c.words)) for fact in c.case.facts.values())
     named = told or any(_read(c, w)[0] for w in unnamed)
     others = {*certainly_proposed(c)} - {HANDOVER, *(w.tool for w in wishes)}
     return unnamed if c.heard.confirm and named and not others else []
@@ -125,6 +119,14 @@ def choose(c: Customer) -> Literal[True]:
     elif wishes and heard.offer:
         ask_back(c, "offer", "asks_back")
     return True
+
+
+def agree_in_its_answer(c: Customer) -> None:
+    """Agree to an offered wish if the answer to "Which one?" names more of it than its object."""
+    wishes = [w for w in open_wishes(c) if w.tool in c.sure] if "which_one" in c.asked and not c.done else ()
+    named = [(w, *c.kind.named_in(" ".join(c.parts), w.arguments, c.store)) for w in wishes]
+    chosen = [w for w, own, differing in named if own - {c.subject} and not differing and c.accepted(w)]
+    c.acts += [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in chosen]
 
 
 def picks(c: Customer) -> list[Call]:
@@ -305,7 +307,8 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, bool
                 again += 1  # no other object is named ("Shall I send them?")
                 continue
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
-    clear = [text for text, offers in passages if not offers]  # an unclear act, of which every detail may be named
+    # An unclear act may name every detail
+    clear = [text for text, offers in passages if not offers]
     whole = [w for w in due if any(kind.named_in(t, w.arguments, store) == ({*w.arguments}, set()) for t in clear)]
     found += [w for w, _ in wrong if w in whole]
     wrong = [(w, differing) for w, differing in wrong if w not in found]
@@ -358,7 +361,7 @@ def asks_for_one_yes_of_several(words: str) -> bool:
 @lru_cache(maxsize=1024)
 def passages_of(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
     """Return the sentences that offer something, with their tools, and the other sentences."""
-    # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.
+    # A list item follows its lead-in. The others exclude questions, reports and refusals.
     offering: list[tuple[str, dict[str, float]]] = []
     others: list[str] = []
     heading, message = "", parser.statements(words)

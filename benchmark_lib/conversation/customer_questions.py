@@ -36,7 +36,8 @@ def asked_for(c: Customer) -> list[str]:
     elif served(c) and not untold(c):
         asked = [slot for slot in asked if heard.slots.get(slot, 0.0) >= CERTAIN or slot in c.proofs]
     c.checked = says_whether_it_is_this(c) or says_that_it_is_right(c)
-    return [slot for slot in asked if not (c.checked and slot == c.subject)]
+    known = c.checked and (c.subject in c.given or heard.slots.get(c.subject, 0.0) < CERTAIN)
+    return [slot for slot in asked if not known or slot != c.subject]
 
 
 def loses_patience(c: Customer) -> bool:

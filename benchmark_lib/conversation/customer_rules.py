@@ -75,6 +75,7 @@ def answers_questions(c: Customer) -> bool:
             c.answer(slot)
             if c.heard.slots.get(slot, SURE) < DOUBT:
                 _fault(c, "answer_doubtful", f", {slot}")
+    consent.agree_in_its_answer(c)
     return bool(c.asked)
 
 

@@ -110,7 +110,8 @@ async def converse(
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     if own:
-        shown = plain(shown)  # a copy that the agent may change
+        # A copy that the agent may change
+        shown = plain(shown)
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
     shared: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}

@@ -34,7 +34,7 @@ PROPOSAL, QUESTION = "proposal", "question"
 TURNS_TO_WAIT = 2
 """Turns that the customer waits after a yes, unless it learns that the act is done."""
 LONGEST_LETTER = 12_000
-"""Most characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
+"""Most characters of an agent's message that the customer sees."""
 
 MOST_ACTS = 100
 """Maximum number of acts in one message; an answer with more is rejected and requested again."""

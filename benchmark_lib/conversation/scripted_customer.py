@@ -7,9 +7,7 @@ of its decisions.
 from typing import Any
 
 from ..cases.case import stated_facts
-from ..language.answers import cleaned
 from ..language.heard import SURE
-from ..language.sentences import fold
 from ..records import Act
 from ..threads import read_aside
 from .customer import Customer, filled
@@ -49,7 +47,7 @@ class ScriptedCustomer(Customer):
     def _listen(self, talk: ConversationState) -> None:
         """Parse the agent's last turn and note its news: facts, calls, questions and offers."""
         self.talk, self.texts = talk, [m.text for m in talk.messages if m.side == "agent"]
-        self.folded, self.words, case = fold(cleaned(self.texts[-1])), self.texts[-1], self.case
+        self.words, case = self.texts[-1], self.case
         texts = dict.fromkeys(case.facts, self.texts)
         stated = stated_facts(case.facts, texts, case.values_asked, rivals_only=case.terms.full_answers)
         self.stated = {name for name, told in stated.items() if told}
@@ -65,7 +63,7 @@ class ScriptedCustomer(Customer):
         # Once the customer pushes, another reason for the same refusal is not news. In an unresolvable case, everything
         # before the first push is news.
         own = {*case.reasons, *case.against} if not self.pushes else set()
-        new: set[tuple[str, Any]] = {("fact", n) for n, f in case.facts.items() if f.found_in(self.folded)}
+        new: set[tuple[str, Any]] = {("fact", name) for name in self.stated}
         new |= {("call", call.index) for call in self.calls}
         new |= {("asks", slot) for slot in heard.asked} | {("offers", tool) for tool in heard.proposed}
         new |= {("reason", r) for r in own and own.intersection(self.parser.reasons_in([self.words]))}

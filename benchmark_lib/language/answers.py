@@ -268,7 +268,7 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
     """Mark enumerated mentions as listed, except the end of a count and `asked` values."""
     families: dict[frozenset[str], list[Mention]] = {}
     for m in found:
-        if m.how == "said" and m.value not in asked:  # a family shares its words, with all figures treated as equal
+        if m.how == "said" and m.value not in asked:  # alike but for figures
             alike = frozenset("#" if w.isdigit() or w in _number_names() else w for w in m.about)
             families.setdefault(_COUNT if m.counted else alike, []).append(m)
     listed = set[Mention]()

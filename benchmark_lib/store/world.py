@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import zlib
-from collections.abc import (
-    Collection,
-    Mapping,
-)
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path

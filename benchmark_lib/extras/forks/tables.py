@@ -1,6 +1,8 @@
 """Tables of forks: points, kinds of case, overall rates, what-ifs, deciding turns."""
 
-from __future__ import annotations
+from __future__ import (
+    annotations,
+)
 
 from collections import Counter
 from collections.abc import Iterable

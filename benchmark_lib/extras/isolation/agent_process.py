@@ -121,7 +121,8 @@ def main(spec: str, check: bool = False) -> None:
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), os.getcwd()), USER="agent", LOGNAME="agent")
     pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what the agent prints is not a message
+    # What the agent prints is not a message
+    os.dup2(2, 1)
     try:
         agent, source = made(spec)
         pipe.write(ready=source)

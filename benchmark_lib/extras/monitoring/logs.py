@@ -143,7 +143,8 @@ def logged_from(line: bytes, place: str) -> Logged:
     if at is None:
         raise BadInput(f"it has no time: add a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z")
     name = _first(NAMES, raw)
-    if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):  # a record exported by Deskbench
+    # A record exported by Deskbench
+    if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):
         name = f"{raw['case_id']}, trial {raw['trial']}"
     given, link = raw.get("handed_over"), raw.get("url")
     over = given if isinstance(given, bool) else True if raw.get("ended_by") == "handed_over" else None

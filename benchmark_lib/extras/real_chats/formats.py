@@ -88,7 +88,8 @@ def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
 def _documents(text: str, path: Path, form: str) -> list[Any]:
     try:
         content = orjson.loads(text)
-        if form == "abcd" and isinstance(content, dict):  # the corpus has a list for each split
+        # The corpus has a list for each split
+        if form == "abcd" and isinstance(content, dict):
             content = [chat for split in content.values() for chat in split]
     except (ValueError, TypeError):
         content = None

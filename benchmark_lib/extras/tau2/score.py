@@ -1,6 +1,8 @@
 """Scores of conversations about tau2 tasks, by the package's own evaluators."""
 
-from typing import Any
+from typing import (
+    Any,
+)
 
 import orjson
 

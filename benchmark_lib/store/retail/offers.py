@@ -36,7 +36,8 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
     ids = {f"NL-{number}" for number in _orders(text)}
     if ids:
         (named if order["order_id"] in ids else differing).add("order_id")
-    details = arguments.get("details")  # of a procedure
+    # Of a procedure
+    details = arguments.get("details")
     found = {**details, **arguments} if isinstance(details, dict) else arguments
     if wanted := found.get("line_ids") or ([str(found["line_id"])] if "line_id" in found else []):
         argument = next(name for name in ("line_ids", "line_id", "details") if name in arguments)
@@ -48,7 +49,7 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
     if arguments.get("variant_id") in variants(store):
         _variant(_changing(text), arguments, order, store, named, differing)
     if is_address(arguments.get("address")):
-        _address(text, arguments["address"], order["shipping_address"], named, differing)
+        _address(text, arguments["address"], order["shipping_address"], store, named, differing)
     return named, differing
 
 
@@ -210,11 +211,13 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORD.findall(plain(text)))} "
 
 
-def _address(text: str, wanted: Row, current: Row, named: set[str], differing: set[str]) -> None:
+def _address(text: str, wanted: Row, current: Row, store: Store, named: set[str], differing: set[str]) -> None:
     """Compare a text's streets and postcodes with the requested address, not the current one."""
+    goods = [name.strip() for name in _names(store) if len(name.split()) > 1]  # "1 Pip Kids' Trolley" is no street
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
-    streets = [s for s in _STREET.findall(text) if not stands_in("line1", current["line1"], s)]
+    streets = [s for s in _STREET.findall(text) if not any(name in _spaced(s) for name in goods)]
+    streets = [s for s in streets if not stands_in("line1", current["line1"], s)]
     unit = (wanted.get("line2") or "").split(" ")[0]
     other_unit = len(unit) > 1 and unit.casefold() in fold(text) and not stands_in("line2", wanted["line2"], text)
     if codes and not stands_in("postcode", wanted["postcode"], text):
