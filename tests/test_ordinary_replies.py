@@ -285,6 +285,25 @@ def test_what_is_asked(store, words, asked):
             [["agreed", "cancel_order"]],
         ),
         (
+            "address_change_5",
+            "With your yes I will change the delivery address of order NL-76405 (1 Pip Kids' Trolley 28L) to:\n\n"
+            "Noor Bakhtiari\n1133 Saltmarsh Avenue\nSavannah, GA 31401\nUnited States\n\nShall I do that?",
+            [["agreed", "update_shipping_address"]],
+        ),
+        (
+            "gift_deadline_4",
+            "So you'd like the last delivery date of each order, both in time for July 9. Is that right?\n\n"
+            "To look into your orders for you, I need one thing: one of the two order numbers (in your confirmation "
+            "email), or the postcode they are going to.",
+            [["gave", "check"], ["gave", "order_id"]],
+        ),
+        (
+            "color_edit_6",
+            "Only both bags can change. There are three ways: I change both to orange, I cancel the order, or you "
+            "keep it. Which one is it?",
+            [["gave", "which_one"], ["agreed", "update_line_item"]],
+        ),
+        (
             "false_closure_refund",
             "No refund has been started on NL-71138. Is the blanket at home?",
             [["waited", "question"]],
