@@ -23,7 +23,7 @@ from .hard import OF_HARD_CASES, USUAL, Terms
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 ASKED = 5
-"""Maximum number of facts and orders in a case for which the limits on dumped values were measured."""
+"""Most facts and orders of a case for which the limits on dumped values were measured."""
 
 
 class Fact(BaseModel):
@@ -319,10 +319,10 @@ class Case(Part):
 
     @cached_property
     def values_asked(self) -> Values:
-        """Return the values of a full answer to a case with many questions: facts and orders.
+        """Return the facts and orders of a full answer to a case with many questions.
 
-        Return no values for a case with at most `ASKED` of them, unless it is a hard case: explaining its sums takes
-        many values. A date counts with and without its year.
+        A core case with at most `ASKED` of them has none: only explaining the sums of a hard case
+        takes many values. A date counts with and without its year.
         """
         numbers = (self.order, *self.others.values())
         if not self.terms.full_answers and len(self.facts) + len(numbers) <= ASKED:

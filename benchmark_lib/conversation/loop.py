@@ -110,8 +110,7 @@ async def converse(
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     if own:
-        # A copy that the agent may change
-        shown = plain(shown)
+        shown = plain(shown)  # the agent's copy
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
     shared: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}

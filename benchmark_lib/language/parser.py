@@ -186,7 +186,7 @@ class MessageParser:
         self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False, listed: str = ""
     ) -> ParsedSentence:
         books = self.books_of(languages)
-        plain = cue_of_several("needless").sub(" ", plain)
+        plain = cue_of_several("ignored").sub(" ", plain)
         if (short := QUOTED_ADDRESS.sub("", plain)) != plain:
             without = self._heard(short, item, before, languages, needed, listed)
             if without.about("offer") or (without.asks_for_a_yes and without.tools):
@@ -214,9 +214,9 @@ class MessageParser:
         topics = self._topics_of(plain, books, acts, seen)
         slots, tools = topics["slot"] | untrained, topics["tool"]
         evident = max(slots.values(), default=0.0) >= EVIDENT
-        if evident and cue_of_several("another").search(plain):  # "a photo of the tear, and one of the label"
+        if evident and cue_of_several("another").search(plain):  # "a photo of it, and one of the label"
             slots |= {s: EVIDENT for s in ("photo", "label") if f"slot:{s}" in _named(books, plain, "slot")}
-        placed = marked and "0" in tokens(plain) and slots.get("address_checked", 0.0) >= EVIDENT
+        placed = marked and "0" in tokens(plain) and slots.get("address_checked", 0.0) >= EVIDENT  # "0": a number
         if evident and (acts["ask"] >= SURE or placed) and (marked or {"request", "hint"}.intersection(cues)):
             acts["ask"] = max(acts["ask"], ASKS)
         if needed and acts["ask"] < PLAIN:

@@ -88,7 +88,7 @@ def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def asked_in(plain: str, languages: tuple[str, ...]) -> list[str]:
-    """Return a sentence's questions if it has three or more ("Is A, which B, and how C?")."""
+    """Split a sentence with three or more questions ("Is A, which B, and how C?")."""
     if mark_of(plain) != "?":
         return [plain]
     ands = "|".join(words_of("values", "and", languages=languages))

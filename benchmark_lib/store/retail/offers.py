@@ -36,7 +36,7 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
     ids = {f"NL-{number}" for number in _orders(text)}
     if ids:
         (named if order["order_id"] in ids else differing).add("order_id")
-    # Of a procedure
+    # A procedure has details
     details = arguments.get("details")
     found = {**details, **arguments} if isinstance(details, dict) else arguments
     if wanted := found.get("line_ids") or ([str(found["line_id"])] if "line_id" in found else []):
