@@ -6,7 +6,7 @@ offers, and the core works without them.
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from importlib import import_module
 from inspect import ismodule
@@ -44,9 +44,9 @@ def offer(group: str, name: str) -> Any:
     return load(*offered(group)[name])
 
 
-def offers(group: str) -> Iterator[Any]:
-    """Yield every offer of a group, imported."""
-    yield from (load(*found) for found in offered(group).values())
+def offers(group: str, names: Container[str] | None = None) -> Iterator[Any]:
+    """Yield the offers of a group, imported: all, or those of the given names that are there."""
+    yield from (load(*found) for name, found in offered(group).items() if names is None or name in names)
 
 
 def load(extra: str, words: str) -> Any:

@@ -219,7 +219,7 @@ def test_an_act_against_a_rule_of_the_desk_costs_a_wrong_end_even_if_a_handover_
     assert talk["handed_over"] and talk["forbidden_calls"] == 0 and not talk["success"]
     stores = {run.run_id: load_store(desk) for run in results.runs}
     assert tables.by_tickets(results, tickets=100, stores=stores)["loss"].tolist() == [100 * 50]
-    rows = with_stakes(with_breaches(conversations_of(results), results), Stakes())
+    rows = with_stakes(with_breaches(results), Stakes())
     assert rows["loss"].tolist() == [50] and rows["breaks"].tolist() == [True]
     board = leaderboard(results).assign(block="models")
     assert candidates(results, board)[0]["breaks"].tolist() == [True]
@@ -251,7 +251,7 @@ def test_pages_of_runs_on_older_files_say_so_with_the_runs_and_the_mend(unasking
     project = desk.parents[1]
     monkeypatch.chdir(project)
     assert main(["site", "data/runs", "--out", "before"]) == 0
-    said = "Played before the files of the desk puzzles changed: unasking."
+    said = "Played before the desk puzzles changed: unasking."
     assert said not in plain(project / "before" / "index.html") + capsys.readouterr().err
     changed = project / "puzzles"  # found by its name alone; a loaded folder stays as it is for this process
     shutil.move(desk, changed)
@@ -262,7 +262,7 @@ def test_pages_of_runs_on_older_files_say_so_with_the_runs_and_the_mend(unasking
     for page in ("index", "answers", "traps", next((project / "after" / "models").glob("*.html")).stem):
         (file,) = (project / "after").rglob(f"{page}.html")
         assert said in plain(file) and "deskbench runs fresh unasking" in plain(file), page
-    with pytest.warns(UserWarning, match="Played before the files of the desk puzzles changed"):
+    with pytest.warns(UserWarning, match="Played before the desk puzzles changed"):
         assert tables.broken_rules(load_results(project / "data" / "runs")).empty
 
 
@@ -368,7 +368,7 @@ def test_a_run_or_a_note_in_the_folder_does_not_change_the_desk(tmp_path, capsys
     (changed / "policy.yaml").write_text((desk / "policy.yaml").read_text() + "more: 1\n")
     assert main(["site", str(desk / "data/runs"), "--store", str(changed), "--out", str(tmp_path / "other")]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "Played before the files of the desk lighthouse changed: a.deskbench." in said
+    assert "Played before the desk lighthouse changed: a.deskbench." in said
     assert "Set them aside with `deskbench runs fresh a.deskbench`, then run the models again" in said
 
 

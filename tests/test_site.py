@@ -5,9 +5,12 @@ It opens from disk, says what the frames say, can be used by everybody, and noth
 
 import asyncio
 import csv
+import inspect
 import json
 import re
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from itertools import permutations
@@ -22,9 +25,10 @@ from hostile import FLAG, LEAK, MODELS, NAMES, PAYLOADS, write_hostile_runs
 from site_talks import talks_of
 
 from benchmark_lib import BadInput, Experiment, load_results, tables
-from benchmark_lib.analysis import Query
+from benchmark_lib.analysis import Query, estimators
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
+from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.html import LOADING_POLICY, POLICY, breaks, embedded, plural, tidy
@@ -34,6 +38,7 @@ from benchmark_lib.reports.site.comparison_page import comparison
 from benchmark_lib.reports.site.content import Content, page_name, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.files import Folder, packed, site_folder
+from benchmark_lib.reports.site.method import in_words
 from benchmark_lib.reports.site.pages import Pages
 
 CASES = "tracking,return_used,abusive,adversarial"
@@ -1314,3 +1319,18 @@ def test_too_few_trials_for_a_median_are_told_once(site):
     assert "In rows that were played, every number above zero opens" in (site.path / "index.html").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_method_page_explains_every_estimator_in_words():
+    functions = {name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))}
+    assert functions == {name for *_, name in in_words()}
+
+
+def test_a_site_of_shop_runs_loads_only_the_extras_that_it_shows(tmp_path):
+    made = (
+        "import sys; from benchmark_lib import load_results; from benchmark_lib.reports.site import build_site\n"
+        f"build_site(load_results({str(EXAMPLE)!r}), {str(tmp_path / 'site')!r})\n"
+        "print({name.split('.')[2] for name in sys.modules if name.startswith('benchmark_lib.extras.')})"
+    )
+    out = subprocess.run([sys.executable, "-c", made], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "{'claims'}"

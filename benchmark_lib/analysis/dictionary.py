@@ -9,8 +9,6 @@ ERRORS = "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fa
 
 
 class _Row(TypedDict):
-    """A row about a conversation."""
-
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
     entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]

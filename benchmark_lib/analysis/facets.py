@@ -132,8 +132,7 @@ def _several(f: pd.DataFrame, results: Frames) -> dict[str, list[tuple[str, ...]
         given = [judged_by(scorer, judge) for scorer, judge in zip(verdicts["scorer"], verdicts["judge"], strict=True)]
         asked = verdicts.assign(name=given)
         fields |= {"judged": _sets(f, asked), "judge_scored": _sets(f, asked[asked["score"].notna()])}
-    scores = {(run.run_id, record): score for run in results.runs for record, score in run.scores().items()}
-    stored = [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
+    stored = scores_of(f, results.runs)
     findings = [
         {finding_label(finding) for finding in score.get("findings") or ()}
         | {f"customer: {name}" for name in column.split(", ") if name}
@@ -147,6 +146,12 @@ def _several(f: pd.DataFrame, results: Frames) -> dict[str, list[tuple[str, ...]
     promised = [{promise_label(kind, state) for kind, ns in made for state, n in ns.items() if n} for made in promises]
     sets = {"finding": findings, "promise": promised}
     return fields | {name: [tuple(sorted(names)) for names in column] for name, column in sets.items()}
+
+
+def scores_of(f: pd.DataFrame, runs: Any) -> list[dict[str, Any]]:
+    """Return each conversation's stored score, or an empty one."""
+    scores = {(run.run_id, record): score for run in runs for record, score in run.scores().items()}
+    return [scores.get(key, {}) for key in zip(f["run_id"], f["record_hash"], strict=True)]
 
 
 def promise_label(kind: str, state: str) -> str:

@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..cases.load import own_store
-    from ..extension import offers
+    from ..experiment.run_list import outdated
     from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store
@@ -37,7 +37,7 @@ def execute(options: argparse.Namespace) -> int:
     given = {"published": options.published, "stakes": options.stakes and read_stakes(options.stakes)}
     results = load_results(*options.runs)
     parts = results.parted(lambda run: own_store(run.manifest, (*stores, run.path.parent))) or {"": results}
-    for said in (said for find in offers("outdated") for said in find(results, stores)):
+    for said in outdated(results.runs, stores):
         note(said)
     for name, results in sorted(parts.items()):
         out = f"{options.out}-{slug(name)}" if name and len(parts) > 1 else options.out

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..cases.load import content_of, store_name
+from ..cases.load import content_of, store_name, store_near, store_played
+from ..commands import command_on_a_page
 from ..errors import BadInput
 from ..outputs import writing
 from ..project import project_folder
@@ -60,6 +63,22 @@ def describe_run(path: Path) -> ListedRun:
     last = datetime.fromisoformat(max(started)) if started else None
     planned = sum(manifest["planned"].values())
     return ListedRun(path, run, finished, planned, last, RunLock(path).taken)
+
+
+def outdated(runs: Iterable[RunFile], near: Sequence[Path] = ()) -> list[str]:
+    """Return a sentence for each store here about the runs played before it changed."""
+    old = defaultdict[str, list[str]](list)
+    for run in runs:
+        name, home = store_name(run.manifest), run.path.resolve().parent
+        places = (*near, home)
+        if store_played(run.manifest, places) is None and store_near(name, "", (*places, Path.cwd(), project_folder())):
+            old[name].append(run.path.stem if home == runs_folder() else run.path.name)
+    return [
+        f"Played before the desk {name} changed: {', '.join(names)}. Their scores follow the old files, "
+        "and the desk's rules and costs are missing. Set them aside with "
+        f"`{command_on_a_page('runs', 'fresh', *names)}`, then run the models again."
+        for name, names in old.items()
+    ]
 
 
 def find_run(name: str, folder: Path | None = None, store: Store | None = None) -> Path:

@@ -123,7 +123,8 @@ def answers(
     alone = alone_in_brief(rows[rows["entry"].isin(given[0].models)], stakes)
     dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
     dated = f"runs up to {days[-1]}, {dated}" if days else dated
-    desks = tuple(said for say in offers("answers") for said in say(results, stakes, stores)) if stores else ()
+    kinds = {store.kind.name for store in stores.values()}
+    desks = tuple(said for say in offers("answers", kinds) for said in say(results, stakes, stores))
     return Answers(dated, stakes, tuple(given), others, board, considered(results, board), alone, desks)
 
 

@@ -10,13 +10,14 @@ import pandas as pd
 
 from ...endpoint.prices import read_mapping
 from ...errors import BadInput
-from ...extension import offers
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric, number
+from ...scoring.score import RULES
 from ...textfiles import read_yaml
 from ..cell import interval
 from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
+from ..facets import scores_of
 from ..frames import Results
 from ..panels import conversations_of
 from .comparison import Comparison, Side, compare, compare_all, is_equal, sureness
@@ -143,13 +144,20 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
     Only language models above the line of the board qualify, because a model that resolves less than half, or a partial
     run, is safe for the wrong reason. Without `board`, the board is computed here.
     """
-    rows = conversations_of(results)
-    for marked in offers("breaches"):
-        rows = marked(rows, results)
+    rows = with_breaches(results)
     board = leaderboard(results) if board is None else board
     able = board[(board["block"] == "models") & (board["panel"] == "models")]
     chosen = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
     return chosen, never_offered(board.drop(able.index)["panel"])
+
+
+def with_breaches(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return conversations with ``breaks``: whether one broke an own desk's rule."""
+    rows = conversations_of(results)
+    if isinstance(results, Results):
+        broken = (score.get("rules_broken_by") or () for score in scores_of(rows, results.runs))
+        rows["breaks"] = [not {*rules} <= {*RULES} for rules in broken]
+    return rows
 
 
 def never_offered(panels: pd.Series) -> str:
@@ -164,8 +172,8 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
     numbers = rows.reindex(columns=names).astype("Float64").to_numpy(dtype=float, na_value=nan)
     resolved, success, handed, cost, calls, malformed, breaks = numbers.T
     unnoticed = np.where(np.isnan(handed) | np.isnan(success), nan, (handed == 0) & (success == 0))
-    ends = stakes.wrong * unnoticed + stakes.handover * handed
-    loss = np.where((calls > malformed) | (breaks > 0), stakes.wrong, ends)
+    loss = stakes.wrong * unnoticed + stakes.handover * handed
+    loss[(calls > malformed) | (breaks > 0)] = stakes.wrong
     asked = rows["bucket"].isin(["resolvable", "must_escalate"]).to_numpy(dtype=bool)
     return rows.assign(net_value=stakes.resolved * resolved - cost, loss=np.where(asked, loss, nan))
 

@@ -285,10 +285,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
-    """Return the cases behind each row if rows differ, ``120 / 24``, and their metrics.
-
-    Counts are left out: their cells have the number.
-    """
+    """Return the cases behind each row if rows differ, ``120 / 24``, and their metrics."""
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
         counts = tuple(_n(row, metric) for row in records)

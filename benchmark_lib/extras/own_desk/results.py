@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -17,20 +17,18 @@ from markupsafe import Markup
 from ...analysis.cell import framed, grouped, interval
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clusters_or_cases
+from ...analysis.facets import scores_of
 from ...analysis.panels import SCRIPTED, conversations_of
-from ...analysis.tables.answers import Stakes, stakes_at, with_stakes
+from ...analysis.tables.answers import Stakes, stakes_at, with_breaches, with_stakes
 from ...analysis.tables.costs import HOW_TO_PRICE
 from ...analysis.tables.nuisance import case_rate
-from ...cases.load import known_cases, store_name, store_near, store_played
-from ...commands import command_on_a_page
-from ...experiment.run_list import runs_folder
-from ...project import project_folder
+from ...cases.load import known_cases
+from ...experiment.run_list import outdated
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
-from ...scoring.score import RULES
 from .compiled import rules_tried
-from .desk_file import DECLARED, REFUSE, read_desk, rule_name, texts
+from .desk_file import DECLARED, REFUSE, read_desk, rule_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,36 +45,10 @@ UNCOUNTED = 100
 Stores = dict[str, "Store"]
 
 
-def outdated(results: Results, near: Sequence[Path] = ()) -> list[str]:
-    """Return in a sentence for each desk here which runs were played before its files changed."""
-    runs = defaultdict[str, list[str]](list)
-    for run in results.runs:
-        name = store_name(run.manifest)
-        places = (*near, run.path.resolve().parent)
-        if store_played(run.manifest, places) is None and store_near(name, "", (*places, Path.cwd(), project_folder())):
-            runs[name].append(run.path.stem if run.path.resolve().parent == runs_folder() else run.path.name)
-    said = texts("checks.yaml")["outdated"]
-    fresh = {name: command_on_a_page("runs", "fresh", *old) for name, old in runs.items()}
-    return [said.format(desk=name, runs=", ".join(old), fresh=fresh[name]) for name, old in runs.items()]
-
-
-def with_breaches(rows: pd.DataFrame, results: Any) -> pd.DataFrame:
-    """Return conversations with ``breaks``: whether a rule of the user's own desk was broken."""
-    if not hasattr(results, "runs"):
-        return rows
-    scores = _scores(results)
-    found = (scores.get(key, {}).get("rules_broken_by") for key in zip(rows["run_id"], rows["record_hash"]))
-    return rows.assign(breaks=[bool({*(rules or ())} - {*RULES}) for rules in found])
-
-
 def _stores_of(results: Results) -> Stores:
-    for said in outdated(results):
+    for said in outdated(results.runs):
         warnings.warn(said, stacklevel=4)
     return stores_of(results)
-
-
-def _scores(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(run.run_id, digest): score for run in results.runs for digest, score in run.scores().items()}
 
 
 def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame:
@@ -109,12 +81,11 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
 
 def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
     """Yield each conversation with each rule that applies to it or that its ticket tests."""
-    scores = _scores(results)
     tests = {store: tested_by(store) for store in {*stores.values()}}
     desks = {store: read_desk(store.path) for store in tests if store.kind.name == DECLARED}
     declared = {(store, rule_name(*place)): rule for store, desk in desks.items() for place, rule in desk.rules.items()}
-    for c in conversations_of(results).itertuples(index=False):
-        score = scores.get((c.run_id, c.record_hash), {})
+    rows = conversations_of(results)
+    for c, score in zip(rows.itertuples(index=False), scores_of(rows, results.runs)):
         store = stores.get(c.run_id)
         if store is None or not score.get("scored"):
             continue
@@ -153,7 +124,7 @@ def by_tickets(
     """
     stores = stores or _stores_of(results)
     desks = {store.name for store in stores.values() if store.kind.name == DECLARED}
-    f = with_breaches(conversations_of(results), results)
+    f = with_breaches(results)
     f = f.assign(store=f["run_id"].map({run_id: store.name for run_id, store in stores.items()}))
 
     def row_of(part: pd.DataFrame) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from ...cases import Case
 from ...cases.load import cases_played, known_cases
 from ...endpoint.prices import CLOSED, OPEN, UNSTATED
 from ...errors import BadInput
-from ...extension import offer, offered, offers
+from ...experiment.run_list import outdated
+from ...extension import offer, offered
 from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.score import RULES
@@ -222,7 +223,7 @@ class Content:
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
         own = sorted({s.title for s in self.stores.values()} - {load_store().title})
         facts = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
-        old = [said for find in offers("outdated") for said in find(self.results, self._near)]
+        old = outdated(self.results.runs, self._near)
         return facts | {"stores": stores_of_entries(self.conversations), "own": own, "outdated": old}
 
 

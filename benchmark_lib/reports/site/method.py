@@ -3,7 +3,6 @@
 All three come from the definitions that the code uses; the texts of the limits are in `limits.yaml.j2`.
 """
 
-import inspect
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from typing import Any
 import yaml
 from babel.lists import format_list
 
-from ...analysis import estimators
 from ...analysis.dictionary import DICTIONARY
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
@@ -151,13 +149,8 @@ WORDS = Path(__file__).with_name("estimators.yaml")
 
 
 def in_words() -> list[tuple[str, str, str]]:
-    """Return question, answer and name of every estimator; its docstring is the default answer."""
-    functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
-    words = {name: said for name, said in read_yaml(WORDS).items() if name in functions}
-    for name in functions:
-        plain = first_paragraph(getattr(estimators, name)).replace("`", "")
-        words.setdefault(name, (name.replace("_", " ").capitalize(), plain))
-    return [(*said, name) for name, said in words.items()]
+    """Return question, answer and name of every estimator, also of those that extras offer."""
+    return [(*said, name) for name, said in read_yaml(WORDS).items()]
 
 
 # --- how to read the numbers honestly, also in `docs/`

@@ -56,7 +56,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
     judged = {
         name: table[table["entry"] == entry.name].to_dict("records")
-        for name in ("judge_table", "loss_table")
+        for name in (("judge_table", "loss_table") if len(content.results.verdicts) else ())
         if name in offered("tables") and len(table := offer("tables", name)(content.results))
     }
     return {

@@ -105,6 +105,7 @@ class Pages:
             *((f"{noun.capitalize()}s", sizes[b], "") for b, noun in BUCKET_NOUNS.items() if sizes[b]),
         ]
         blocks = {e.block for e in content.entries}
+        kinds = {store.kind.name for store in content.stores.values()}
         self._write(
             "index",
             "index",
@@ -116,7 +117,7 @@ class Pages:
             pictures=pictures(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
-            sections=[section(content) for section in offers("front")],
+            sections=[section(content) for section in offers("front", kinds)],
         )
 
     def _lists(self) -> None:
