@@ -1,7 +1,7 @@
 """Read a message's layout: its sentences with their headings, table cells and ids."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -155,10 +155,19 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
     return acts
 
 
-def fitting(tools: dict[str, float], place: int, said: list[Sentence], heard: list[ParsedSentence]) -> dict[str, float]:
-    """Return the tools of a list item that its heading has as well, or that are evident."""
+def fitting(
+    tools: dict[str, float],
+    alike: Mapping[str, set[str]],
+    place: int,
+    said: list[Sentence],
+    heard: list[ParsedSentence],
+) -> dict[str, float]:
+    """Return a list item's tools that its heading has, or that are evident with those alike."""
+    together = {tool: sum(tools.get(t, 0.0) for t in {tool, *alike.get(tool, ())}) for tool in tools}
     head = next((heard[n].tools for n in range(place, -1, -1) if not said[n].item), {})
-    return {tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or chance >= EVIDENT}
+    return {
+        tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or together[tool] >= EVIDENT
+    }
 
 
 def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:

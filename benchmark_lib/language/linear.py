@@ -170,9 +170,9 @@ class ReasonReader:
         self._found = lru_cache(maxsize=8192)(self._concepts)
         self.told = lru_cache(maxsize=4096)(self._told)
 
-    def _told(self, text: str) -> frozenset[str]:
-        scores = [self.reader.seen(features).total for features in self.features(text)]
-        return frozenset(name for i, name in enumerate(self.reader.targets) if any(s[i] > 0 for s in scores))
+    def _told(self, text: str) -> tuple[str, ...]:
+        scores = np.max([self.reader.seen(features).total for features in self.features(text)], axis=0)
+        return tuple(self.reader.targets[place] for place in np.argsort(-scores) if scores[place] > 0)
 
     def features(self, text: str) -> Iterator[set[str]]:
         """Yield the features of a short message, or of every few sentences of a longer one."""
@@ -236,13 +236,13 @@ class WordedReasons:
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
-    """Return the reasons in an agent's messages, ignoring dumps and the customer's words."""
+    """Return the reasons in an agent's own words, the strongest of each message first."""
     reader = _reader_of(folder)
     if reader is None:
         return []
     known = {s.plain for text in heard for s in sentences(kept(text))}
     own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in known) if known else t for t in texts]
-    return sorted(set().union(*(reader.told(text) for text in own if not is_poured(text))))
+    return list(dict.fromkeys(name for text in own if not is_poured(text) for name in reader.told(text)))
 
 
 @lru_cache(maxsize=8)

@@ -114,7 +114,7 @@ class MessageParser:
         self.reasons = store.file("reasons")
         self.reader = reader or LinearReader.load(trained if trained.exists() else TRAINED)
         self._targets = frozenset(self.reader.targets)
-        self._worded = WordedReasons(store)
+        self._worded, self._alike = WordedReasons(store), store.kind.alike
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -172,7 +172,7 @@ class MessageParser:
         named = self.tools_named(message)
         for place, act in listed_acts(message, heard, languages).items():
             read, needed = self._heard(*around[place], act), around[place][-1]
-            fit = read.tools if named[place] else fitting(read.tools, place, message, heard)
+            fit = read.tools if named[place] else fitting(read.tools, self._alike, place, message, heard)
             if max(fit.values(), default=0.0) >= LIKELY and not needed:
                 heard[place] = replace(read, tools=fit, planned=act == "offer")
             elif not named[place]:  # a detail, such as "Order: NL-12345"
@@ -324,8 +324,8 @@ class MessageParser:
         return [self.books[language] for language in languages]
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
-        """Return the store's reasons in an agent's messages, ignoring the customer's words."""
-        return sorted({*reasons_in(texts, self.reasons, heard), *self._worded.named_in(texts, heard)})
+        """Return the store's reasons in an agent's messages, see `linear.reasons_in`."""
+        return list(dict.fromkeys([*reasons_in(texts, self.reasons, heard), *self._worded.named_in(texts, heard)]))
 
 
 @remembered()

@@ -39,24 +39,26 @@ def person_given(c: Conversation, handed_over: bool) -> bool | None:
 MOST_QUESTIONS = 5
 """Maximum number of questions in a message whose reasons count: among many, no single one states what is missing."""
 
+ASIDE = 2
+"""Maximum number of other reasons beside an accepted one that is the strongest; a recital has more."""
+
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
     """Return the reasons in an agent's `texts` that count (see `answers_of`), sorted.
 
     Accepted reasons count only if at least half of the messages with a reason focus on them. A message focuses on them
-    if it gives at least as many accepted reasons as others. Repeating the customer's words does not give a reason.
+    if it gives at least as many accepted reasons as others, or if its strongest is accepted and at most `ASIDE` are
+    not. Repeating the customer's words does not give a reason.
     """
     parser = parser_of(store)
     customer_texts = [m.text for m in conversation.messages if m.side == "customer"]
     by_message = [
-        set(parser.reasons_in([text], customer_texts))
-        for text in texts
-        if len(parser.parse(text).asked) <= MOST_QUESTIONS
+        parser.reasons_in([text], customer_texts) for text in texts if len(parser.parse(text).asked) <= MOST_QUESTIONS
     ]
-    accepted = set(case.reasons)
-    fitting = sum(bool(r & accepted) and len(r - accepted) <= len(r & accepted) for r in by_message)
-    reasons = set().union(*by_message)
-    return sorted(reasons if 2 * fitting >= sum(map(bool, by_message)) else reasons - accepted)
+    reasons, accepted = set().union(*by_message), set(case.reasons)
+    found = [(r[0] in accepted, len(accepted.intersection(r)), len(r)) for r in by_message if r]
+    fitting = sum(n > 0 and (every <= 2 * n or (first and every - n <= ASIDE)) for first, n, every in found)
+    return sorted(reasons if 2 * fitting >= len(found) else reasons - accepted)
 
 
 MOST_SENTENCES = 60

@@ -171,7 +171,7 @@ RECITED = 6
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
     """Return the messages, with an empty text for each one that does not count as an answer."""
-    worded = case.reasons or any(fact.kind == "choice" for fact in case.facts.values())
+    worded = case.reasons or (not case.terms.full_answers and any(f.kind == "choice" for f in case.facts.values()))
     if not worded and not case.facts:
         return texts
     return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
