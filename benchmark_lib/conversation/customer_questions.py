@@ -175,8 +175,8 @@ def asks_for_the_wish(c: Customer) -> bool:
 
 
 def questions_in(c: Customer) -> str:
-    """Return the sentences of a message that have a question mark."""
-    return " ".join(s.text for s in sentences(c.words) if "?" in s.text)
+    """Return the questions of a message, without those that only offer more help."""
+    return " ".join(s.text for s in sentences(c.words) if "?" in s.text and not c.hears("more_help", s.text))
 
 
 def is_bare(c: Customer) -> bool:

@@ -163,11 +163,10 @@ def fitting(
     heard: list[ParsedSentence],
 ) -> dict[str, float]:
     """Return a list item's tools that its heading has, or that are evident with those alike."""
-    together = {tool: sum(tools.get(t, 0.0) for t in {tool, *alike.get(tool, ())}) for tool in tools}
     head = next((heard[n].tools for n in range(place, -1, -1) if not said[n].item), {})
-    return {
-        tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or together[tool] >= EVIDENT
-    }
+    groups = alike if ": " not in said[place].plain else {}  # not in "Item: ..."
+    sums = {tool: sum(tools.get(t, 0.0) for t in {tool, *groups.get(tool, ())}) for tool in tools}
+    return {tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or sums[tool] >= EVIDENT}
 
 
 def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:
@@ -207,6 +206,8 @@ def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> list[Par
         which = one.acts["ask"] >= SURE and {"which_one", "goal"} & {*one.slots}
         if sentence.item:
             items.append(place)
+        elif holds("not_asked", "any_of_them", sentence.plain, LANGUAGES):
+            items = []
         elif len(items) > 1 and (one.points or which or one.chooses):
             act = max(max(heard[n].tools.values(), default=0.0) for n in items)
             menu = any(holds("lists", "menus", plain, LANGUAGES) for plain in (lead, sentence.plain))

@@ -147,7 +147,12 @@ class MessageParser:
 
     def _apart(self, message: list[Sentence]) -> Iterator[Sentence]:
         languages = tuple(self.languages(message))
-        message = [s._replace(plain=part) for s in message for part in asked_in(s.plain, languages)]
+        parts = [(s, asked_in(s.plain, languages)) for s in message]
+        message = [
+            s._replace(plain=p, item=s.item or (n > 0 and each[0][-1:] == ":"))
+            for s, each in parts
+            for n, p in enumerate(each)
+        ]
         for sentence, before in zip(message, marks_before(message), strict=True):
             whole = self._heard(sentence.plain, sentence.item, before, languages, False)
             joined = whole.marked or whole.acts["no"] >= POSSIBLE
@@ -216,6 +221,10 @@ class MessageParser:
         evident = max(slots.values(), default=0.0) >= EVIDENT
         if evident and cue_of_several("another").search(plain):  # "a photo of it, and one of the label"
             slots |= {s: EVIDENT for s in ("photo", "label") if f"slot:{s}" in _named(books, plain, "slot")}
+        if slots.get("postcode", 0.0) >= EVIDENT > slots.get("address_checked", 1.0):
+            del slots["address_checked"]
+        if "label" in slots and "photo" not in slots and cue_of_several("sealed").search(plain):  # "its seal or tag"
+            slots["condition"] = max(slots.pop("label"), slots.get("condition", 0.0))
         placed = marked and "0" in tokens(plain) and slots.get("address_checked", 0.0) >= EVIDENT  # "0": a number
         if evident and (acts["ask"] >= SURE or placed) and (marked or {"request", "hint"}.intersection(cues)):
             acts["ask"] = max(acts["ask"], ASKS)

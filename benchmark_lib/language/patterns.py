@@ -88,10 +88,20 @@ def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def asked_in(plain: str, languages: tuple[str, ...]) -> list[str]:
-    """Split a sentence with three or more questions ("Is A, which B, and how C?")."""
-    if mark_of(plain) != "?":
+    """Split three or more questions ("Is A, which B, and how C?"), and a list of needs ("I need: A, B, and C.")."""
+    lead, _, listed = plain.partition(": ")
+    if mark_of(plain) != "?" and not (
+        cue_of_several("inline").search(lead) and holds("heard_as", "needs", lead, languages)
+    ):
         return [plain]
     ands = "|".join(words_of("values", "and", languages=languages))
+    if mark_of(plain) != "?":
+        parts = re.split(rf"[,;] (?:(?:{ands}),? )?", listed)
+        return (
+            [f"{lead}:", *(f" {part}" for part in parts)]
+            if len(parts) > 1 < min(len(p.split()) for p in parts)
+            else [plain]
+        )
     starts = "|".join(words_of("several", "question", languages=languages))
     parts = re.split(rf"(?:,(?: (?:{ands}),?)?| (?:{ands}),?) (?=(?:{starts})[ ,])", plain)
     several = len(parts) > 2 and all(len(part.split()) > 2 for part in parts)

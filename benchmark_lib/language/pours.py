@@ -72,11 +72,12 @@ def _beyond_sums(counts: Counter[str]) -> int:
 
 @lru_cache(maxsize=1024)
 def _poured(text: str) -> frozenset[tuple[str, str]]:
-    """Return a cleaned message's distinct values with their kinds, without enumerated days."""
-    values = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
+    """Return a cleaned message's distinct values with their kinds, without years or enumerated days."""
+    found = ((v.kind, v.value) for v in values_in(text, ANY_YEAR))
+    values = {(kind, f"{ANY_YEAR}{value[4:]}" if kind == "date" else value) for kind, value in found}
     if sum(kind == "date" for kind, _ in values) > 2:
-        days = {m.value for m in mentions(text, NOTHING, days_in, "date") if m.how != "listed"}
-        values = {(kind, value) for kind, value in values if kind != "date" or value in days}
+        days = {m.value[4:] for m in mentions(text, NOTHING, days_in, "date") if m.how != "listed"}
+        values = {(kind, value) for kind, value in values if kind != "date" or value[4:] in days}
     return frozenset(values)
 
 
