@@ -90,7 +90,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     rows, unused = read_cells(path)
     tickets = tickets_of(rows, path)
     if unused:
-        note(f"unused columns: {', '.join(unused)}")
+        note(texts("try.yaml")["unused"].format(columns=", ".join(unused)))
     unweighted = [ticket | {"weight": 1} for ticket in tickets]
     given = [unweighted, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
     made = mark_of(out)
@@ -100,7 +100,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     if kept:
         tickets, day = [one | {"weight": t["weight"]} for one, t in zip(kept, tickets)], made["day"]
     elif not options.keep_personal_data:
-        rows, replaced, left = scrub(rows, options.keep or [])
+        rows, replaced, left = scrub(rows, tickets, options.keep or [])
         tickets = tickets_of(rows, path)
         said = texts("try.yaml")["personal"]
         print(said["replaced"].format(count=replaced))

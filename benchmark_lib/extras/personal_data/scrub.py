@@ -121,7 +121,8 @@ class _Values:
             self._places[at] += [Said(at, *found, "name") for found in people if found]
         shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in self._places for one in row]
         values = [*known, *scrubber.personal, *shown]
-        self._values = [*dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])]
+        every = dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])
+        self._values = [one for one in every if folded(one.text) not in scrubber.kept.difference(KNOWN["kept"])]
 
     def line(self, number: int) -> str:
         """Return one of the texts without personal values; count them, and note what may be left."""
