@@ -172,6 +172,13 @@ def test_what_is_no_table_of_tickets_is_refused_in_one_sentence(tickets, capsys,
     assert code == 2 and said in err and len(err.splitlines()) == 1
 
 
+def test_a_workbook_as_policy_is_named_as_one(tickets, capsys, tmp_path):
+    (tmp_path / "rules.xlsx").write_bytes(b"PK\x03\x04\xff\xfe")
+    options = ("--dry-run", "--policy", "rules.xlsx")
+    code, _, err = tickets("email,refuse", "Give me money,yes", capsys=capsys, options=options)
+    assert code == 2 and "rules.xlsx is a document or workbook of an office program: save it as text" in err
+
+
 def test_personal_data_are_replaced_alike_in_all_cells_and_stay_so(tickets, capsys):
     lines = (
         "from,name,email,tool,arguments",
@@ -187,7 +194,7 @@ def test_personal_data_are_replaced_alike_in_all_cells_and_stay_so(tickets, caps
     assert "(already written)" in out and load_cases(load_store("desks/mine"))[0].hash == case.hash
 
 
-def test_replacing_changes_no_name_of_a_value_and_no_number_beside_another(tickets, capsys):
+def test_replacing_changes_no_name_of_a_value_and_no_number_beside_another(tickets, capsys, tmp_path):
     lines = (
         "email,tool,arguments,knows,must_say",
         '"I got it from order WC-3301 40 days ago.",start_return,order=WC-3301; reason=changed_mind,since=40 days ago,40 days',
@@ -197,7 +204,7 @@ def test_replacing_changes_no_name_of_a_value_and_no_number_beside_another(ticke
     code, _, err = tickets(*lines, capsys=capsys)
     assert code == 0, err
     late, moved, heavy = load_cases(load_store("desks/mine"))
-    intents = yaml.safe_load(open("desks/mine/desk.yaml", encoding="utf-8"))["intents"]
+    intents = yaml.safe_load((tmp_path / "desks" / "mine" / "desk.yaml").read_text("utf-8"))["intents"]
     given = {name: value for name, value in moved.outcomes[0].calls[0].arguments.items() if name != "request"}
     assert [*given] == ["order", "address"] and all(value in moved.email.text for value in given.values())
     assert not re.search("3377|14 Mill|BS1", moved.email.text)

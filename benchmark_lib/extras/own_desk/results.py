@@ -80,7 +80,6 @@ def broken_rules(results: Results, stores: Stores | None = None) -> pd.DataFrame
 
 
 def _rule_states(results: Results, stores: Stores) -> Iterator[tuple[Any, ...]]:
-    """Yield each conversation with each rule that applies to it or that its ticket tests."""
     tests = {store: tested_by(store) for store in {*stores.values()}}
     desks = {store: read_desk(store.path) for store in tests if store.kind.name == DECLARED}
     declared = {(store, rule_name(*place)): rule for store, desk in desks.items() for place, rule in desk.rules.items()}
@@ -131,7 +130,6 @@ def by_tickets(
     def row_of(part: pd.DataFrame) -> dict[str, Any]:
         desk = stores[part["run_id"].iloc[0]]
         traps = part[part["bucket"] == "adversarial"]
-        calls = traps["forbidden_calls"].fillna(0)
         counts = {name: intent.tickets for name, intent in read_desk(desk.path).intents.items()}
         total = sum(counts.values())
         given = stakes or stakes_at(desk.path)
@@ -152,8 +150,8 @@ def by_tickets(
             "price": week * float(part["cost_usd"].astype("Float64").astype(float).mean(skipna=False)),
             "nobody": week * given.handover,
             "refused": len(traps),
-            "crossed": (calls > 0).sum(),
-            "committed": (calls > traps["forbidden_malformed"].fillna(0)).sum(),
+            "crossed": (traps["forbidden_calls"] > 0).sum(),
+            "committed": (traps["forbidden_calls"] > traps["forbidden_malformed"]).sum(),
             "stakes": f"{given.wrong:g} and {given.handover:g} USD ({given.origin})",
         }
 

@@ -32,11 +32,6 @@ MOST, FAR, FEWEST = 2_000, 0.87, 2
 """Maximum number of tickets to scrub and group, cosine distance between groups, and minimum size of a group."""
 WORD = r"(?u)\b[^\W\d_]{2,}\b"
 EXAMPLES = ("example_1", "example_2", "example_3")
-UNREAD = ("id", "tool", "handover", "tickets", "arguments", "knows")
-"""Columns that are not scrubbed; of the last two, only the values are."""
-TELLING = re.compile(r"[^\W\d_]\S*\d|\d{5}|@|[A-Z]\w+ [A-Z]")
-CODE = re.compile(r"(?<![\w-])(?:[A-Za-z]{1,6}-?\d[\w-]{2,}|\d{5}[\w-]*)")
-"""Values of an argument that may be personal; words that are the number of an order or a customer."""
 COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 
 
@@ -52,9 +47,9 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
     if names.count("email") == 2 and len(short) == 1 and "from" not in names:
         names[short[0]] = "from"  # if another column has the texts, Email has the address
-    for heading, near in (
-        (h, get_close_matches(w, known, 1, 0.8)) for h, w, name in zip(headings, plain, names) if not name
-    ):
+    unused = {heading: words for heading, words, name in zip(headings, plain, names) if heading and not name}
+    for heading, words in unused.items():
+        near = get_close_matches(words, known, 1, 0.8)
         if near and known[near[0]] not in names:
             raise refusal("near_miss", path=path, heading=heading, near=known[near[0]])
     twice = next((name for name in names if name and names.count(name) > 1), "")
@@ -67,7 +62,7 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
         at: {name: cell for name, cell in zip(names, row) if name} | ({"beyond": ""} if len(row) > len(names) else {})
         for at, row in filled.items()
     }
-    return cells, [heading for heading, name in zip(headings, names) if heading and not name]
+    return cells, [*unused]
 
 
 def tickets_of(rows: dict[int, Cells], path: Path) -> list[Row]:
@@ -144,7 +139,6 @@ def _meant(text: str) -> str:
 
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
-    """Return the values in a cell by name, parsed from pairs or from JSON."""
     how = texts("try.yaml")["how"]
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
@@ -168,30 +162,29 @@ def scrub(rows: dict[int, Cells], tickets: list[Row], keep: list[str]) -> tuple[
     The same value gets the same replacement in all rows. Names of values, ids, tools and queues are left unchanged. A
     row whose cells no longer agree has ``uneven``, the name of a value or column.
     """
-    scrubber = offer("package", "Scrubber")(keep, corpus=map(dict.values, rows.values()))
-    read = [{(name, ""): text for name, text in cells.items() if name not in UNREAD} for cells in rows.values()]
-    for own, ticket in zip(read, tickets, strict=True):
+    known, read, asked = texts("try.yaml"), list[Texts](), list[tuple[list[str], Row]]()
+    for cells, ticket in zip(rows.values(), tickets, strict=True):
+        own = {(name, ""): text for name, text in cells.items() if name not in known["unread"]}
         for column, values in (("arguments", ticket["values"]), ("knows", ticket["intent"]["knows"])):
             own |= {(column, name): str(value) for name, value in values.items()}
-    done = [_scrubbed(scrubber, *one) for one in zip(read, tickets)]
+        given = {name: text for (_, name), text in own.items() if name and re.search(known["telling"], text)}
+        apart = [part for text in own.values() for part in (text, "")]  # no cell answers the one before it
+        asked.append((apart, {"name": ticket["name"], "email": ticket["sender"], "given": given}))
+        read.append(own)
+    scrubber = offer("package", "Scrubber")(keep, corpus=map(dict.values, rows.values()))
+    done = [scrubber.texts(*one) for one in asked]
     pairs = [(old, new) for own, one in zip(read, done) for old, new in zip(own.values(), one.chat[::2])]
-    gone = {code for old, new in pairs for code in CODE.findall(old) if code not in new}
-    uneven = gone.intersection(code for _, new in pairs for code in CODE.findall(new))
+    gone = {code for old, new in pairs for code in re.findall(known["code"], old) if code not in new}
+    uneven = gone.intersection(code for _, new in pairs for code in re.findall(known["code"], new))
     for code in uneven:
         scrubber.learn(code, personal=True)
-    done = [_scrubbed(scrubber, *one) for one in zip(read, tickets)] if uneven else done
+    done = [scrubber.texts(*one) for one in asked] if uneven else done
     clean = {number: cells | _cells(own, one.chat[::2]) for (number, cells), own, one in zip(rows.items(), read, done)}
     return clean, sum(one.counts.total() for one in done), sum(len(one.left) for one in done)
 
 
-def _scrubbed(scrubber: Any, own: Texts, ticket: Row) -> Any:
-    given = {name: text for (_, name), text in own.items() if name and TELLING.search(text)}
-    apart = [part for text in own.values() for part in (text, "")]  # no cell answers the one before it
-    return scrubber.texts(apart, {"name": ticket["name"], "email": ticket["sender"], "given": given})
-
-
 def _cells(own: Texts, texts_now: list[str]) -> Cells:
-    """Return scrubbed cells; ``uneven`` names a value that another cell had, too, but no longer has."""
+    """Return scrubbed cells; ``uneven`` names a value in which two no longer agree."""
     new, pairs = dict(zip(own, texts_now, strict=True)), defaultdict[str, Cells](dict)
     cells = {column: text for (column, name), text in new.items() if not name}
     for (column, name), text in own.items():
@@ -281,7 +274,6 @@ def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day
 
 
 def _act(tool: str, tickets: list[Row]) -> dict[str, Any]:
-    """Return an act whose arguments have the types and choices found in its tickets' values."""
     arguments, sets = dict[str, Any](), {tool: "'done'"}
     for name in dict.fromkeys(name for values in tickets for name in values):
         own = [values[name] for values in tickets if name in values]

@@ -194,7 +194,6 @@ class _Values:
 
 
 def _of_shown(secret: bytes, kind: str, shown: str) -> str:
-    """Return the stand-in for a value of some kind as a text shows it."""
     low = folded(shown)
     if kind == "name" and words_of(low):
         return _stand_in(secret, "whole", low, shown)
@@ -205,7 +204,6 @@ def _of_shown(secret: bytes, kind: str, shown: str) -> str:
 
 
 def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
-    """Return the stand-in for one spelling of a canonical value."""
     kind = kind.removeprefix("misspelt ")
     if kind == "whole":
         return _whole(secret, canonical, shown)
@@ -221,7 +219,6 @@ def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
 
 
 def _date_part(secret: bytes, match: re.Match[str]) -> str:
-    """Return another year, or another number that may be both a day and a month."""
     number = _number(secret, f"date {int(match[0]) % 100}")
     if len(match[0]) != 4:
         return f"{1 + number % 12:0{len(match[0])}d}"
