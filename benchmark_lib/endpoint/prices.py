@@ -40,7 +40,7 @@ Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(va
 
 
 def read_mapping(path: Path, first: str = "models") -> dict[Any, Any]:
-    """Return the mapping in a YAML file; raise `BadInput`, with `first` as an example, if there is none."""
+    """Return the mapping in a YAML file; otherwise, raise `BadInput` that suggests `first`."""
     content = read_yaml(path, LARGEST_FILE)
     if not isinstance(content, dict | None):
         raise BadInput(f"{path} must contain a mapping; begin it with a line like '{first}:'")
