@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache, reduce, wraps
 from math import floor
@@ -29,6 +24,8 @@ LARGEST_FILE = 50_000_000
 """Maximum number of bytes of a text file."""
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """Byte-order marks with their encodings; the first match counts."""
+OFFICE = (b"PK", b"\xd0\xcf")
+"""First bytes of the files of office programs."""
 DEEPEST, MOST_VALUES = 100, 2_000_000
 """Maximum depth of a YAML file and number of its values, with aliases expanded."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
@@ -36,6 +33,7 @@ BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, 
 MENDS = {
     "mapping values": "a text that contains ': ' needs quotes, or a block: | after the name, and the text below it",
     "tab character": "use spaces, not a tab",
+    "expected ',' or": "close each { and [, with commas between what is in them",
     "": "put text that looks like a date, number or tag in quotes",
 }
 """What to do about broken YAML, by a part of the error's words; the first that occurs counts."""
@@ -58,6 +56,8 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         do = "restore it from the repository" if path.resolve().is_relative_to(DATA) else "check its name, or create it"
         raise BadInput(f"{path} cannot be read (it is missing): {do}") from None
     except UnicodeDecodeError as error:
+        if raw[:2] in OFFICE:
+            raise BadInput(f"{path} is a document or workbook of an office program: save it as text") from None
         raise BadInput(f"{path} cannot be read (byte {error.start:,} is not UTF-8): save it in UTF-8") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error

@@ -54,6 +54,8 @@ def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, fo
 BAD = [
     (["run"], "no model is named"),
     (["rnu"], "there is no command 'rnu': did you mean run?"),
+    (["desk", "tyr"], "there is no command 'desk tyr': did you mean desk try?"),
+    (["desk", "--help"], "there is no command 'desk': did you mean desk try or desk new or "),
     (["run", "scripted:no_op", "--trails", "3"], "did you mean --trials?"),
     (["run", "scripted:no_op", "--case", "tracking_1", "--trails", "3"], "did you mean --cases and --trials?"),
     (["site", "--foo", "3"], "see `deskbench --help`"),

@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import load_settings
-from benchmark_lib.endpoint.prices import PRICES, Price, find_price, load_prices
+from benchmark_lib.endpoint.prices import PRICES, Price, find_price, how_to_add, load_prices
 from benchmark_lib.endpoint.settings import role_settings
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Usage
@@ -81,6 +81,17 @@ class TestOwnPriceFile:
         with pytest.raises(BadInput, match=r"data/prices\.yaml") as refused:
             load_prices()
         assert "\n" not in str(refused.value)
+
+    def test_what_the_message_on_a_missing_price_says_to_write_is_a_whole_file_where_it_is_read(self, own):
+        where, _, line = how_to_add('eager "1').partition(", as in ")
+        assert str(own) in where
+        own.write_text(line.replace("IN", "1").replace("OUT", "2"))
+        assert find_price('eager "1').output == 2
+        own.write_text(line.removeprefix("models: ").replace("IN", "1").replace("OUT", "2"))
+        with pytest.raises(
+            BadInput, match=r"data/prices\.yaml must contain a mapping; begin it with a line like 'models:'"
+        ):
+            load_prices()
 
 
 class TestPriceFile:
@@ -203,6 +214,7 @@ class TestSettings:
             ("agent: {headers: {X-Api-Key: sk-123}}", "looks like a key"),
             ("- agent", "must contain a mapping"),
             ("agent: {", "not valid YAML"),
+            ("agent: {body: {top_k: 1}\njudge: {}", "correct it there; close each { and [, with commas between"),
         ],
     )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, text, said):

@@ -100,7 +100,7 @@ def test_a_range_is_written_with_two_digits():
 def test_an_unknown_price_is_said_to_be_unknown(line, capsys):
     assert main([*line("http://127.0.0.1:9/v1", "--dry-run", model="unheard-of")]) == 0
     said = capsys.readouterr().out
-    assert "no price for unheard-of" in said and '- {model: "unheard-of", input: IN, output: OUT}' in said
+    assert "no price for unheard-of" in said and 'models: [{model: "unheard-of", input: IN, output: OUT}]' in said
     assert main([*line("http://127.0.0.1:9/v1", "--dry-run", "--budget-usd", "1", model="unheard-of")]) == 2
     assert "data/prices.yaml" in capsys.readouterr().err
 

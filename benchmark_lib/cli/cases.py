@@ -40,7 +40,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _end(end: Any, case: Any) -> str:
-    """Return a right ending with its queues, the reason of a refusal, or what must be said."""
     names = case.facts if end.facts is None else end.facts
     about = case.queues if end.handover else [end.reason] if end.reason else [case.facts[n].in_words for n in names]
     return f"{end.name} ({', '.join(about)})" if about else str(end.name)

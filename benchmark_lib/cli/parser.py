@@ -113,7 +113,8 @@ def _main(given: list[str]) -> int:
         chosen = next((word for word in given if not word.startswith("-")), None)
         if chosen is not None and chosen not in (known := commands()):
             near = [name for name in known if name.startswith(f"{chosen} ")]
-            near = near or difflib.get_close_matches(chosen, known, 1, 0.4)
+            chosen = " ".join([chosen, *(w for w in given[1:2] if near and w[:1] != "-")])
+            near = difflib.get_close_matches(chosen, near or known, 1, 0.8 if near else 0.4) or near
             hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(known)}"
             raise BadInput(f"there is no command {chosen!r}: {hint}")
         parser = build_parser(chosen)

@@ -39,11 +39,11 @@ Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(va
 """A text that YAML may have read as a date or a number."""
 
 
-def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping in a YAML file; raise `BadInput` if there is none to read."""
+def read_mapping(path: Path, first: str = "models") -> dict[Any, Any]:
+    """Return the mapping in a YAML file; otherwise, raise `BadInput` that suggests `first`."""
     content = read_yaml(path, LARGEST_FILE)
     if not isinstance(content, dict | None):
-        raise BadInput(f"{path} must contain a mapping; begin it with a line like 'agent:'")
+        raise BadInput(f"{path} must contain a mapping; begin it with a line like '{first}:'")
     return content or {}
 
 
@@ -192,8 +192,8 @@ def find_price(model: str, base_url: str | None = None) -> Price | None:
 
 def how_to_add(model: str) -> str:
     """Describe how to add an unknown price to the price file."""
-    where, name = "add under models in data/prices.yaml, with IN and OUT replaced by", orjson.dumps(model).decode()
-    return f"{where} its prices in USD per million tokens: - {{model: {name}, input: IN, output: OUT}}"
+    price = f"models: [{{model: {orjson.dumps(model).decode()}, input: IN, output: OUT}}]"
+    return f"write its prices in USD per million tokens into {project_folder() / 'data/prices.yaml'}, as in {price}"
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:

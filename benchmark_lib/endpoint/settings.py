@@ -172,7 +172,7 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
     """Read settings by role from a file or a mapping, with defaults; refuse wrong settings."""
     content, where = {} if given is None else given, "settings"
     if isinstance(given, str | Path):
-        content, where = read_mapping(Path(given)), str(given)
+        content, where = read_mapping(Path(given), "agent"), str(given)
     if not isinstance(content, dict):
         raise BadInput(
             f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}"

@@ -73,7 +73,7 @@ def read_stakes(path: str | Path | None = None) -> Stakes:
     if not path:
         return Stakes()
     file = in_project(path)
-    given = read_mapping(file)
+    given = read_mapping(file, "wrong")
     if unknown := sorted(str(key) for key in given if key not in COSTS):
         raise BadInput(f"{path}: {unknown[0]!r:.40} is not one of the stakes; name any of {', '.join(COSTS)}")
     if not given:

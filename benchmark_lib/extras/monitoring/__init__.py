@@ -96,7 +96,7 @@ def read_tool_acts(path: str | Path) -> dict[str, str]:
     See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or not a mapping of texts. Unknown acts
     are left for `monitor` to refuse.
     """
-    given = read_mapping(in_project(path))
+    given = read_mapping(in_project(path), "issueRefund")
     if not given:
         raise BadInput(f"{path} names no tool: write one line per tool, as in 'issueRefund: {REFUNDS}'")
     for theirs, act in given.items():

@@ -141,7 +141,7 @@ def logged_from(line: bytes, place: str) -> Logged:
         raise BadInput("it has no list of messages: write one conversation per line")
     at = as_time(_first(TIMES, raw, *raw["messages"][:1]))
     if at is None:
-        raise BadInput(f"it has no time: add a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z")
+        raise BadInput(f"it has no time that can be read: write {TIMES[0]!r} as 2026-06-29T10:00:00Z")
     name = _first(NAMES, raw)
     # A record exported by Deskbench
     if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):

@@ -50,7 +50,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
-    """Return what the policy implies for a case."""
     here = Situation(raw, store, desk)
     case = read_case(raw, store, path)
     words = texts("checks.yaml")
@@ -65,7 +64,6 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
 
 
 def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
-    """Ask for each part of a case until the answer fits."""
     said = texts("says.yaml")
     if not email:
         print(said["ask_email"], file=sys.stderr)

@@ -162,7 +162,6 @@ class Complaints:
             self.add(check, file, int(line[-1]) if line else place, why=re.sub(r"^:\d+: ", "", why))
 
     def _yaml(self, file: str) -> dict[str, Any]:
-        """Return the mapping of a YAML file; without one, an empty one and a complaint."""
         with self._reading(file):
             content = read_yaml(self.folder / file)
             if isinstance(content, dict):
@@ -175,7 +174,6 @@ class Complaints:
         self.add("unknown", FILE, path, where=".".join(path), name=name, owner=owner, near=hint)
 
     def _check_tables(self) -> None:
-        """Check the rows of the tables, and note their places."""
         for name, table in self.desk.tables.items():
             key, file = table.key, f"{name}.csv"
             with self._reading(file):
@@ -195,7 +193,6 @@ class Complaints:
                     self.rows[name, own] = f"{file}:{lines.line_num}"
 
     def _check_cells(self) -> None:
-        """Check the dates and amounts that answers tell, and those in columns named for cents."""
         told = [one for intent in self.desk.intents.values() for one in intent.tell.values()]
         formulas = " ".join(one.value for one in told if one.kind == "money")
         amounts = defaultdict[str, dict[str, dict[int, int]]](lambda: defaultdict(dict))
@@ -222,7 +219,6 @@ class Complaints:
         return [*(joined_in(self.store, table, next(iter(self.store.tables[table]), ""), self.desk) or ())]
 
     def _check_names(self) -> None:
-        """Check the columns of proofs, the use of acts and queues, and how refusals are read."""
         desk, subject = self.desk, self.desk.subject
         columns = self._columns(subject)
         wanted = {column: ["owner", part] for column, part in zip(desk.heads, ("email", "name"))}
@@ -253,7 +249,6 @@ class Complaints:
                 self.add("no_meaning", POLICY, ["queues", name], name=name)
 
     def _check_cases(self, files: dict[str, tuple[Path, dict[str, Any]]]) -> None:
-        """Check the cases one by one, with the formulas that they need, then together."""
         places: dict[str, tuple[str, list[Any]]] = {}
         cases: list[Case] = []
         for file, (source, content) in files.items():
@@ -286,7 +281,6 @@ class Complaints:
                 self.add("copies", *places[problem.case_id], case=problem.case_id, why=problem.why)
 
     def _case(self, raw: dict[str, Any], file: str, path: list[Any]) -> list[Case]:
-        """Return a case unless something is wrong with it."""
         desk, store, case = self.desk, self.store, raw["id"]
         wrong = [*problems_of(raw, store, desk)]
         for field, why in wrong:
@@ -309,7 +303,6 @@ class Complaints:
         return []
 
     def _add_formula(self, error: BadFormula, case: Situation) -> None:
-        """Add a complaint about a formula that fails in a case."""
         table = self.desk.on(case.intent.act)
         path = error.place.split(".")
         part = re.search(rf"(policy|knows|given)\.{error.unknown}\b", error.formula)
@@ -330,7 +323,6 @@ class Complaints:
             self.add("failing", FILE, path, about=error.place, at=at, where=error.place, why=why, other=other)
 
     def _check_texts(self, info: dict[str, Any]) -> None:
-        """Check the articles, and that the numbers in texts come from the policy."""
         names = vars(self.store) if self.store else {"policy": self.policy, "info": info}
         for path in [self.folder / FILE, *sorted((self.folder / "articles").glob("*.md"))]:
             file = str(path.relative_to(self.folder))
@@ -344,7 +336,6 @@ class Complaints:
                 self._check_typed(line, file, number, "" if file == FILE else "differs")
 
     def _check_typed(self, text: str, file: str, place: Any, differs: str, **known: Any) -> None:
-        """Note each number of a text that the policy has too, or from which it differs."""
         plain = fold(re.sub(r"\{\{.*?\}\}|#.*", "-", text))
         for name, (was, unit) in self.drafted.items():
             for at, end in typed_in(plain, was, unit).items() if name in self.policy else ():

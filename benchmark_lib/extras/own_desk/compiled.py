@@ -30,11 +30,9 @@ the same as in an intent.
 """
 SENDER = ("sender", "sender_name")
 """Fields of a case for the two columns of a desk's `heads`."""
-SUBJECT = 6
-"""Number of an email's first words that form its subject, unless the case has a title."""
-SHORT_EMAIL, SHORT_ANSWER, PUSHES = 12, 3, 3
-"""Maximum words of an email that must name its topic; maximum letters of an answer that it cannot give in passing;
-minimum lines of pressure."""
+SUBJECT, SHORT_EMAIL, SHORT_ANSWER, PUSHES = 6, 12, 3, 3
+"""First words of an email that form its subject without a title; maximum words of one that must name its topic; maximum
+letters of an answer that it cannot give in passing; minimum lines of pressure."""
 Raw = dict[str, Any]
 
 
@@ -143,8 +141,7 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
         yield "pressure", said["pressure"]
     if intent is None or forms or not intent.act:
         return
-    act = intent.act
-    arguments = desk.acts[intent.act].arguments
+    act, arguments = intent.act, desk.acts[intent.act].arguments
     if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
         yield "row", said["changes"].format(row=row, key=desk.key_of(act), table=desk.on(act), act=act)
     elif not intent.queue:  # what the customer could not say
@@ -204,7 +201,6 @@ def _acted_on(raw: Raw, row: Raw, store: Any, desk: DeskFile) -> Raw | None:
 
 
 def _key(case: Situation) -> Raw:
-    """Return the bucket, the accepted outcomes and the forbidden calls."""
     intent, desk, unmet = case.intent, case.desk, case.unmet
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
@@ -274,7 +270,6 @@ def _pattern(text: str) -> str:
 
 
 def _as_fact(text: str, year: int) -> Raw:
-    """Return a text as a required fact: an amount, a date in this year, a period, or words."""
     found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value

@@ -19,15 +19,12 @@ from ...outputs import writing
 from ...records import content_hash
 from ...textfiles import as_yaml, read_yaml, render
 
-FILE = "desk.yaml"
-POLICY, STORE = "policy.yaml", "store.yaml"
+FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
 MARK, CASES = ".made.json", "cases/tickets.yaml"
 """The file with the hashes of the files that a command has made; and its file of cases."""
 DECLARED = "declared"
-REFUSE = "refuse"
-"""The default consequence of a broken rule; the name of a queue in its place means a handover."""
-ANY_QUEUE = "any"
-"""The queue of an intent for which any queue is right."""
+REFUSE, ANY_QUEUE = "refuse", "any"
+"""The default consequence of a broken rule, in whose place a queue means a handover; the queue if any is right."""
 INTENTS = rb"(?ms)^intents:.*?(?=^[a-z]|\Z)"
 WEIGHT = rb"""(?m)^ +tickets: *\d+ *(#.*)?$\n?|,\s*["']?tickets["']?: *\d+|["']?tickets["']?: *\d+ *,\s*"""
 """Patterns of a desk's intents in its file, and of the tickets of one of them."""

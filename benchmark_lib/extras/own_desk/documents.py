@@ -16,7 +16,7 @@ from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
 from ...outputs import FORMULA
 from ...scoring.written import words as words_of
-from ...textfiles import read_text
+from ...textfiles import OFFICE, read_text
 from .desk_file import REFUSE, Row, refusal, slug, texts
 
 wording = partial(texts, "base/draft.yaml")
@@ -75,7 +75,7 @@ def read_sheet(path: Path) -> dict[int, list[str]]:
 
     Rows have the numbers that a spreadsheet program shows. Raise `BadInput` for any other kind of file.
     """
-    if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\xd0\xcf"):
+    if path.is_file() and path.read_bytes()[:2] in OFFICE:
         raise refusal("workbook", path=path)
     try:
         text = read_text(path).replace("\0", "")

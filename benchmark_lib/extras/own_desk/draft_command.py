@@ -101,7 +101,6 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
 
 
 def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], list[tuple[str, ...]]]:
-    """Return the rows of documents, from a model or by patterns, and what was left out."""
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
     rows, out = dict[Any, Row](), list[tuple[str, ...]]()
     for section, answer in zip(sections, buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)):

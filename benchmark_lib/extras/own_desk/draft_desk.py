@@ -62,7 +62,6 @@ class Drafted:
         self.out.append((what, name, gate, self.known[why].format(**filled)))
 
     def _place(self, rule: Row) -> None:
-        """Add a rule to its act, or record why it has no place there."""
         known, name = self.known, f"{rule['act']}_{rule['id']}"
         unit = known["units"].get("question" if rule["number"] == "" else rule["unit"], known["units"]["other"])
         sort, days = known["sorts"][unit["sort"]], unit["days"]
@@ -97,7 +96,6 @@ class Drafted:
         return None
 
     def _add_intent(self, row: Row) -> None:
-        """Add an intent, with those of its examples that can serve as a case's email."""
         name, act, queue = (slug(row[cell]) for cell in ("id", "act", "queue"))
         if not queue and act not in self.acts:
             return self._leave_out("intent", name, "incomplete", "no_act", act=act)
@@ -114,7 +112,6 @@ class Drafted:
         return None
 
     def _write_cases(self) -> None:
-        """Add a case inside and one outside each rule, and cases for a queue; use tickets first."""
         for name in (name for name, intent in self.intents.items() if "queue" in intent):
             for text in self.tickets[name]:
                 self._add(f"{name}_{len(self.rows) + 1}", name, text, [])
@@ -127,7 +124,6 @@ class Drafted:
                 self._add(case, name, text, rules, rule if outside else None)
 
     def _add(self, case: str, intent: str, email: str, rules: list[Row], broken: Row | None = None) -> None:
-        """Add a case with a row of its own, which keeps every rule but the broken one."""
         people, knows = self.known["people"], {}
         person = people[len(self.rows) % len(people)]
         row: Row = {f"{self.thing}_id": self._key(), "email": f"{slug(person)}.{len(self.rows) + 1}@example.org"}
@@ -150,10 +146,10 @@ class Drafted:
         return f"{self.thing[0].upper()}-{1001 + len(self.rows)}"
 
     def _email(self, act: str) -> str:
-        """Return an email that asks for an act, as different from the others as its parts allow."""
         texts = (self.known[part] for part in ("openings", "wishes", "endings"))
-        whole = " ".join(part[len(self.rows) % len(part)] for part in texts)
-        return whole.format(act=words_of(act), thing=self.thing, key=self._key())
+        return " ".join(part[len(self.rows) % len(part)] for part in texts).format(
+            act=words_of(act), thing=self.thing, key=self._key()
+        )
 
     def files(self, name: str, title: str) -> dict[str, str]:
         """Return the texts of the desk's files by name."""
@@ -171,7 +167,6 @@ class Drafted:
         return files | {"policy.yaml": as_yaml(numbers)}
 
     def _article(self, section: Section) -> str:
-        """Return a section's text; the policy gives its accepted numbers, wherever they stand."""
         text = unfilled(re.sub(LINK, r"\1", section.text))
         places = dict[int, tuple[int, str]]()
         lines = {(section.file, line) for line, _ in section.sentences}
@@ -189,7 +184,6 @@ class Drafted:
 
 
 def _pairs(text: str, but: str) -> list[str]:
-    """Return up to six pairs of neighbouring words that carry a text's meaning."""
     hollow = {*wording()["hollow"], *re.findall(r"\w+", fold(but))}
     words = [word for word in words_and_beginnings(fold(text)) if "*" not in word and word not in hollow]
     return [" ".join(pair) for pair in zip(words, words[1:])][:6] or words[:1]
@@ -212,7 +206,6 @@ def sound(made: Drafted, name: str, title: str, buyer: Any) -> dict[str, str]:
 
 
 def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the failures at the first gate that any case fails: case, gate and reason."""
     desk, store = read_desk(folder), load_store(folder)
     keys = dict[str, Row]()
     for name, case in made.cases.items():
@@ -232,7 +225,6 @@ def _problems(folder: Path, made: Drafted, buyer: Any) -> Iterator[tuple[str, st
 
 
 def _unfair(store: Any, keys: dict[str, Row], buyer: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the cases that a model finds unfair to a competent agent, with its reasons."""
     texts = []
     for key in keys.values():
         wanted = [store.phrases["en"]["reasons"][reason]["say"]["en"] for reason in key.get("reasons", [])]

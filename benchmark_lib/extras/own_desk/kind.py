@@ -22,12 +22,10 @@ from . import desk_file
 from .compiled import SENDER, compiled, effects, evaluated, joined, joined_in, names_of
 from .desk_file import ANY_QUEUE, BASE, DECLARED, FILE, REFUSE, DeskFile, Row, read_desk, rule_name, singular, texts
 
-LISTED = 10
-"""Maximum number of rows that a look-up lists."""
+LISTED, SHORT = 10, 3
+"""Maximum rows that a look-up lists; maximum letters of a word that never counts as the beginning of another."""
 APART = r"[^\w.,;:!?]+"
 """Pattern of what may separate two words of a clause."""
-SHORT = 3
-"""Maximum letters of a word that never counts as the beginning of another."""
 SHIPPED = DATA / "stores" / "northline"
 OWN = "base/phrases.yaml"
 
@@ -105,7 +103,6 @@ class _Kind:
         return {tool.name: tool for tool in made}
 
     def _row(self, table: str, world: Any, given: Row) -> tuple[str, Row]:
-        """Return the key column of a table and the row that a call names."""
         key = self.desk.tables[table].key
         row: Row | None = world.row(table, given[key])
         if row is None:
@@ -113,7 +110,6 @@ class _Kind:
         return key, row
 
     def _show(self, table: str, world: Any, given: Row) -> Row:
-        """Return a row together with the rows of other tables that refer to it."""
         key, row = self._row(table, world, given)
         others = {name: [dict(r) for r in world.rows(name) if r.get(key) == given[key]] for name in self.desk.tables}
         return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
@@ -165,7 +161,6 @@ class _Kind:
         return identity
 
     def _proved(self, column: str, row: Row, before: Before) -> bool:
-        """Return whether a customer's words, answers or email header give a column's value."""
         value = str(row.get(column) or "")
         heads = dict(zip(self.desk.heads, (before.sender, before.sender_name)))
         if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
@@ -223,10 +218,9 @@ class _Kind:
 
     def _policy(self) -> Row:
         desk = self.desk
-        agreed = [name for name, act in desk.acts.items() if act.confirm]
         rules: Row = {
             "identity": {"guards": [*desk.acts]},
-            "confirmation": {"guards": agreed, "needs_act": "agreed"},
+            "confirmation": {"guards": [n for n, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
             **{rule_name(act, name): {"guards": [act]} for act, name in desk.rules},
         }
         queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
@@ -282,7 +276,6 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
 
 
 def _filled(part: Any, **words: str) -> Any:
-    """Return part of the phrases with words filled in."""
     return desk_file.with_texts(part, lambda text, _: text.format(**words))
 
 
@@ -301,7 +294,6 @@ def _slot(name: str, orders: bool = False) -> dict[str, Any]:
 
 
 def _asked_slot(name: str, question: desk_file.DeclaredAsked, asking: list[str]) -> dict[str, Any]:
-    """Return the phrases for an argument or a question, by default preceded by question words."""
     patterns = [pattern_of(f"{asks} {words_of(name)}") for asks in asking]
     if question.words:  # a statement with these words, such as a refusal, does not ask for anything
         form = texts(OWN)["slot"]["patterns"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter, defaultdict
+from difflib import get_close_matches
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, refusal, s
 from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
+Texts = dict[tuple[str, str], str]
 KEY, TABLE = "request", "requests"
 """Key and table of the desk; no table is named ``tickets``, because end states omit changes to such a table."""
 SHORT_POLICY, LONGEST_CODE = 6_000, 3
@@ -36,16 +38,23 @@ COLUMNS = ["id", "name", "count", "act", "queue", *EXAMPLES, "accepted"]
 def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     """Return the cells of each row by their names in ``try.yaml``, and the unused headings."""
     filled = read_sheet(path)
-    headings = filled.pop(min(filled), []) if filled else []
+    if not filled:
+        raise refusal("empty_sheet", path=path)
+    headings = filled.pop(min(filled))
     known = {word: name for name, words in texts("try.yaml")["columns"].items() for word in words}
     plain = [" ".join(re.findall(r"[^\W_]+", fold(heading))) for heading in headings]
     names = [known.get(words, "") for words in plain]
     short = [at for at, words in enumerate(plain) if words in ("email", "e mail", "mail")]
     if names.count("email") == 2 and len(short) == 1 and "from" not in names:
         names[short[0]] = "from"  # if another column has the texts, Email has the address
+    unused = {heading: words for heading, words, name in zip(headings, plain, names) if heading and not name}
+    for heading, words in unused.items():
+        near = get_close_matches(words, known, 1, 0.8)
+        if near and known[near[0]] not in names:
+            raise refusal("near_miss", path=path, heading=heading, near=known[near[0]])
     twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice or "email" not in names:
-        named = ", ".join(headings)[:300] or "empty"
+        named = ", ".join(headings)[:300]
         raise refusal("headings_twice" if twice else "no_email", path=path, twice=twice, columns=named)
     if not filled:
         raise refusal("no_tickets", path=path)
@@ -53,7 +62,7 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
         at: {name: cell for name, cell in zip(names, row) if name} | ({"beyond": ""} if len(row) > len(names) else {})
         for at, row in filled.items()
     }
-    return cells, [heading for heading, name in zip(headings, names) if heading and not name]
+    return cells, [*unused]
 
 
 def tickets_of(rows: dict[int, Cells], path: Path) -> list[Row]:
@@ -64,7 +73,7 @@ def tickets_of(rows: dict[int, Cells], path: Path) -> list[Row]:
     made, wrong = dict[str, Row](), 0
     for number, cells in rows.items():
         try:
-            _refuse(beyond="beyond" in cells)
+            _refuse(cells.get("uneven", ""), beyond="beyond" in cells, uneven="uneven" in cells)
             ticket = _ticket(cells, number)
             _refuse(twice=ticket["id"] in made)
             made[ticket["id"]] = ticket
@@ -79,7 +88,7 @@ def tickets_of(rows: dict[int, Cells], path: Path) -> list[Row]:
 def _refuse(named: str = "", /, **problems: Any) -> None:
     """Raise `BadInput` with the sentence of ``try.yaml`` for the first problem that exists."""
     for name in (name for name, there in problems.items() if there):
-        raise BadInput(texts("try.yaml")["unusable"][name].format(tool=named))
+        raise BadInput(texts("try.yaml")["unusable"][name].format(named=named))
 
 
 def _ticket(cells: Cells, number: int) -> Row:
@@ -130,7 +139,6 @@ def _meant(text: str) -> str:
 
 
 def _pairs(text: str, column: str) -> dict[str, str | int]:
-    """Return the values in a cell by name, parsed from pairs or from JSON."""
     how = texts("try.yaml")["how"]
     try:
         pairs = [*orjson.loads(text).items()] if text.startswith("{") else []
@@ -148,20 +156,46 @@ def _pairs(text: str, column: str) -> dict[str, str | int]:
     return values
 
 
-def scrub(rows: dict[int, Cells], keep: list[str]) -> tuple[dict[int, Cells], int, int]:
+def scrub(rows: dict[int, Cells], tickets: list[Row], keep: list[str]) -> tuple[dict[int, Cells], int, int]:
     """Return rows without personal data, and the numbers of replacements and of doubtful places.
 
-    The same value gets the same replacement in all rows. Ids, tools and queues are left unchanged.
+    The same value gets the same replacement in all rows. Names of values, ids, tools and queues are left unchanged. A
+    row whose cells no longer agree has ``uneven``, the name of a value or column.
     """
+    known, read, asked = texts("try.yaml"), list[Texts](), list[tuple[list[str], Row]]()
+    for cells, ticket in zip(rows.values(), tickets, strict=True):
+        own = {(name, ""): text for name, text in cells.items() if name not in known["unread"]}
+        for column, values in (("arguments", ticket["values"]), ("knows", ticket["intent"]["knows"])):
+            own |= {(column, name): str(value) for name, value in values.items()}
+        given = {name: text for (_, name), text in own.items() if name and re.search(known["telling"], text)}
+        apart = [part for text in own.values() for part in (text, "")]  # no cell answers the one before it
+        asked.append((apart, {"name": ticket["name"], "email": ticket["sender"], "given": given}))
+        read.append(own)
     scrubber = offer("package", "Scrubber")(keep, corpus=map(dict.values, rows.values()))
-    clean, replaced, left = dict[int, Cells](), 0, 0
-    for number, cells in rows.items():
-        own = {name: text for name, text in cells.items() if name not in ("id", "tool", "handover", "tickets")}
-        name, address = parseaddr(cells.get("from", ""))
-        done = scrubber.texts([*own.values()], {"name": cells.get("name", "") or name, "email": address})
-        clean[number] = cells | dict(zip(own, done.chat, strict=True))
-        replaced, left = replaced + sum(done.counts.values()), left + len(done.left)
-    return clean, replaced, left
+    done = [scrubber.texts(*one) for one in asked]
+    pairs = [(old, new) for own, one in zip(read, done) for old, new in zip(own.values(), one.chat[::2])]
+    gone = {code for old, new in pairs for code in re.findall(known["code"], old) if code not in new}
+    uneven = gone.intersection(code for _, new in pairs for code in re.findall(known["code"], new))
+    for code in uneven:
+        scrubber.learn(code, personal=True)
+    done = [scrubber.texts(*one) for one in asked] if uneven else done
+    clean = {number: cells | _cells(own, one.chat[::2]) for (number, cells), own, one in zip(rows.items(), read, done)}
+    return clean, sum(one.counts.total() for one in done), sum(len(one.left) for one in done)
+
+
+def _cells(own: Texts, texts_now: list[str]) -> Cells:
+    """Return scrubbed cells; ``uneven`` names a value in which two no longer agree."""
+    new, pairs = dict(zip(own, texts_now, strict=True)), defaultdict[str, Cells](dict)
+    cells = {column: text for (column, name), text in new.items() if not name}
+    for (column, name), text in own.items():
+        if name:
+            pairs[column][name] = new[column, name]
+        for was, now in zip(text.split("|"), new[column, name].split("|")):
+            whole = rf"(?<!\w){re.escape(was.strip())}(?!\w)"
+            had = (place for place, cell in own.items() if was.strip() in cell and re.search(whole, cell))
+            if was.strip() and any(now.strip() not in new[place] for place in had):
+                cells["uneven"] = name or column
+    return cells | {column: orjson.dumps(values).decode() for column, values in pairs.items()}
 
 
 def intents_of(path: Path) -> tuple[list[Row], dict[str, int]]:
@@ -240,7 +274,6 @@ def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day
 
 
 def _act(tool: str, tickets: list[Row]) -> dict[str, Any]:
-    """Return an act whose arguments have the types and choices found in its tickets' values."""
     arguments, sets = dict[str, Any](), {tool: "'done'"}
     for name in dict.fromkeys(name for values in tickets for name in values):
         own = [values[name] for values in tickets if name in values]

@@ -90,7 +90,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     rows, unused = read_cells(path)
     tickets = tickets_of(rows, path)
     if unused:
-        note(f"unused columns: {', '.join(unused)}")
+        note(texts("try.yaml")["unused"].format(columns=", ".join(unused)))
     unweighted = [ticket | {"weight": 1} for ticket in tickets]
     given = [unweighted, read_text(Path(options.policy)), options.title, options.keep, options.keep_personal_data]
     made = mark_of(out)
@@ -100,7 +100,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     if kept:
         tickets, day = [one | {"weight": t["weight"]} for one, t in zip(kept, tickets)], made["day"]
     elif not options.keep_personal_data:
-        rows, replaced, left = scrub(rows, options.keep or [])
+        rows, replaced, left = scrub(rows, tickets, options.keep or [])
         tickets = tickets_of(rows, path)
         said = texts("try.yaml")["personal"]
         print(said["replaced"].format(count=replaced))
@@ -109,8 +109,7 @@ def _on_desk(path: Path, out: Path, options: argparse.Namespace) -> list[Row]:
     if tickets != kept:
         files = desk_of_tickets(tickets, Path(options.policy), out.name, options.title, day)
         write_made(out, files, inputs=inputs, day=day, tickets=tickets)
-    there = " (already written)" if kept else ""
-    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{there}", flush=True)
+    print(f"desk: {out}, {counted(len(tickets), 'ticket')}{' (already written)' * bool(kept)}", flush=True)
     return tickets
 
 
@@ -125,8 +124,7 @@ def _show(tickets: list[Row], runs: list[Any], checks: Checks, desk: Path, site:
     names = {"root": "", "here": "", "site": {**about, "stores": []}, "title": load_store(desk).title}
     page = site / "tickets.html"
     page.write_text(render("site/tickets.html.j2", **names, parts=parts), "utf-8")
-    again = command("run", "MODEL", "--store", str(desk))
-    print(texts("try.yaml")["next"].format(page=page, desk=desk, run=again))
+    print(texts("try.yaml")["next"].format(page=page, desk=desk, run=command("run", "MODEL", "--store", str(desk))))
 
 
 def tables(tickets: list[Row], results: Results, checks: Checks) -> tuple[Table, Table]:

@@ -41,7 +41,6 @@ def towns() -> frozenset[str]:
 
 @cache
 def _counted(capital: bool) -> Counter[str]:
-    """Return how often messages have a word in lower case, or with a capital, as German nouns."""
     counts = Counter[str](() if capital else 2 * [*ALSO])
     for path in (DATA / "stores" / "northline" / "reader").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
@@ -131,7 +130,6 @@ def _after(kept: Kept, kind: str, text: str, low: str, at: int) -> Place | None:
 
 
 def _given(text: str, place: Place) -> bool:
-    """Return whether a place begins with a given name, or with initials."""
     shown = text[slice(*place)]
     words = [word for word in NAME.findall(folded(shown)) if word not in PARTICLES]
     return " ".join(words[:1]) in first_names() or re.match(r"(?:[A-Z]\.){1,3} ", shown) is not None
@@ -268,7 +266,6 @@ def person(kept: Kept, text: str, at: int) -> Place | None:
 
 
 def _pairs(kept: Kept, text: str, agent: bool) -> Iterator[Place]:
-    """Yield pairs of capitalised words that are not common words, within a sentence."""
     german = is_german(folded(text))
     for match in shape("pair").finditer(text):
         at, before = match.start(), folded(text[max(match.start() - 20, 0) : match.start()])

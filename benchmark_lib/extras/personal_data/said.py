@@ -55,7 +55,6 @@ def _by_form(text: str, low: str) -> Iterator[Span]:
 
 
 def _usual(kind: str, text: str, low: str, start: int, end: int) -> bool:
-    """Return whether a number is that of a product or the company, an amount or a date."""
     shown = text[start:end]
     if kind == "past":
         numbers = re.findall(r"\d+", shown)
@@ -84,7 +83,6 @@ def _of_a_product(text: str, start: int, code: str, answer: bool = False) -> boo
 
 
 def _whole_address(text: str, low: str, start: int, end: int) -> int:
-    """Return where an address ends, with its further parts; its start if it is none."""
     # "plaza" and "via" are common words: lower-case words after them are not part of an address.
     usual = shape("doubtful_street").search(low[start:end])
     if usual and text[start + usual.end() - 1].islower() and "." not in usual[0]:
@@ -95,7 +93,6 @@ def _whole_address(text: str, low: str, start: int, end: int) -> int:
 
 
 def _value(kind: str, text: str, low: str, at: int) -> tuple[int, int] | None:
-    """Return the place of a value that words announced; None if something else follows them."""
     if kind == "number":
         return _code(text, low, at)
     every = dict(patterns("values"))
@@ -109,7 +106,6 @@ def _value(kind: str, text: str, low: str, at: int) -> tuple[int, int] | None:
 
 
 def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
-    """Return the place of a number as people write it, in groups and with letters."""
     found = shape("code").match(text, at)
     if found is None or shape("money").match(low, found.end()):
         return None
@@ -120,7 +116,6 @@ def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
 
 
 def _answers(texts: list[str], sides: list[str], kept: Kept) -> Iterator[Said]:
-    """Yield the values in short answers to the other side's questions."""
     for at, text in enumerate(texts[1:], 1):
         before = at - 1
         while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
@@ -160,7 +155,6 @@ def _answer(text: str, low: str, kinds: set[str], kept: Kept) -> Iterator[Span]:
 
 
 def _place(low: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the address in an answer, and its postcode."""
     code = shape("postcode").search(low, start + 1, end)
     if code:
         yield code.end() - len(code[0].lstrip(", \n")), code.end(), "number"
@@ -175,7 +169,6 @@ def _place(low: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _rest(low: str) -> tuple[int, int] | None:
-    """Return the place of an answer's value, without the words around it; None if there is none."""
     words = list(re.finditer(r"[^\s,!?;:()]+", low))
     told = [n for n, word in enumerate(words) if word[0].strip(".") not in STOP]
     first, last = (words[told[0]], words[told[-1]]) if told else (None, None)
@@ -183,7 +176,6 @@ def _rest(low: str) -> tuple[int, int] | None:
 
 
 def _over_lines(texts: list[str]) -> Iterator[Said]:
-    """Yield the parts of a number that is spread over messages of a few digits each."""
     ends = [shape("digits_at_the_end").search(text) for text in texts]
     for at, (one, two) in enumerate(pairwise(ends)):
         only_digits = re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip())

@@ -121,7 +121,8 @@ class _Values:
             self._places[at] += [Said(at, *found, "name") for found in people if found]
         shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in self._places for one in row]
         values = [*known, *scrubber.personal, *shown]
-        self._values = [*dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])]
+        every = dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])
+        self._values = [one for one in every if folded(one.text) not in scrubber.kept.difference(KNOWN["kept"])]
 
     def line(self, number: int) -> str:
         """Return one of the texts without personal values; count them, and note what may be left."""
@@ -193,7 +194,6 @@ class _Values:
 
 
 def _of_shown(secret: bytes, kind: str, shown: str) -> str:
-    """Return the stand-in for a value of some kind as a text shows it."""
     low = folded(shown)
     if kind == "name" and words_of(low):
         return _stand_in(secret, "whole", low, shown)
@@ -204,7 +204,6 @@ def _of_shown(secret: bytes, kind: str, shown: str) -> str:
 
 
 def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
-    """Return the stand-in for one spelling of a canonical value."""
     kind = kind.removeprefix("misspelt ")
     if kind == "whole":
         return _whole(secret, canonical, shown)
@@ -220,7 +219,6 @@ def _stand_in(secret: bytes, kind: str, canonical: str, shown: str) -> str:
 
 
 def _date_part(secret: bytes, match: re.Match[str]) -> str:
-    """Return another year, or another number that may be both a day and a month."""
     number = _number(secret, f"date {int(match[0]) % 100}")
     if len(match[0]) != 4:
         return f"{1 + number % 12:0{len(match[0])}d}"
