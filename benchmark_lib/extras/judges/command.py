@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...cli.codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE, note
-from ...cli.options import STORE_PLAYED, TOOLS_PLAYED
+from ...cli.options import STORE_PLAYED, TOOLS_PLAYED, Options
 from ...errors import BadInput
 from ...scoring.written import cost_in_words, usd
+from ...textfiles import read_yaml
 
 if TYPE_CHECKING:
     from .judging import Judged
 
-ARGUMENTS = {
-    "RUN*": "finished run files",
-    "--judge MODEL": ("the judge's name at the endpoint; repeat the option for a second judge", []),
-    "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
-    "--settings FILE": ("YAML file with settings for the judge role; once for all, or once for each", []),
-    "--scorers NAMES": (
-        "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, customer_turns, "
-        "which reads the customer, and losses, which rereads losses that depend on wording alone)"
-    ),
-    "--apart": "make one call per scorer instead of one for all",
-    "--limit N": ("judge a fixed sample of N conversations per run", int),
-    "--unfinished": "also judge unfinished runs",
-    **STORE_PLAYED,
-    **TOOLS_PLAYED,
-    "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
-    "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
-    "--budget-usd X": ("stop before judging a run costs more than this", float),
-    "--probe": (
-        "judge no run; find out in six calls (customer_turns: 28, losses: 16) whether the judge is consistent and "
-        "resists instructions in what it reads"
-    ),
-}
+SHARED = STORE_PLAYED | TOOLS_PLAYED
+_TABLE = read_yaml(Path(__file__).with_name("arguments.yaml"))
+ARGUMENTS: Options = {name: told or SHARED[name] for name, told in _TABLE.items()}
 
 
 def execute(options: argparse.Namespace) -> int:
