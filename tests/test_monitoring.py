@@ -371,7 +371,9 @@ def test_a_chart_names_mondays_of_the_log_apart_and_shows_a_point_at_zero_whole(
 
 def test_the_pages_fit_a_phone_without_scrolling_aside(year, tmp_path):
     write_pages(monitoring.monitor(year), tmp_path)
-    wider = "[...document.querySelectorAll('html, div')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML)"
+    wider = (
+        "[...document.querySelectorAll('html, div')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML)"
+    )
     with open_browser() as browser, open_page(browser, PHONE) as (page, seen):
         for name in ("index", "phantom_action"):
             page.goto((tmp_path / f"{name}.html").as_uri())

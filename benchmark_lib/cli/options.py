@@ -12,10 +12,6 @@ place of the help is passed to argparse. In YAML, a pair is a list, and a dict n
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
 STORE_PLAYED: Options = {"--store DIR": "the store on which the runs were played (default: the one they name)"}
 TOOLS: Options = {"--tools MODULE:NAME": "your own tools, in addition to the store's"}
-TOOLS_PLAYED: Options = {
-    "--tools MODULE:NAME": "where to find your own tools, for runs that used some "
-    "(default: the module that each run names)"
-}
 ENDPOINT: Options = {"--base-url URL": "base URL of an OpenAI-compatible endpoint (default: OpenAI)"}
 PROMPT: Options = {"--prompt FILE": "a system prompt to use instead of the store's"}
 SETTINGS: Options = {"--settings FILE": "YAML file with model settings by role"}

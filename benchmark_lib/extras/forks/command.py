@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     given["where"] += " bucket=adversarial" * options.traps
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
     if options.dry_run and options.replay:
-        raise BadInput("a replay calls nothing, so there is nothing to forecast: omit --dry-run or --replay")
+        raise BadInput(TEXTS["refused"]["no forecast"])
     parents = {name: find_run(path) for name in ("run", "pivots") if (path := getattr(options, name))}
     fork = Fork(parent=parents["run"], **given | {"pivots": parents.get("pivots")})
     code = None if options.replay else agreed([fork], options)

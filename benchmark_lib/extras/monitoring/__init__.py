@@ -56,7 +56,7 @@ def monitor(
         Whether to omit and count unreadable lines; otherwise the first one raises `BadInput`.
     """
     if not logs:
-        raise BadInput("no log is named: name at least one file of logged conversations")
+        raise BadInput(TEXTS["refused"]["no_log"])
     if not 0 < false_alarms < 1:
         raise BadInput(TEXTS["refused"]["chance"].format(chance=false_alarms))
     desk = load_store(store or "northline")  # whose phrases and tool names read any log
