@@ -430,7 +430,7 @@ def test_help_and_page_say_what_a_fork_takes_from_its_run_and_name_a_step_as_the
     assert "(default: the run's own, or OpenAI for another model)" in told
     assert "name the run's own file again if it had one" in told
     page = (Path(__file__).parents[1] / "docs" / "forks.md").read_text(encoding="utf-8")
-    assert "`--settings`" in page and "*Unsafe or lost* means" in page
+    assert "`--settings`" in page and "*Unsafe or lost* depends on the case" in page
     (column,) = VIEWS["along"]["Decided here"]
     assert column == "decided_here" and f"**Decided here** (in Python: `{column}`)" in page
     with pytest.raises(SystemExit):

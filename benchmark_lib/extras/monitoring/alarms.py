@@ -92,9 +92,9 @@ def rate_alarms(
 
 
 def weekly_needed(base_weeks: int, share: float, weeks: int, *, level: float, most: int = 5_000) -> int:
-    """Return how many conversations a week an alarm needs, if a fault rises from 0 to `share` for some `weeks`.
+    """Return the conversations a week that make a rise of a fault from 0 to `share` an alarm.
 
-    `most` is returned if that many are too few.
+    The rise lasts for `weeks`. `most` is returned if that many are too few.
     """
     looks = ((n, rate_alarms(0, n * base_weeks, [n * share] * weeks, [n] * weeks, level=level)) for n in range(1, most))
     return next((n for n, look in looks if look.weeks), most)

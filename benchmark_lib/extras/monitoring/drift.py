@@ -43,9 +43,9 @@ def sunday(week: str) -> date:
 
 
 def baseline_of(log: LogFrame, span: str | None = None, left_out: int = 0) -> list[str]:
-    """Return the whole weeks in `span` (``FROM..TO``), or the default baseline, of a log without `left_out` lines.
+    """Return the whole weeks in `span` (``FROM..TO``), or the default baseline.
 
-    Raise `BadInput` if they cannot be compared with later weeks.
+    `left_out` lines of the log were not read. Raise `BadInput` if the weeks cannot be compared with later weeks.
     """
     weeks, refused = log.weeks, TEXTS["refused"]
     if span is None:
@@ -206,7 +206,7 @@ class Monitored:
 
     @property
     def recent(self) -> int:
-        """Return how many weeks after the baseline the table of drift pools: four, or all of fewer."""
+        """Return how many weeks the table of drift pools: four, or all of fewer."""
         return min(RECENT, len(self.rows[0].weeks) - self.rows[0].base)
 
     @cached_property
@@ -217,7 +217,7 @@ class Monitored:
 
     @property
     def power(self) -> str:
-        """Return how many conversations a week an alarm needs, and which measures have too few for any."""
+        """Return how many conversations a week an alarm needs, and which measures have too few."""
         base = len(self.baseline)
         needed = weekly_needed(base, RISE, RECENT, level=level_of(self.rows, self.false_alarms))
         counts = {"needed": needed, "now": int(self.log.rows.groupby("week").size().median())}
