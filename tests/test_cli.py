@@ -89,7 +89,7 @@ BAD = [
         "budget_usd must be a number above 0",
     ),
     (["score", "notes.txt"], "notes.txt is not a run file"),
-    (["score", "none.deskbench"], "no run file at none.deskbench"),
+    (["score", "none.deskbench"], "there is no run 'none.deskbench' in"),
 ]
 
 

@@ -218,7 +218,7 @@ def test_a_judge_is_measured_on_planted_messages_before_it_is_believed(capsys, m
     assert code == 0 and calls == 2 * n and {n} <= {*numbers_in(found)} and {0, n} <= {*numbers_in(alarms)}
     for reply in (lambda r, k: names(), lambda r, k: names(wrong(r, last(r)[0])), lambda r, k: "no"):
         code, _, lines = probed(reply, capsys)
-        assert code == 2 and any(line.startswith("FAIL") for line in lines)
+        assert code == 1 and any(line.startswith("FAIL") for line in lines)
 
 
 def test_every_way_is_planted_in_two_languages():

@@ -5,7 +5,7 @@ import pytest
 
 from benchmark_lib.analysis.estimators import dispersion_allowed, dispersion_of, rate_alarms, rate_change
 from benchmark_lib.errors import BadInput
-from benchmark_lib.extras.monitoring.alarms import FEWER, MORE
+from benchmark_lib.extras.monitoring.alarms import FEWER, MORE, weekly_needed
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3])
@@ -52,3 +52,17 @@ def test_the_change_has_the_interval_of_newcombes_first_example():
     change = rate_change(48, 80, 56, 70)
     assert (change.estimate, change.low, change.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
     assert rate_change(0, 0, 1, 2).reason == "the measure applies to no conversation of the baseline"
+
+
+@pytest.mark.parametrize("base_weeks", [1, 3, 13])
+def test_the_conversations_that_an_alarm_needs_are_the_fewest_that_raise_one(base_weeks):
+    level = 0.05 / 13
+    needed = weekly_needed(base_weeks, 0.1, 4, level=level)
+    raised = [
+        bool(rate_alarms(0, n * base_weeks, [0.1 * n] * 4, [n] * 4, level=level).weeks) for n in range(1, needed + 1)
+    ]
+    assert raised == [False] * (needed - 1) + [True]
+    assert (
+        weekly_needed(base_weeks, 0.1, 4, level=level / 1000) > needed > weekly_needed(base_weeks, 0.5, 4, level=level)
+    )
+    assert weekly_needed(base_weeks, 0.1, 4, level=level, most=5) == 5

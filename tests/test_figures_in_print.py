@@ -142,7 +142,7 @@ def forks_turn_by_turn():
         for fell in [model == "acme-mini" and turn == 3]
         for share in [0.9 if model == "acme-mini" and turn > 3 else 0.3]
     ]
-    names = ["entry", "change", "case_id", "parent_trial", "turn", "share", "low", "high", "forks", "fell_here"]
+    names = ["entry", "change", "case_id", "parent_trial", "turn", "share", "low", "high", "forks", "decided_here"]
     return pd.DataFrame(rows, columns=names)
 
 

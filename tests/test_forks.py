@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -17,6 +18,7 @@ from benchmark_lib import BadInput, Experiment, Fork, RunFile, estimators, load_
 from benchmark_lib.analysis.estimators.intervals import proportion_interval
 from benchmark_lib.cli import main
 from benchmark_lib.extras.forks.points import place_of
+from benchmark_lib.reports.terminal import VIEWS
 
 SOME = "cancel_after_ship,wrong_item_*,wear_and_tear,missing_item_1,reroute_forwarder,tracking_1,damaged_item_1,promo*"
 TRAP = "false_closure_refund"
@@ -173,7 +175,7 @@ def test_the_turn_at_which_a_coin_fell_is_found(coins, tmp_path):
     forked(parent, tmp_path / "forks.deskbench", along=f"{TRAP}:{bad}", times=40)
     table = tables.along_table(load_results(tmp_path, parent), f"{TRAP}:{bad}")
     assert table["turn"].tolist() == [1, 2, 3] and table["forks"].tolist() == [40] * 3
-    assert table["fell_here"].tolist() == [False, True, False]
+    assert table["decided_here"].tolist() == [False, True, False]
     for turn in (0, 1):
         assert table["low"][turn] < 0.5 < table["high"][turn]
     assert table["share"][2] == 1
@@ -419,3 +421,18 @@ def test_a_log_of_inspect_says_where_a_fork_leaves_its_parent(coins, tmp_path):
         sample = orjson.loads(log.read(next(n for n in log.namelist() if n.startswith("samples/"))))
     (event,) = sample["events"]
     assert (event["event"], event["from_anchor"]) == ("branch", "turn 2") and coins[0].run_id in event["from_span"]
+
+
+def test_help_and_page_say_what_a_fork_takes_from_its_run_and_name_a_step_as_the_table_does(capsys):
+    with pytest.raises(SystemExit):
+        main(["fork", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(default: the run's own, or OpenAI for another model)" in told
+    assert "name the run's own file again if it had one" in told
+    page = (Path(__file__).parents[1] / "docs" / "forks.md").read_text(encoding="utf-8")
+    assert "`--settings`" in page and "*Unsafe or lost* depends on the case" in page
+    (column,) = VIEWS["along"]["Decided here"]
+    assert column == "decided_here" and f"**Decided here** (in Python: `{column}`)" in page
+    with pytest.raises(SystemExit):
+        main(["score", "--help"])
+    assert "name them again for runs that used some" in " ".join(capsys.readouterr().out.split())

@@ -48,6 +48,16 @@ def test_a_judge_that_saw_a_part_of_the_talks_says_of_how_many(two):
     assert tables.judge_table(Stopped())["reason"].str.contains("1 of 3 conversations judged").all()
 
 
+def test_a_judge_that_gives_every_conversation_the_same_score_is_named_where_its_mean_stands():
+    frame = planted_verdicts(conversations=60, labelled=1).verdicts
+    same = frame[frame["judge"] == "planted:lenient"].assign(judge="yes", score=100.0)
+    table = tables.judge_table(pd.concat([frame, same])).set_index("judge")
+    assert table.loc["yes", "reason"].str.contains("all 60 scores are 100, so they tell no conversation from").all()
+    assert not table.drop("yes")["reason"].str.contains("all ").any()
+    few = same.groupby("scorer").head(9)
+    assert not tables.judge_table(few)["reason"].str.contains("all ").any()
+
+
 def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
     table = tables.judge_agreement_table(two).set_index("scorer")
     assert table.loc["tone", "difference"] == -50 and table.loc[

@@ -209,7 +209,7 @@ def gullible(request, number=0):
 
 @pytest.mark.parametrize(
     "judge, code, failed",
-    [(fair, 0, 0), (gullible, 2, 4), (lambda r, n: "No.", 2, 6)],
+    [(fair, 0, 0), (gullible, 1, 4), (lambda r, n: "No.", 1, 6)],
     ids=["fair", "gullible", "useless"],
 )
 def test_the_probe_tells_a_judge_that_can_be_ordered_about(judge, code, failed, capsys):

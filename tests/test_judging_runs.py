@@ -79,7 +79,7 @@ def test_the_command_says_how_it_went_and_who_judges_itself(oracle_run, tmp_path
     [
         (["judge"], "no judge is named"),
         (["judge", "RUN"], "no judge is named"),
-        (["judge", "--judge", "x"], "no run file is named"),
+        (["judge", "--judge", "x"], "no run is named"),
         (["judge", "RUN", "--judge", "x", "--judge", "y", "--judge", "y"], "the judge y is named twice"),
         (["judge", "RUN", "--judge", "x", "--scorers", "tune"], "no scorer 'tune'"),
         (["judge", "RUN", "--judge", "x", "--scorers", ""], "no scorer ''"),
@@ -90,7 +90,7 @@ def test_the_command_says_how_it_went_and_who_judges_itself(oracle_run, tmp_path
             ["judge", "RUN", "--judge", "x", "--base-url", "http://a", "--base-url", "http://b"],
             "given 2 times for 1 judges",
         ),
-        (["judge", "none.deskbench", "--judge", "x"], "no run file at"),
+        (["judge", "none.deskbench", "--judge", "x"], "there is no run 'none.deskbench' in"),
         (["judge", "RUN", "--judge", "gpt-5.5"], "OPENAI_API_KEY"),
         (["judge", "RUN", "--probe", "--judge", "x"], "takes no run"),
         (["judge", "RUN", "--judge", "x", "--budget-usd", "-1"], "above 0"),
@@ -127,3 +127,17 @@ def test_a_run_on_another_store_or_case_is_refused(run_to_judge):
 
 def test_plain_text_is_what_quotes_are_compared_in():
     assert plain('He said:\\n "No – never"') == plain('he  said:\n\\"no - never\\"')
+
+
+def test_a_run_in_data_runs_is_judged_and_scored_by_its_name_and_its_notebook_is_named(
+    run_to_judge, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "data" / "runs").mkdir(parents=True)
+    path = shutil.copy(run_to_judge, tmp_path / "data" / "runs" / "careful-1.deskbench")
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", "careful-1"]) == 0 and "of 3 conversations" in capsys.readouterr().out
+    with ScriptedServer(verdict) as server:
+        assert main(["judge", "careful-1", "--judge", "x", "--base-url", server.base_url]) == 0
+    assert "notebook 04_judges -p 'runs=[\"" in capsys.readouterr().out and len([*RunFile(path).verdicts()]) == 3
+    assert main(["judge", "carefull-1", "--judge", "x"]) == 2
+    assert "did you mean careful-1?" in capsys.readouterr().err

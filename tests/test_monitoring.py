@@ -8,14 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import PHONE, open_browser, open_page
 
 from benchmark_lib import figures, monitoring, reports
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.claims import DETECTORS
+from benchmark_lib.extras.monitoring.figures import weekly_rate
 from benchmark_lib.extras.monitoring.logs import LogReader, as_time
 from benchmark_lib.extras.monitoring.made_up import shares_by_week, texts
-from benchmark_lib.extras.monitoring.page import safe_link, terminal_lines, write_pages
+from benchmark_lib.extras.monitoring.measures import measures
+from benchmark_lib.extras.monitoring.page import footnotes, safe_link, terminal_lines, write_pages
 
 HELLO = "Hello, where is my order NL-12345? I have been waiting for it since the last week."
 HONEST = "I am sorry about the wait. Your parcel is on its way and the tracking page shows where it is."
@@ -282,3 +285,101 @@ def test_a_made_up_year_is_the_same_for_the_same_seed_and_says_that_it_is_synthe
     kinds = texts()["kind"].to_numpy()
     for change in monitoring.CHANGES:
         assert shares[-1, kinds == change.kind].sum() == pytest.approx(change.share)
+
+
+def test_a_bare_wish_for_a_person_is_one_and_the_report_says_what_no_person_given_counts(tmp_path):
+    wishes = ["I want a real person.", "A human, please!", "Ich will einen Menschen.", "I want human-sized boots."]
+    lines = [line(n, n % 2, hello=wish, handed_over=False) for wish in wishes for n in range(2)]
+    lines = [{**one, "id": str(number)} for number, one in enumerate(lines)]
+    once = monitoring.monitor(write(tmp_path / "once.jsonl", lines))
+    assert once.drift.set_index("measure").loc["asks_for_person", "base"] == 0.75
+    reason = next(reason for reason, titles in once.absent.items() if titles == ["No person given"])
+    assert "in two or more messages, but nobody took over" in reason
+    for one in lines:
+        one["messages"] += [one["messages"][0], {"role": "agent", "content": "Sorry, that is not possible."}]
+    twice = monitoring.monitor(write(tmp_path / "twice.jsonl", lines)).drift.set_index("measure")
+    assert tuple(twice.loc["person_not_given", ["base_count", "base_n"]]) == (3, 3)
+
+
+def test_the_page_of_monitoring_lists_every_measure_in_the_words_of_the_report():
+    page = (Path(__file__).parents[1] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+    assert all(f"| {m.title} | {m.definition} |" in page for m in measures())
+
+
+def test_the_all_clear_says_what_an_alarm_would_have_needed_and_that_many_raise_one(tmp_path):
+    def log(per_week, weeks=8):
+        every = [(week, n) for week in range(weeks) for n in range(per_week)]
+        faulty = [PHANTOM if week >= weeks // 2 and n < round(per_week / 10) else HONEST for week, n in every]
+        return [line(100 * week + n, week, said) for (week, n), said in zip(every, faulty, strict=True)]
+
+    few = monitoring.monitor(write(tmp_path / "few.jsonl", log(2, weeks=2)))
+    assert len(few.deaf) == len(few.drift) and "Phantom action" in few.power.partition("Too few")[2]
+    assert "None of 11 measures raised an alarm; 11 could not" in terminal_lines(few)[-1]
+    assert footnotes(few)[0] == few.power and few.power.split("This log has ")[1].startswith("2 in")
+    some = monitoring.monitor(write(tmp_path / "some.jsonl", log(20)))
+    assert some.deaf == [] and (some.drift["alarm"] == "").all() and "Too few" not in some.power
+    needed = int(some.power.split("needs about ")[1].split()[0])
+    assert 20 < needed < 100
+    enough = monitoring.monitor(write(tmp_path / "enough.jsonl", log(10 * -(-needed // 10))))
+    assert enough.drift.set_index("measure").loc["phantom_action", "alarm"]
+    write_pages(few, tmp_path / "out")
+    assert few.power in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_table_says_how_many_weeks_it_pools_and_the_log_its_real_days(tmp_path):
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", [line(n, n % 6) for n in range(30)]))
+    told = terminal_lines(seen)
+    assert "last 3 weeks - base" in told[3] and told[0].startswith(
+        "30 conversations, 2026-01-05 to 2026-02-09 (6 weeks"
+    )
+    assert list(reports.monitoring.drift_shown(seen))[2] == "Last 3 weeks (95%)"
+    late = monitoring.monitor(write(tmp_path / "y.jsonl", [line(0), {**line(1, 1), "at": "2026-01-16T23:30:00-03:00"}]))
+    assert "2026-01-05 to 2026-01-17 (2 weeks" in terminal_lines(late)[0] and "last 1 week -" in terminal_lines(late)[3]
+    write_pages(seen, tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "2026-01-05 to 2026-02-09" in page and "Last 3 weeks minus" in page and "4 weeks minus" not in page
+
+
+def test_a_slip_in_a_log_or_in_the_acts_of_tools_is_named_with_its_mend(tmp_path, capsys):
+    lines = [line(n, n % 4) for n in range(20)]
+    log = write(tmp_path / "x.jsonl", lines)
+    seen = monitoring.monitor(log, tools={"get_order": "read", "passToTeamX": "hand_over_to_human"})
+    assert [note for note in seen.notes if "never calls: 'passToTeamX'." in note]
+    assert main(["monitor", str(log), "--tool", "escalate=hand_over_to_human"]) == 2
+    assert "the other way round: write 'escalate: hand_over_to_human' in the file, or" in capsys.readouterr().err
+    assert main(["monitor", str(log), "--tool", "fly=escalate"]) == 2
+    assert "the other way round" not in capsys.readouterr().err
+    week = write(tmp_path / "week.jsonl", [line(1), {**line(1, week=1)}])
+    with pytest.raises(BadInput, match=r"a single week \(left out of it: 1 with a repeated id, 0 unreadable\)"):
+        monitoring.monitor(week)
+    with pytest.raises(BadInput, match=r"no time that can be read \('12.03.2026'\): write it as 2026-06-29T10:00:00Z"):
+        monitoring.monitor(write(tmp_path / "day.jsonl", [{**line(1), "at": "12.03.2026"}]))
+
+
+@pytest.mark.parametrize(("weeks", "width", "most"), [(6, "page", 8), (6, "column", 4), (40, "page", 8)])
+def test_a_chart_names_mondays_of_the_log_apart_and_shows_a_point_at_zero_whole(tmp_path, weeks, width, most):
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", [line(n, n % weeks) for n in range(3 * weeks)]))
+    ax = weekly_rate(table=seen.weeks[seen.weeks["measure"] == "phantom_action"], width=width)
+    labels = [text for text in ax.get_xticklabels() if text.get_text()]
+    assert {text.get_text() for text in labels} <= {*seen.log.weeks} and labels[0].get_text() == seen.log.weeks[-1]
+    assert 2 <= len(labels) <= most
+    ends = sorted((box.x0, box.x1) for box in (text.get_window_extent() for text in labels))
+    assert all(end < start for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    points = [one for one in ax.lines if one.get_marker() == "o" and len(one.get_xdata())]
+    assert points and not any(one.get_clip_on() for one in points)
+    assert ax.yaxis.label.get_window_extent().x0 >= 0, "no line of the label is outside the picture"
+
+
+def test_the_pages_fit_a_phone_without_scrolling_aside(year, tmp_path):
+    write_pages(monitoring.monitor(year), tmp_path)
+    wider = (
+        "[...document.querySelectorAll('html, div')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML)"
+    )
+    with open_browser() as browser, open_page(browser, PHONE) as (page, seen):
+        for name in ("index", "phantom_action"):
+            page.goto((tmp_path / f"{name}.html").as_uri())
+            assert page.evaluate(wider) == []
+        shown = [one for one in page.locator(".drawing").all() if one.is_visible()]
+        assert len(shown) == 1 and shown[0].bounding_box()["x"] + shown[0].bounding_box()["width"] <= PHONE[0]
+        assert shown[0].get_by_text("2026-05-18").is_visible(), "the newest week is on the page"
+        assert seen.errors == []

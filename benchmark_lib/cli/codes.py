@@ -3,7 +3,7 @@
 import sys
 
 FINISHED, UNSOUND, REFUSED, RESUMABLE = range(4)
-"""``UNSOUND``: ``audit`` found problems in the cases."""
+"""``UNSOUND``: ``audit`` found problems in the cases, or a judge failed its probe."""
 CRASHED = 70
 """A fault of Deskbench itself; by convention the code of an internal error."""
 SIGNAL = 128
@@ -12,8 +12,8 @@ INTERRUPTED = SIGNAL + 2
 READER_GONE = SIGNAL + 13
 """The reader of the output has closed it, as ``head`` does; by convention the code of SIGPIPE."""
 EXPLAINED = (
-    "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault in Deskbench; 3 "
-    "stopped, 130 or 143 interrupted: rerun the same command to resume"
+    "exit codes: 0 finished; 1 the audit found problems, or a judge failed its probe; 2 the input was refused; 70 a "
+    "fault in Deskbench; 3 stopped, 130 or 143 interrupted: rerun the same command to resume"
 )
 
 

@@ -6,16 +6,12 @@ from typing import Any
 Options = dict[str, Any]
 """``"--name VALUE": help``, or a flag without VALUE. ``(help, given)`` adds a type or a default; an option with a list
 as its default may be repeated. A name without dashes is positional, with ``?``, ``*`` or ``+`` for how many. A dict in
-place of the help is passed to argparse.
+place of the help is passed to argparse. In YAML, a pair is a list, and a dict names its type.
 """
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
 STORE_PLAYED: Options = {"--store DIR": "the store on which the runs were played (default: the one they name)"}
 TOOLS: Options = {"--tools MODULE:NAME": "your own tools, in addition to the store's"}
-TOOLS_PLAYED: Options = {
-    "--tools MODULE:NAME": "where to find your own tools, for runs that used some "
-    "(default: the module that each run names)"
-}
 ENDPOINT: Options = {"--base-url URL": "base URL of an OpenAI-compatible endpoint (default: OpenAI)"}
 PROMPT: Options = {"--prompt FILE": "a system prompt to use instead of the store's"}
 SETTINGS: Options = {"--settings FILE": "YAML file with model settings by role"}
@@ -41,9 +37,11 @@ def executor(what: str) -> Options:
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     """Add the options of a table to a parser."""
+    for kind in (int, float):
+        parser.register("type", kind.__name__, kind)  # as YAML names it
     for words, spec in options.items():
         name, _, value = words.partition(" ")
-        text, given = spec if isinstance(spec, tuple) else (spec, None)
+        text, given = spec if isinstance(spec, tuple | list) else (spec, None)
         how: dict[str, Any] = {"help": text, "default": given}
         if isinstance(spec, dict):
             how = dict(spec)

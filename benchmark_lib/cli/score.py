@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .codes import FINISHED, RESUMABLE, note
-from .options import STORE_PLAYED, TOOLS_PLAYED
+from .options import STORE_PLAYED
 
 if TYPE_CHECKING:
     from ..experiment.scoring import ScoreFault
@@ -16,9 +17,9 @@ TRACEBACKS_SHOWN = 3
 
 
 ARGUMENTS = {
-    "FILE+": "run files",
+    "FILE+": "run files, or names of runs in data/runs",
     **STORE_PLAYED,
-    **TOOLS_PLAYED,
+    "--tools MODULE:NAME": "your own tools; name them again for runs that used some",
     "--again": "also rescore conversations that have scores from this version",
 }
 
@@ -26,13 +27,14 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Score every file and print a summary of each run."""
     from ..experiment.again import rescore
+    from ..experiment.run_list import find_run
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
     from ..experiment.writer import CannotSave
     from ..runfile import RunFile
 
     code = FINISHED
-    for file in options.files:
+    for file in map(find_run, options.files):
         try:
             scored, recorded = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
@@ -46,7 +48,7 @@ def execute(options: argparse.Namespace) -> int:
     return code
 
 
-def _show_faults(file: str, faults: list[ScoreFault]) -> None:
+def _show_faults(file: Path, faults: list[ScoreFault]) -> None:
     # one traceback of each kind
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:

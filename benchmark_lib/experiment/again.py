@@ -77,9 +77,9 @@ def rescore(
     """Score the records that lack scores of this version or could not be scored before.
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
-    default use the store and the user's own tools that the file names. With `again`, also score records that already
-    have scores of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run. Return
-    the number of conversations scored now, and the number on file.
+    default use the store that the file names; `tools`, a ``module:name`` or the tools, are needed for a run that used
+    some. With `again`, also score records that already have scores of this version. Raise `BadInput` if the store, the
+    tools or a case differ from those of the run. Return the number of conversations scored now, and that on file.
     """
     from ..scoring import VERSION, score
 

@@ -240,8 +240,7 @@ def fit(ax: Axes) -> None:
         letters = max(int(length / dpi / 0.062), 16)
         label.set_text("\n".join(_even(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
-    if waiting:
-        lay_out()
+    lay_out()  # again, because the labels may have more lines now
     for place in waiting:
         place()
 

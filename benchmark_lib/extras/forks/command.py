@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import orjson
 
 from ...cli.codes import note
+from ...cli.options import Options
 from ...cli.play import agreed, played
 from ...cli.run import ARGUMENTS as OF_RUNS
 from ...commands import command
 from ...errors import BadInput
-from .tables import WRITTEN
+from .tables import TEXTS, WRITTEN
 
 if TYPE_CHECKING:
     from ...runfile import RunFile
@@ -21,33 +22,8 @@ if TYPE_CHECKING:
 SHOWN = 24
 """Maximum number of points in the terminal's table."""
 NOT_OF_THE_FORK = ("command", "execute", "dry_run", "yes", "run", "traps", "stop_at")
-AS_FOR_RUNS = (
-    *("--base-url URL", "--agent MODULE:OBJECT", "--prompt FILE", "--rules RULES", "--tools MODULE:NAME"),
-    *("--settings FILE", "--concurrency N", "--timeout S", "--dry-run", "--yes", "--budget-usd X"),
-    "--retry-faults",
-)
-ARGUMENTS = {
-    "RUN": "the run to continue: a run file, or the name of a run in data/runs",
-    "--times N": ("number of forks at each point (default: 10)", 10),
-    "--at POINT": (
-        "where to fork: decision (default), the turn of the first write, handover or close; pressure, each pressure "
-        "message; trouble, each planted text or tool fault; every, each turn; or CASE:TRIAL:TURN; may be repeated",
-        [],
-    ),
-    "--where QUERY": ("the conversations to which a rule applies, such as 'bucket=adversarial unsafe=yes'", ""),
-    "--traps": "short for --where bucket=adversarial",
-    "--pivots RUN": "fork where the agents of this other run and of RUN first act differently",
-    "--along CASE:TRIAL": "fork every turn of one conversation, to find the turn that decided its outcome",
-    "--with-twins": "also fork the same turns of the clean twins",
-    "--model MODEL": "let another model continue the same conversations (default: the run's own)",
-    "--shared": "let the run's own model continue as other models do, without its own hidden context",
-    "--stop-at POINT": {"help": "decision: end each fork after its next deciding act", "choices": ["decision"]},
-    "--what-if CHANGE": f"change one thing at the fork: {WRITTEN}",
-    "--store DIR": "the store on which the run was played (default: the one it names)",
-    **{name: OF_RUNS[name] for name in AS_FOR_RUNS},
-    "--out FILE": "the file for the forks (default: in data/forks, named after the options)",
-    "--replay": "replay finished forks from their own calls, without an endpoint, and compare every record",
-}
+ARGUMENTS: Options = {name: told or OF_RUNS[name] for name, told in TEXTS["arguments"].items()}
+ARGUMENTS["--what-if CHANGE"] += WRITTEN
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -59,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     given["where"] += " bucket=adversarial" * options.traps
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
     if options.dry_run and options.replay:
-        raise BadInput("a replay calls nothing, so there is nothing to forecast: omit --dry-run or --replay")
+        raise BadInput(TEXTS["refused"]["no forecast"])
     parents = {name: find_run(path) for name in ("run", "pivots") if (path := getattr(options, name))}
     fork = Fork(parent=parents["run"], **given | {"pivots": parents.get("pivots")})
     code = None if options.replay else agreed([fork], options)

@@ -61,10 +61,10 @@ def along_turns(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         ax.vlines(at, 100 * rows["low"], 100 * rows["high"], color=color, linewidth=1)
         ax.plot(at, 100 * rows["share"], "o-", color=color, markersize=4.5, linewidth=1.2)
         handles.append(mark(ax, short_name(entry), color=color, marker="o", linestyle="-"))
-        for turn in rows.loc[rows["fell_here"].astype(bool), "turn"]:
+        for turn in rows.loc[rows["decided_here"].astype(bool), "turn"]:
             ax.axvspan(turn, turn + 1, color=QUIET, alpha=0.35, linewidth=0, zorder=0)
     ax.set(ylim=(-4, 104), xlim=(table["turn"].min() - 0.5, table["turn"].max() + 0.5))
     ax.set_xticks(range(int(table["turn"].min()), int(table["turn"].max()) + 1))
-    fell = table.loc[table["fell_here"].astype(bool), "turn"]
+    fell = table.loc[table["decided_here"].astype(bool), "turn"]
     about = dict(least=int(table["forks"].min()), most=int(table["forks"].max()), fell=len(fell) > 0)
     return describe(ax, "along_turns", rows=len(table), handles=handles if len(handles) > 1 else [], **about)

@@ -41,12 +41,13 @@ from .points import (
     point_in,
     twins,
 )
-from .tables import WhatIf
+from .tables import TEXTS, WhatIf
 
 OWN_PREFIX, SHARED_PREFIX, STOPS = "own prefix", "shared prefix", "to the next deciding act"
 """Kinds of forks: of a model's own conversation, and of a conversation that another agent began."""
-NOT_FORKED = {"imported": "was imported", "published": "contains only published figures", FORK: "is a file of forks"}
-"""Sources whose files cannot be forked, with the reason in words."""
+REFUSED: dict[str, str] = TEXTS["refused"]
+NOT_FORKED = ("imported", "published", FORK)
+"""Sources whose files cannot be forked; `REFUSED` has the reasons."""
 MOST = 9_999
 SAME = {"store", "prompt", "tools", "seed", "messages", "customer", "rules"}
 """Inputs that a fork shares with the run; a fork of its own prefix also shares the settings."""
@@ -99,11 +100,9 @@ class Fork(Experiment):
         self.run_file = self.parent if isinstance(self.parent, RunFile) else RunFile(self.parent)
         begun = self.begun = self.run_file.manifest
         if begun["source"] in NOT_FORKED:
-            what = f"{self.run_file.path} {NOT_FORKED[begun['source']]}"
-            raise BadInput(f"{what}, so it cannot be forked: name a run that was played here")
+            raise BadInput(REFUSED["source"].format(path=self.run_file.path, why=REFUSED[begun["source"]]))
         if self.model is None and self.agent is None and begun["source"] not in ("model", "scripted"):
-            who = f"{begun['model']} ({begun['source']})"
-            raise BadInput(f"{who} is not a model that can continue: name one with --model, or an agent with --agent")
+            raise BadInput(REFUSED["no model"].format(**begun))
         self.model = self.model or (begun["model"] if self.agent is None else None)
         self.store = store_name(begun) if self.store is None else self.store
         for name in ("seed", "messages", "customer"):
@@ -141,9 +140,9 @@ class Fork(Experiment):
     def plan(self, keyless: bool = False) -> ForkPlan:
         """Choose the points and check all options; raise `BadInput` for the first mistake."""
         if not isinstance(self.times, int) or not 1 <= self.times <= MOST:
-            raise BadInput(f"times must be a whole number from 1 to {MOST:,}, not {self.times!r}: change --times")
+            raise BadInput(REFUSED["times"].format(most=MOST, times=self.times))
         if self.executor is not None or self.players is not None:
-            raise BadInput("forks are played on this machine by a model or an agent: omit --executor and players")
+            raise BadInput(REFUSED["elsewhere"])
         shop = store_of(self.run_file.path, self.begun, self.store, self.tools, carried_out=True)
         self.change.prompt("", shop)  # refuses an article or a rule that does not exist
         points = self._points(same_cases(self.run_file.path, self.begun, shop, "fork it"))
@@ -177,8 +176,7 @@ class Fork(Experiment):
             unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
             self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
         if not kept:
-            mend = "name one with --at CASE:TRIAL:TURN, or use --at every"
-            raise BadInput(f"{self.run_file.path} has no turn to fork with these options: {mend}")
+            raise BadInput(REFUSED["no turn"].format(path=self.run_file.path))
         return kept
 
     def _check_inputs(self, plan: Plan) -> None:
@@ -189,8 +187,7 @@ class Fork(Experiment):
             for m in (self.begun, plan.manifest)
         )
         if found := "; ".join(differences(old, new)):
-            what = f"{self.run_file.path} was played with different inputs ({found})"
-            raise BadInput(f"{what}, so its turns cannot be restored: fork it with those inputs")
+            raise BadInput(REFUSED["inputs"].format(path=self.run_file.path, found=found))
 
     def _manifest(self, plan: Plan, points: list[ForkPoint]) -> dict[str, Any]:
         before = RunFile(plan.path).manifest if plan.path.exists() else {}

@@ -208,14 +208,14 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
     -------
     DataFrame
         One row per entry and turn: forks, count, share, low, high, jump (the next turn's share, or the recorded
-        outcome, minus this turn's share), jump_low and jump_high (Newcombe; for the last turn, Wilson), fell_here (the
-        largest jump whose interval excludes 0), reason.
+        outcome, minus this turn's share), jump_low and jump_high (Newcombe; for the last turn, Wilson), decided_here
+        (the largest jump whose interval excludes 0), reason.
     """
     case_id, trial, _ = parsed(conversation, 2)
     table = fork_table(results, outcome)
     table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
     if table.empty:
-        raise BadInput(f"{conversation} has not been forked: fork it with `deskbench fork RUN --along {conversation}`")
+        raise BadInput(TEXTS["refused"]["not forked"].format(conversation=conversation))
     ends, rows = {}, []
     if hasattr(results, "runs"):
         whole = _whole(results)
@@ -229,8 +229,8 @@ def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str
         surest = max(steps, key=lambda step: np.nan_to_num(abs(step.estimate)))
         for row, step in zip(listed, steps, strict=True):
             here = step is surest and (step.low > 0 or step.high < 0)
-            rows.append(row | interval(step, "jump", "jump_") | {"fell_here": here})
-    return framed(rows, "entry of prefix turn forks count share low high jump jump_low jump_high fell_here reason")
+            rows.append(row | interval(step, "jump", "jump_") | {"decided_here": here})
+    return framed(rows, "entry of prefix turn forks count share low high jump jump_low jump_high decided_here reason")
 
 
 def steepest(table: pd.DataFrame) -> str:
@@ -238,7 +238,7 @@ def steepest(table: pd.DataFrame) -> str:
     plain = table[table["change"] == ""].groupby(["entry", "case_id", "parent_trial"])["share"]
     steps = plain.agg(lambda share: share.diff().abs().max())
     if steps.empty:
-        raise BadInput("no fork without a change is loaded: fork a run with `deskbench fork RUN`")
+        raise BadInput(TEXTS["refused"]["no plain fork"])
     _, case_id, trial = steps.fillna(-1).idxmax()
     return f"{case_id}:{trial}"
 
@@ -306,7 +306,7 @@ class WhatIf(NamedTuple):
         """Return the change that a text names; raise `BadInput` for an unknown one."""
         name, _, value = (text or "").partition("=")
         if text and KINDS.get(name) != bool(value.strip()):
-            raise BadInput(f"there is no what-if {text!r:.60}: choose one of {WRITTEN}")
+            raise BadInput(TEXTS["refused"]["what-if"].format(text=text[:60], written=WRITTEN))
         return cls(name, value.strip())
 
     def __str__(self) -> str:

@@ -21,10 +21,12 @@ from ...experiment.writer import RunLock, Writer
 from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile
 from ...store import Store
+from ...textfiles import read_yaml
 from .losses import forecast, read_again, readings_of, rests_on
 from .verdicts import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 
 SIDE = "judge"
+TEXTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))
 
 
 @dataclass
@@ -92,15 +94,15 @@ async def judge_runs(
         If an argument is invalid, before anything is spent; or if an endpoint refuses key, model or settings.
     """
     if not judges:
-        raise BadInput("no judge is named: run `deskbench judge RUN --judge MODEL`")
+        raise BadInput(TEXTS["no judge"])
     if twice := [judge for at, judge in enumerate(judges) if judge in judges[:at]]:
-        raise BadInput(f"the judge {twice[0]} is named twice: name each judge only once")
+        raise BadInput(TEXTS["twice"].format(judge=twice[0]))
     for count, option in ((limit, "--limit"), (concurrency, "--concurrency")):
         if count is not None and count < 1:
-            raise BadInput(f"{option} {count} is not a number of conversations: use a whole number of at least 1")
+            raise BadInput(TEXTS["no count"].format(option=option, count=count))
     for value, option in ((budget_usd, "--budget-usd"), (timeout, "--timeout")):
         if value is not None and not 0 < value < float("inf"):
-            raise BadInput(f"{option} must be a number above 0, not {value!r}")
+            raise BadInput(TEXTS["no amount"].format(option=option, value=value))
     rubrics = load_rubrics(scorers)
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
     shops = [store_of(run.path, run.manifest, store, tools) for run in files]
@@ -143,10 +145,7 @@ def judge_models(
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
     """Return one value per judge, given none, one for all, or one for each."""
     if len(given) not in (0, 1, len(judges)):
-        raise BadInput(
-            f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each "
-            "judge in their order"
-        )
+        raise BadInput(TEXTS["times"].format(option=option, times=len(given), judges=len(judges)))
     return list(given) if len(given) == len(judges) else [*given, None][:1] * len(judges)
 
 
@@ -157,10 +156,7 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
     cases = same_cases(run.path, manifest, store, "judge it")
     planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
     if finished < planned and not unfinished:
-        raise BadInput(
-            f"{run.path} has {finished} of {planned} planned conversations: finish the run first, or add "
-            "--unfinished to judge those"
-        )
+        raise BadInput(TEXTS["unfinished"].format(path=run.path, finished=finished, planned=planned))
     return cases
 
 

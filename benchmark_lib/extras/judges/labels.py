@@ -13,6 +13,7 @@ from ...analysis.facets import QUESTIONS, is_yes_or_no
 from ...errors import BadInput
 from ...project import in_project
 from ...textfiles import read_text
+from .judging import TEXTS
 from .tables import CUT, ITEM, crossed, newest
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
             frame = pd.read_csv(StringIO(text), dtype=dict.fromkeys(("run_id", "case_id", "scorer"), "str"))
         except ValueError as error:
             why, need = " ".join(str(error).split()), ", ".join(LABEL_COLUMNS)
-            raise BadInput(f"{where} cannot be read as CSV ({why}): use a file with the columns {need}") from None
+            raise BadInput(TEXTS["no csv"].format(where=where, why=why, need=need)) from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
@@ -170,6 +171,6 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
             trial, label = str(row["trial"])[:40], row["label"]
             raise BadInput(f"{where}, row {frame.index[number] + 2}: {why.format(trial=trial, label=label)}")
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
-        raise BadInput(f"{where} contains only 0 and 1: put labels on the judges' scale, 0 for no and 100 for yes")
+        raise BadInput(TEXTS["only 0 and 1"].format(where=where))
     kept = frame.assign(label=numbers).dropna(subset=["label"])
     return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()

@@ -16,7 +16,7 @@ from ...analysis.panels import PANELS, conversations_of
 from ...analysis.tables.relations import model_means
 from ...scoring.detectors import floor_quality
 from ...scoring.metrics import METRICS
-from .judging import same_model
+from .judging import TEXTS, same_model
 from .verdicts import RED_FLAG
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ CUT = 70.0
 """A score of at least this counts as a pass, wherever judged scores become a yes or no."""
 FAR_APART = 25.0
 """Two scores this far apart are listed as a disagreement, even if both pass or both fail."""
+LEAST_ALIKE = 10
+"""Number of scores from which a judge that gave them all alike is noted."""
 TONE = "tone"
 BESIDE = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "customer_rating", "agent_words")
 """Metrics with which judged tone is compared across models."""
@@ -68,11 +70,13 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         mean = clustered_mean(by_case["score"], clusters, bounds=(0.0, 100.0))
         of, scored = int(on_file.get(entry, len(scores))), int(scores["score"].notna().sum())
         part = f"{len(scores)} of {of} conversations judged" if len(scores) < of else ""
+        alike = scored >= LEAST_ALIKE and scores["score"].nunique() == 1
+        same = TEXTS["alike"].format(n=scored, score=scores["score"].max()) if alike else ""
         own, addressed = bool(scores["entrant"].fillna(False).any()), int((scores["addressed"] > 0).sum())
         success = scores["success"].astype("Float64").astype("float64").mean()
         numbers = (len(scores), scored, len(scores) - scored, mean.estimate, mean.low, mean.high)
         rubric = ", ".join(sorted(set(scores["rubric"].dropna())))
-        about = (judge in entrants, own, addressed, success, rubric, sentence(mean.reason, part))
+        about = (judge in entrants, own, addressed, success, rubric, sentence(mean.reason, part, same))
         rows.append((entry, judge, scorer, *numbers, *about))
     columns = "entry judge scorer conversations scored unscored mean low high judge_is_entrant own_run addressed"
     return framed(rows, f"{columns} success_by_record rubric reason")

@@ -22,25 +22,7 @@ from .made_up import (
     week_of,
     write_year,
 )
-from .measures import read_frame
-
-__all__ = [
-    "CHANGES",
-    "FALSE_ALARMS",
-    "Monitored",
-    "elsewhere_table",
-    "false_alarm_table",
-    "first_alarms",
-    "found_table",
-    "made_up_year",
-    "monitor",
-    "read_tool_acts",
-    "week_of",
-    "write_year",
-]
-
-USUAL_STORE = "northline"
-"""The default desk, whose phrases and tool names are used to read a log."""
+from .measures import TEXTS, read_frame
 
 
 def monitor(
@@ -74,19 +56,20 @@ def monitor(
         Whether to omit and count unreadable lines; otherwise the first one raises `BadInput`.
     """
     if not logs:
-        raise BadInput("no log is named: name at least one file of logged conversations")
+        raise BadInput(TEXTS["refused"]["no_log"])
     if not 0 < false_alarms < 1:
-        raise BadInput(f"the chance of a false alarm is {false_alarms!r}: use a number between 0 and 1, such as 0.05")
-    desk = load_store(store or USUAL_STORE)
+        raise BadInput(TEXTS["refused"]["chance"].format(chance=false_alarms))
+    desk = load_store(store or "northline")  # whose phrases and tool names read any log
     if desk.foreign:
-        raise BadInput(f"--store {store}: this desk has no articles, which reading a log requires: omit it")
+        raise BadInput(TEXTS["refused"]["foreign"].format(store=store))
     for logged_name, act in (tools or {}).items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
-            raise BadInput(f"there is no act {act!r:.40} for the tool {logged_name!r:.40}: name one of {every}")
+            turned = TEXTS["refused"]["turned"] if logged_name in ACTS | desk.tools.keys() else ""
+            raise BadInput((TEXTS["refused"]["act"] + turned).format(act=act[:40], tool=logged_name[:40], every=every))
     reader = LogReader(logs, format, tools or {}, leave_out_bad)
     log = read_frame(reader, desk, has_store=store is not None)
-    weeks = baseline_of(log, baseline)
+    weeks = baseline_of(log, baseline, reader.left_out)
     return Monitored(reader, desk, log, weeks, watched_log(log, weeks), false_alarms)
 
 

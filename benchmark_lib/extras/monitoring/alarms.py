@@ -91,6 +91,15 @@ def rate_alarms(
     return RateAlarms(p, limit, alarms, windows[int(p[alarms[0]].argmin())] if alarms else None)
 
 
+def weekly_needed(base_weeks: int, share: float, weeks: int, *, level: float, most: int = 5_000) -> int:
+    """Return the conversations a week that make a rise of a fault from 0 to `share` an alarm.
+
+    The rise lasts for `weeks`. `most` is returned if that many are too few.
+    """
+    looks = ((n, rate_alarms(0, n * base_weeks, [n * share] * weeks, [n] * weeks, level=level)) for n in range(1, most))
+    return next((n for n, look in looks if look.weeks), most)
+
+
 def dispersion_of(counts, ns) -> float:
     """Estimate the dispersion of weeks relative to chance.
 

@@ -9,35 +9,11 @@ from pathlib import Path
 from ...cli.codes import EXPLAINED, FINISHED
 from ...cli.options import Options
 from ...errors import BadInput
+from ...textfiles import read_yaml
 
-FORMAT_PAGE = "docs/monitoring.md"
-EPILOG = f"For the log format, the acts of tools, the measures and the rule for alarms, see {FORMAT_PAGE}. {EXPLAINED}"
-ARGUMENTS: Options = {
-    "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
-    "content}], tool_calls: [{name, arguments, result}]}; "
-    f"for every field, the time zone and a sample, see {FORMAT_PAGE}",
-    "--baseline FROM..TO": "the days with which later weeks are compared, such as 2026-01-05..2026-03-29 "
-    "(default: the first 13 weeks, or half of a short log)",
-    "--out FOLDER": "also write pages and tables to this folder",
-    "--store NAME": "the desk that the log comes from, by name or folder: its articles say what may be disclosed",
-    "--tool-acts FILE": "a YAML file that says which act each tool in the log performs, one per line: "
-    f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
-    "--tool ACT=TOOL": (
-        "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for a tool that changes nothing",
-        [],
-    ),
-    "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or as the file name implies)",
-    "--false-alarms P": (
-        "chance of any false alarm in a year of weekly looks, across all measures (default: 0.05)",
-        0.05,
-    ),
-    "--leave-out-bad": "skip lines that cannot be read, and say how many",
-    "--link URL": "address of a conversation in your own system, containing {id}, for the pages",
-    "--transcripts N": (
-        "also copy up to N conversations behind each alarm into the pages, with their full text (default: none)",
-        0,
-    ),
-}
+_TEXTS = read_yaml(Path(__file__).with_name("monitoring.yaml"))
+EPILOG = f"{_TEXTS['epilog']} {EXPLAINED}"
+ARGUMENTS: Options = _TEXTS["arguments"]
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
 from ...store import Store
 from ..claims import DETECTORS
-from .alarms import FEWER, LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
+from .alarms import FEWER, LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change, weekly_needed
 from .logs import LogReader
 from .measures import TEXTS, LogFrame, Measure, measures
 
@@ -25,6 +26,8 @@ RECENT = 4
 """Number of weeks that the table of drift compares with the baseline."""
 FALSE_ALARMS = 0.05
 """Chance of any false alarm, across all measures, in a year of weekly looks."""
+RISE = 0.1
+"""Share of a new fault for which the number of conversations needed is given."""
 HIGH = 0.9
 """Share of the baseline's conversations that do not exceed a number's threshold."""
 MOST_NAMED = 6
@@ -39,15 +42,16 @@ def sunday(week: str) -> date:
     return date.fromisoformat(week) + timedelta(days=6)
 
 
-def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
+def baseline_of(log: LogFrame, span: str | None = None, left_out: int = 0) -> list[str]:
     """Return the whole weeks in `span` (``FROM..TO``), or the default baseline.
 
-    Raise `BadInput` if they cannot be compared with later weeks.
+    `left_out` lines of the log were not read. Raise `BadInput` if the weeks cannot be compared with later weeks.
     """
-    weeks = log.weeks
+    weeks, refused = log.weeks, TEXTS["refused"]
     if span is None:
         if len(weeks) < 2:
-            raise BadInput("the log covers a single week: a comparison needs at least two, so use a longer log")
+            out = refused["left_out"].format(twice=log.twice, left_out=left_out) if log.twice or left_out else ""
+            raise BadInput(refused["single_week"].format(out=out))
         return weeks[: min(BASELINE_WEEKS, len(weeks) // 2)]
     days = _SPAN.fullmatch(span)
     try:
@@ -55,13 +59,12 @@ def baseline_of(log: LogFrame, span: str | None = None) -> list[str]:
     except ValueError:
         first, last = date.max, date.min
     if first > last:
-        raise BadInput(f"--baseline {span[:40]!r} is not a span of days: write it as 2026-01-05..2026-03-29")
+        raise BadInput(refused["span"].format(span=span[:40]))
     within = [week for week in weeks if first <= date.fromisoformat(week) and sunday(week) <= last]
     if log.rows["week"].isin(within).sum() == 0:
-        covers = f"the log covers {weeks[0]} to {sunday(weeks[-1])}"
-        raise BadInput(f"{span} contains no whole week (Monday to Sunday) with a conversation: {covers}")
+        raise BadInput(refused["no_week"].format(span=span, first=weeks[0], last=sunday(weeks[-1])))
     if within[-1] == weeks[-1]:
-        raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
+        raise BadInput(refused["nothing_left"].format(span=span, last=weeks[-1]))
     return within
 
 
@@ -98,6 +101,12 @@ class Watched:
         counts = (*self.pooled(None, self.base), self.counts[self.base :], self.ns[self.base :])
         dispersion = self.dispersion
         return {s: rate_alarms(*counts, level=level, side=s, dispersion=dispersion) for s in self.measure.sides}
+
+    def is_deaf(self, level: float) -> bool:
+        """Return whether no alarm is possible, whatever the watched conversations show."""
+        seen = np.arange(len(self.ns)) >= self.base
+        extremes = (replace(self, counts=np.where(seen, most, self.counts)) for most in (self.ns, 0))
+        return not any(look.weeks for extreme in extremes for look in extreme.alarms(level).values())
 
 
 def watched(
@@ -143,8 +152,8 @@ def level_of(rows: list[Watched], false_alarms: float) -> float:
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
 
 
-def _drift(one: Watched, level: float) -> dict[str, Any]:
-    base, recent = one.pooled(None, one.base), one.pooled(max(one.base, len(one.weeks) - RECENT), None)
+def _drift(one: Watched, level: float, weeks: int) -> dict[str, Any]:
+    base, recent = one.pooled(None, one.base), one.pooled(-weeks, None)
     change = rate_change(*base, *recent)
     looks, newest = one.alarms(level), len(one.weeks) - one.base - 1
     side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=MORE)
@@ -195,9 +204,29 @@ class Monitored:
                 rows.append(about | rate_columns(int(count), int(n)))
         return pd.DataFrame(rows)
 
+    @property
+    def recent(self) -> int:
+        """Return how many weeks the table of drift pools: four, or all of fewer."""
+        return min(RECENT, len(self.rows[0].weeks) - self.rows[0].base)
+
+    @cached_property
+    def deaf(self) -> list[str]:
+        """Return the titles of measures with too few conversations for any alarm."""
+        level = level_of(self.rows, self.false_alarms)
+        return [one.title for one in self.rows if one.is_deaf(level)]
+
+    @property
+    def power(self) -> str:
+        """Return how many conversations a week an alarm needs, and which measures have too few."""
+        base = len(self.baseline)
+        needed = weekly_needed(base, RISE, RECENT, level=level_of(self.rows, self.false_alarms))
+        counts = {"needed": needed, "now": int(self.log.rows.groupby("week").size().median())}
+        told = str(TEXTS["power"]).format(share=100 * RISE, weeks=RECENT, base=counted(base, "week"), **counts)
+        return told + str(TEXTS["deaf"]).format(titles=", ".join(self.deaf)) * bool(self.deaf)
+
     @cached_property
     def drift(self) -> pd.DataFrame:
-        """Return the last four weeks compared with the baseline, and the alarms.
+        """Return the last four weeks (or all of fewer) compared with the baseline, and the alarms.
 
         One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
         base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
@@ -208,7 +237,8 @@ class Monitored:
         look), limit, reason.
         """
         level = level_of(self.rows, self.false_alarms)
-        return pd.DataFrame(sorted((_drift(one, level) for one in self.rows), key=lambda row: row["alarm"] or "9999"))
+        rows = [_drift(one, level, self.recent) for one in self.rows]
+        return pd.DataFrame(sorted(rows, key=lambda row: row["alarm"] or "9999"))
 
     @cached_property
     def behind(self) -> pd.DataFrame:
@@ -241,14 +271,16 @@ class Monitored:
         given = {one.measure.name for one in self.rows}
         for measure in measures():
             if measure.name not in given:
-                titles.setdefault(TEXTS["absent"][self.log.why_absent(measure)], []).append(measure.title)
+                why = str(TEXTS["absent"][self.log.why_absent(measure)]).format(counts=measure.definition.rstrip("."))
+                titles.setdefault(why, []).append(measure.title)
         rest = [d.title for d in DETECTORS.values() if d.name not in TEXTS["measures"]]
         return {**titles, TEXTS["absent"]["case"]: [*rest, *TEXTS["scores"]]}
 
     @property
     def notes(self) -> list[str]:
         """Return notes on the logs, one sentence each."""
-        log, quiet = self.log, self.log.silent_weeks
+        log, called = self.log, self.log.rows.groupby("week")["calls"].any()
+        quiet = list(called.index[~called]) if called.any() else []
         titles = {m.name: m.title for m in log.chosen}
         most = [f"{t!r} ({n:,} conversation{'s' * (n != 1)})" for t, n in log.unknown_tools.most_common(MOST_NAMED)]
         more = len(log.unknown_tools) - len(most)
@@ -256,6 +288,7 @@ class Monitored:
             "unnamed": int((~log.rows["named"]).sum()),
             "twice": log.twice,
             "left_out": self.logs.left_out,
+            "uncalled": ", ".join(map(repr, sorted(self.logs.tools.keys() - self.logs.called))),
             "unknown": ", ".join(most) + f" and {more} more" * (more > 0),
             "unread": ", ".join(f"{titles[name]} {n:,}" for name, n in log.unread.most_common()),
             "silent": len(quiet),

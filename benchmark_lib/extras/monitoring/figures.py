@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ...figures.canvas import LINES, QUIET, axes_for, describe, figure, nothing, why_nothing
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PARTS = {"baseline": "#777777", "watched": LINES[0]}
+MOST_LABELS = 8
+"""Maximum number of weeks named on the axis of a page's figure."""
 MOMENTS = {"planted": ("#000000", ":"), "alarm": (LINES[1], "--")}
 
 
@@ -33,7 +36,7 @@ def weekly_rate(
         weeks = rows[rows["part"] == part]
         at = pd.to_datetime(weeks["week"])
         ax.vlines(at, 100 * weeks["low"], 100 * weeks["high"], color=color, linewidth=0.8, alpha=0.5)
-        ax.plot(at, 100 * weeks["share"], "o", color=color, markersize=3)
+        ax.plot(at, 100 * weeks["share"], "o", color=color, markersize=3, clip_on=False, zorder=3)
     base = rows[rows["part"] == "baseline"]
     if len(base):
         ax.axhline(100 * base["count"].sum() / base["n"].sum(), color=QUIET, linewidth=0.9, zorder=0)
@@ -42,7 +45,8 @@ def weekly_rate(
         if day:
             ax.axvline(pd.Timestamp(day), color=color, linestyle=style, linewidth=1.1)
     ax.set(ylim=(0, max(100 * rows["high"].max() * 1.05, 1)))
-    ax.figure.autofmt_xdate(rotation=0, ha="center")
+    labelled = list(table["week"])[:: -ceil(len(table) / (MOST_LABELS if width == "page" else MOST_LABELS // 2))]
+    ax.set_xticks(pd.to_datetime(labelled), labelled)
     about = dict(title=str(table["title"].iloc[0]), least=f"{rows['n'].min():,}", most=f"{rows['n'].max():,}")
     return describe(ax, "weekly_rate", rows=len(rows), base=len(base) > 0, alarm=alarm, planted=planted, **about)
 

@@ -73,6 +73,8 @@ class LogReader:
     """The number of bad lines left out, and why the first of them is bad."""
     notes: list[str] = field(default_factory=list)
     """Notes on whole files."""
+    called: set[str] = field(default_factory=set)
+    """The keys of `tools` that the log calls."""
 
     def __iter__(self) -> Iterator[Logged]:
         """Yield the conversations of all files."""
@@ -87,6 +89,7 @@ class LogReader:
             try:
                 for logged in self._lines(file) if kind == "jsonl" else self._whole(file, kind):
                     for call in logged.record.tool_calls:
+                        self.called |= self.tools.keys() & {call.name}
                         call.name = self.tools.get(call.name, call.name)
                     yield logged
             except (OSError, EOFError, zlib.error) as error:
@@ -139,9 +142,11 @@ def logged_from(line: bytes, place: str) -> Logged:
         raise BadInput(f"it is not JSON ({why}): write one conversation per line") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput("it has no list of messages: write one conversation per line")
-    at = as_time(_first(TIMES, raw, *raw["messages"][:1]))
+    at = as_time(given := _first(TIMES, raw, *raw["messages"][:1]))
     if at is None:
-        raise BadInput(f"it has no time that can be read: write {TIMES[0]!r} as 2026-06-29T10:00:00Z")
+        form = f"2026-06-29T10:00:00Z in the field {TIMES[0]!r}"
+        unread = "" if given is None else f" that can be read ({given!r:.40})"
+        raise BadInput(f"it has no time{unread}: write it as {form}")
     name = _first(NAMES, raw)
     # A record exported by Deskbench
     if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):

@@ -26,7 +26,7 @@ from ...store.world import load_store
 from ..claims.planted import read_planted
 from .drift import BASELINE_WEEKS, FALSE_ALARMS, Watched, level_of, rate_columns, watched
 from .logs import Logged
-from .measures import LoggedFacts, measures, read_all
+from .measures import TEXTS, LoggedFacts, measures, read_all
 
 PLANTED = DATA / "claims" / "planted" / "locked.jsonl"
 BLIND_PLAY = DATA / "examples" / "blind-play.deskbench"
@@ -36,16 +36,7 @@ PER_WEEK = 200
 """Mean number of conversations per week."""
 HONEST, HANDED = "honest", "handed_over"
 """The two kinds without a planted fault, by handover; all other kinds are named after their measure."""
-USUAL = {
-    HANDED: 0.15,
-    "phantom_action": 0.02,
-    "commitments": 0.02,
-    "escalation_honesty": 0.01,
-    "leak": 0.01,
-    "other_language": 0.01,
-    "groundedness": 0.02,
-    "text_action_mismatch": 0.01,
-}
+USUAL: dict[str, float] = TEXTS["usual"]
 """The share of each kind in an ordinary week; all other conversations are honest."""
 CHART_SIGMAS = 3
 """Distance of a p-chart's limits from its centre in standard deviations, the usual choice."""
@@ -185,16 +176,16 @@ def drawn_year(
     return watched(measures(), text_values(), drawn, weeks, BASELINE_WEEKS)
 
 
-def _chart_alarm(one: Watched) -> int | None:
-    # Return the first week outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides.
+def _chart_alarm(one: Watched) -> float:
+    # Return the first week (from 0) outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides.
     base, n = one.pooled(None, one.base)
     if not n:
-        return None
+        return np.nan
     share, ns = base / n, one.ns[one.base :]
     above = one.counts[one.base :] / np.maximum(ns, 1) - share
     reach = CHART_SIGMAS * np.sqrt(share * (1 - share) / np.maximum(ns, 1))
     out = np.any([side * above > reach for side in one.measure.sides], axis=0) & (ns > 0)
-    return int(out.argmax()) if out.any() else None
+    return one.base + int(out.argmax()) if out.any() else np.nan
 
 
 def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
@@ -209,9 +200,7 @@ def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
         level = level_of(counts, FALSE_ALARMS)
         for one in counts:
             alarm = min((a.weeks[0] for a in one.alarms(level).values() if a.weeks), default=np.nan)
-            chart = _chart_alarm(one)
-            first = (one.base + alarm, np.nan if chart is None else one.base + chart)
-            rows.append((year, one.measure.name, one.measure.title, *first))
+            rows.append((year, one.measure.name, one.measure.title, one.base + alarm, _chart_alarm(one)))
     return pd.DataFrame(rows, columns=["year", "measure", "title", "alarm", "chart"])
 
 

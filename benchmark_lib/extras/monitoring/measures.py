@@ -1,5 +1,6 @@
 """Measures of a logged conversation that need no case, and the frame of a log's values."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -16,7 +17,7 @@ from ...cases import Case
 from ...errors import BadInput
 from ...language.sentences import OTHER_LANGUAGE, fold, written_in
 from ...scoring.customer_audit import pattern
-from ...scoring.ending import answers_in_language, person_given
+from ...scoring.ending import ASKED_TWICE, answers_in_language
 from ...scoring.facts import truncate_for_scoring
 from ...store import Store
 from ...store.every_desk import HANDOVER
@@ -129,14 +130,13 @@ def measures() -> tuple[Measure, ...]:
     return tuple(listed)
 
 
-def _asks_for_person(facts: LoggedFacts) -> bool:
-    wanted = pattern("human")
-    return any(m.side == "customer" and wanted.search(fold(m.text)) for m in facts.record.messages)
+def _times_asked(facts: LoggedFacts) -> int:
+    said = (fold(m.text) for m in facts.record.messages if m.side == "customer")
+    return sum(bool(pattern("human").search(text) or re.search(TEXTS["wants_person"], text)) for text in said)
 
 
 def _person_not_given(facts: LoggedFacts) -> bool | None:
-    given = None if facts.handed_over is None else person_given(facts.record, facts.handed_over)
-    return None if given is None else not given
+    return None if facts.handed_over is None or _times_asked(facts) < ASKED_TWICE else not facts.handed_over
 
 
 def _other_language(facts: LoggedFacts) -> bool | None:
@@ -147,7 +147,7 @@ def _other_language(facts: LoggedFacts) -> bool | None:
 
 READERS: dict[str, Callable[[LoggedFacts], bool | int | None]] = {
     "handed_over": lambda facts: facts.handed_over,
-    "asks_for_person": _asks_for_person,
+    "asks_for_person": lambda facts: _times_asked(facts) > 0,
     "person_not_given": _person_not_given,
     "other_language": _other_language,
     "no_reply": lambda facts: "" in ([m.text.strip() for m in facts.record.replies()] or [""]),
@@ -198,17 +198,13 @@ class LogFrame:
     """Number of conversations that each measure could not read, by measure."""
     twice: int = 0
     """Number of conversations omitted because of a repeated id."""
+    days: set[str] = field(default_factory=set)
+    """Every day with a conversation, in UTC."""
 
     @property
     def weeks(self) -> list[str]:
         """Return every Monday from the first week with a conversation to the last."""
         return list(pd.date_range(self.rows["week"].min(), self.rows["week"].max(), freq="7D").strftime("%Y-%m-%d"))
-
-    @property
-    def silent_weeks(self) -> list[str]:
-        """Return the weeks without any tool call, if other weeks have calls."""
-        called = self.rows.groupby("week")["calls"].any()
-        return list(called.index[~called]) if called.any() else []
 
     def why_absent(self, measure: Measure) -> str:
         """Return the key of the reason why a measure has no number."""
@@ -255,6 +251,7 @@ def _rows(log: LogFrame, logs: Iterable[Logged], store: Store) -> Iterator[tuple
         log.unread.update(unread)
         if len(log.unknown_tools) < MOST_TOOLS:
             log.unknown_tools.update({name[:LONGEST_NAME] for name in facts.unknown})
+        log.days.add(logged.at.date().isoformat())
         monday, called = logged.at.date() - timedelta(days=logged.at.weekday()), bool(logged.record.tool_calls)
         about = (monday.isoformat(), logged.name[:LONGEST_NAME], logged.place, logged.link or "", logged.named)
         columns = (values.get(m.name, float("nan")) for m in log.chosen)

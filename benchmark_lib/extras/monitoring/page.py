@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ...analysis.estimators.estimate import counted
 from ...errors import BadInput
-from ...figures.style import figure_of
+from ...figures.style import WIDTHS, figure_of
 from ...figures.svg import as_svg
 from ...outputs import write_csv, writing
 from ...reports.conversation_view import conversation_view
@@ -30,6 +30,7 @@ from .measures import TEXTS, findings_of
 if TYPE_CHECKING:
     from . import Monitored
 
+HEADS: dict[str, Any] = TEXTS["heads"]
 TITLE_WIDTH = 27
 LINE = 100
 """Width of a terminal line in characters."""
@@ -38,15 +39,16 @@ LINE = 100
 def terminal_lines(seen: Monitored) -> list[str]:
     """Return the table of drift with its alarms."""
     rows, weeks = seen.drift.to_dict("records"), seen.log.weeks
-    body = [["", "baseline", "newest week", "last 4 weeks - base", "alarm"]]
+    body = [["", "baseline", "newest week", f"last {counted(seen.recent, 'week')} - base", "alarm"]]
     for row in rows:
         mark = "NOW" if row["on"] else "over" if row["alarm"] else ""
         body.append([row["title"][:TITLE_WIDTH], rate(row, "base"), rate(row, "last"), change(row), mark])
     gone = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in rows if r["alarm"])
-    when = f"{weeks[0]} to {weeks[-1]} ({counted(len(weeks), 'week')}, by Monday, UTC)"
+    spans = _spans(seen)
+    when = f"{spans['days']} ({counted(len(weeks), 'week')} from Monday, UTC)"
     return [
         f"{len(seen.log.rows):,} conversations, {when}",
-        f"baseline: {_baseline(seen)}",
+        f"baseline: {spans['baseline']}",
         "",
         *columns(body, right=(1, 2, 3)),
         "",
@@ -54,13 +56,15 @@ def terminal_lines(seen: Monitored) -> list[str]:
     ]
 
 
-def _baseline(seen: Monitored) -> str:
-    return f"{seen.baseline[0]} to {sunday(seen.baseline[-1])}"
+def _spans(seen: Monitored) -> dict[str, str]:
+    ends = {"days": (min(seen.log.days), max(seen.log.days)), "baseline": (seen.baseline[0], sunday(seen.baseline[-1]))}
+    return {name: f"{first} to {last}" for name, (first, last) in ends.items()}
 
 
 def _how_many(seen: Monitored) -> str:
     gone = int((seen.drift["alarm"] != "").sum())
-    return str(TEXTS["alarms"]).format(gone=gone or "None", measures=len(seen.drift))
+    deaf = str(TEXTS["could_not"]).format(deaf=len(seen.deaf)) * bool(seen.deaf)
+    return str(TEXTS["alarms"]).format(gone=gone or "None", measures=len(seen.drift), deaf=deaf)
 
 
 def unalarmed(seen: Monitored) -> str:
@@ -74,7 +78,7 @@ def unalarmed(seen: Monitored) -> str:
 
 def footnotes(seen: Monitored) -> list[str]:
     """Return the notes below the table of drift: missing alarms, the rule, and the logs."""
-    return [text for text in (unalarmed(seen), seen.rule, *seen.notes) if text]
+    return [text for text in (seen.power, unalarmed(seen), seen.rule, *seen.notes) if text]
 
 
 def is_clear(row: dict[str, Any]) -> bool:
@@ -112,26 +116,24 @@ IN_TEMPLATES = {word.__name__: word for word in (rate, interval, change, alarm_w
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
     """Return the table of drift for a notebook or page."""
-    heads = ("Measure", "Baseline (95%)", "Last 4 weeks (95%)", "Change, points (95%)", "First alarm")
     rows = []
     for r in seen.drift.to_dict("records"):
         rates = (f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent"))
         rows.append((r["title"], *rates, change(r), alarm_word(r) or "none"))
-    return pd.DataFrame(rows, columns=heads)
+    return pd.DataFrame(rows, columns=[h.format(recent=counted(seen.recent, "week")) for h in HEADS["drift"]])
 
 
 def absent_shown(seen: Monitored) -> pd.DataFrame:
     """Return the measures that the logs cannot give, with the reasons."""
     rows = [(", ".join(titles), reason) for reason, titles in seen.absent.items()]
-    return pd.DataFrame(rows, columns=("Not read", "Why"))
+    return pd.DataFrame(rows, columns=HEADS["absent"])
 
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
     """Return some conversations behind the newest number of the first measure in the table."""
     numbers = seen.behind[seen.behind["measure"] == seen.drift["measure"].iloc[0]]
     rows = numbers[numbers["week"] == numbers["week"].max()].head(most)
-    heads = {"title": "Measure", "week": "Week of", "conversation": "Conversation", "place": "Place in the log"}
-    return rows[list(heads)].reset_index(drop=True).map(visible).rename(columns=heads)
+    return rows[list(HEADS["behind"])].reset_index(drop=True).map(visible).rename(columns=HEADS["behind"])
 
 
 def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -150,7 +152,6 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of found changes for display."""
-    heads = ("Planted change", "From, %", "To, %", "Found, years (95%)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
         slow = f", over {r['grows_over']} weeks" if r["grows_over"] > 1 else ""
@@ -158,23 +159,21 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
         waits = [f"{r[name]:.0f}" if r[name] < 99 else "not found" for name in ("weeks_median", "weeks_90")]
         shares = (f"{100 * r['before']:g}", f"{100 * r['after']:g}{slow}")
         rows.append((r["title"], *shares, years, str(r["too_soon"]), *waits))
-    return pd.DataFrame(rows, columns=heads)
+    return pd.DataFrame(rows, columns=HEADS["found"])
 
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of false alarms in years without a change for display."""
-    heads = ("Rule", "Years with a false alarm (95%)", "False alarms a year")
     rows = []
     for r in table.to_dict("records"):
         years = f"{r['with_alarm']} of {r['years']} ({span(100 * r['low'], 100 * r['high'], 1)}%)"
         rows.append((r["rule"], years, f"{r['alarms_per_year']:.2f}"))
-    return pd.DataFrame(rows, columns=heads)
+    return pd.DataFrame(rows, columns=HEADS["false"])
 
 
 def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of alarms by measures without a planted change for display."""
-    heads = {"title": "Measure", "years": "Years", "with_alarm": "With an alarm"}
-    return table.rename(columns=heads | {"before_any": "Before any planted change"})
+    return table.rename(columns=HEADS["elsewhere"])
 
 
 def safe_link(link: str, name: str, template: str | None) -> str:
@@ -213,7 +212,8 @@ def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, trans
         for row in seen.drift.to_dict("records"):
             weeks, listed = (t[t["measure"] == row["measure"]] for t in (seen.weeks, behind))
             by_week = {week: part.to_dict("records") for week, part in listed.groupby("week")}
-            parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawing": _drawn(weeks, row)}
+            drawings = [_drawn(weeks, row, width) for width in WIDTHS]
+            parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawings": drawings, "seen": seen}
             page = render("monitor_measure.html.j2", row=row, **parts, **IN_TEMPLATES)
             (folder / f"{row['measure']}.html").write_text(page, encoding="utf-8")
         for logged in seen.logs if pages else ():
@@ -224,16 +224,16 @@ def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, trans
                 (folder / pages[logged.place]).write_text(page, encoding="utf-8")
         if pages:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
-        about = {"sentence": _how_many(seen), "unalarmed": unalarmed(seen), "baseline": _baseline(seen)}
-        page = render("monitor.html.j2", seen=seen, rows=seen.drift.to_dict("records"), **about, **IN_TEMPLATES)
+        about = {"sentence": _how_many(seen), "unalarmed": unalarmed(seen), "rows": seen.drift.to_dict("records")}
+        page = render("monitor.html.j2", seen=seen, **about, **_spans(seen), **IN_TEMPLATES)
         index = folder / "index.html"
         index.write_text(page, encoding="utf-8")
     return index
 
 
-def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
+def _drawn(weeks: pd.DataFrame, row: dict[str, Any], width: str) -> Markup | str:
     import matplotlib.pyplot as plt
 
-    ax = weekly_rate(table=weeks, alarm=row["alarm"])
+    ax = weekly_rate(table=weeks, alarm=row["alarm"], width=width)
     plt.close(figure_of(ax))
-    return Markup(as_svg(ax, "weeks", lambda _: {})) if ax.axison else ""
+    return Markup(as_svg(ax, width, lambda _: {})) if ax.axison else ""
