@@ -322,16 +322,15 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
 
 
 def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
-    """Widen an interval of a rate to the exact bound if all trials, or none, were successes."""
+    """Widen a rate's interval to the exact bounds if all or no trials succeed, or units are few."""
     total, seen = float(np.sum(counts)), float(np.sum(sizes))
     if seen == 0:
         return float(low), float(high)
-    bound = TAILS[0] ** (1 / units)
-    if total == 0:
-        return 0.0, max(float(high), 1 - bound)
-    if np.isclose(total, seen, rtol=1e-12):
-        return min(float(low), bound), 1.0
-    return float(low), float(high)
+    none, every = total == 0, np.isclose(total, seen, rtol=1e-12)
+    if none or every or units < FEW_CLUSTERS:  # no failure makes a rate of few units surer
+        bound = TAILS[0] ** (1 / units)
+        low, high = min(low, bound), max(high, 1 - bound)
+    return 0.0 if none else float(low), 1.0 if every else float(high)
 
 
 def _to_rate(scale: np.ndarray) -> np.ndarray:

@@ -176,4 +176,5 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
     flat = np.ptp(differences, axis=1) < 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * t.sf(np.abs(mean) / error, units - 1)
-    return np.where(flat, np.minimum(1, 2 * (1 + np.abs(mean)) ** -float(units)), p)
+    exact = 2 * (1 + np.where(flat, np.abs(mean), 1)) ** -float(units)
+    return np.minimum(1, np.where(flat, exact, np.maximum(p, exact)))

@@ -164,11 +164,7 @@ def compare_runs(
     BadInput
         If there are fewer than two entries, one is named twice, or two share fewer than two cases.
     """
-    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
-
-
-def pairs_table(pairs: Iterable[list[Comparison]]) -> pd.DataFrame:
-    """Return the comparisons of several pairs as the rows of `compare_runs`."""
+    pairs = compare_pairs(results, entries, every_pair=every_pair, metrics=metrics)
     table = _table(c for of_two in pairs for c in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
