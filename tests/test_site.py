@@ -1316,7 +1316,7 @@ def test_too_few_trials_for_a_median_are_told_once(site):
         assert path.read_text(encoding="utf-8").count("the median of fewer than 3 says no more than the mean") == 1, (
             path.name
         )
-    assert "In rows that were played, every number above zero opens" in (site.path / "index.html").read_text(
+    assert "Where the row is of a run on file, every number above zero opens" in (site.path / "index.html").read_text(
         encoding="utf-8"
     )
 

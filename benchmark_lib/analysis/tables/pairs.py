@@ -202,14 +202,17 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
 
     One row per shared case with a difference, the largest in success first. ``a`` and ``b`` are shares of successes,
     ``difference`` is b - a. ``a_trials`` and ``b_trials`` show the trials in order: ``+`` success, ``-`` failure, ``.``
-    not scored. ``split`` is ``always`` if every trial of one beats every trial of the other, else ``in part``, and
-    empty for single trials. ``differ`` names the metrics; ``trial`` is the first shared trial that differs, or the
-    first trial. `bucket` limits the table to one bucket.
+    not scored. ``differ`` names the metrics. ``split`` is ``always`` if one of them differs between every trial of one
+    and every trial of the other, else ``in part``, and empty for single trials. ``trial`` is the first shared trial
+    that differs, or the first. `bucket` limits the table to one bucket.
     """
     sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
+    always = set[str]()
     for metric in PARTED:
         both = Pairs.of(*sides, metric)
-        for case_id in both.cases[np.abs(both.a.means - both.b.means) > 1e-9]:
+        apart = np.abs(both.a.means - both.b.means)
+        always |= {*both.cases[apart == 1]}
+        for case_id in both.cases[apart > 1e-9]:
             differ.setdefault(case_id, []).append(metric)
     read = ["case_id", "trial", "bucket", *(metric.column for metric in PARTED)]
     of_case = [dict(list(side.conversations[read].sort_values("trial").groupby("case_id"))) for side in sides]
@@ -220,7 +223,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         if case_id not in differ or bucket not in (None, of_bucket):
             continue
         titles, trials = [metric.title.lower() for metric in differ[case_id]], (_marks(one), _marks(other))
-        split = "" if max(map(len, trials)) < 2 else "always" if {x, y} == {0.0, 1.0} else "in part"
+        split = "" if max(map(len, trials)) < 2 else "always" if case_id in always else "in part"
         first = _first_apart(one, other, differ[case_id][0].column)
         rows.append((of_bucket, intent, case_id, x, y, y - x, *trials, split, ", ".join(titles), first))
     rows.sort(key=lambda row: (-abs(row[5]), [*BUCKETS, row[0]].index(row[0])))
