@@ -23,9 +23,12 @@ from .comparison import PLANNED, Side, compare, unsigned
 from .costs import HOW_TO_PRICE, UNKNOWN, cost_tier
 from .headlines import headline
 from .nuisance import both_forms, shift_in_words
+from .pairs import chosen_cases
 
 TOO_LITTLE = "does too little for its band to mean anything"
 """Text that replaces the band of an agent that resolves less than `RESOLVES_ENOUGH`: inaction is harmless."""
+CHOSEN = "run on "
+"""Start of the note on a run of a part of its set of cases."""
 TOO_LITTLE_DONE = "resolves under"
 """Start of the reason why an entry that resolves too little is below the line."""
 ALL, WITHOUT = "", "_without"
@@ -168,6 +171,10 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     if not rows:
         return pd.DataFrame(columns=["panel", "entry", "model", "source", "block", "notes"])
     _set_apart(rows, conversations)
+    chosen = {results.entries[run.run_id]: chosen_cases(run.manifest) for run in getattr(results, "runs", ())}
+    for row in rows:
+        if words := chosen.get(row["entry"]):
+            row["notes"].append(f"{CHOSEN}{words} of {row['versions']}")
     board, order = pd.DataFrame(rows), shown_on(Shown.ORDER)
     board = board.assign(place=board["block"].map(BLOCKS.index), notes=board["notes"].str.join("; "))
     smallest_first = [True, *(not METRICS[name].higher_is_better for name in order), True]

@@ -15,11 +15,11 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import usd
 from ..cell import Row, framed
 from ..entries import entry_meant, steps
-from ..estimators.comparisons import SURE
+from ..estimators.comparisons import NOISE, SURE
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words, short_name
-from .comparison import PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
+from .comparison import EQUAL, PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
 from .headlines import SUCCESS
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
@@ -105,10 +105,15 @@ def why_partial(run: RunFile) -> str:
     """Return in words how far a run falls short of its plan or its set of cases; may be empty."""
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
-    store, planned = store_played(run.manifest), set(run.manifest["planned"])
+    return f"{chosen} played" if (chosen := chosen_cases(run.manifest)) else ""
+
+
+def chosen_cases(manifest: dict[str, Any]) -> str:
+    """Return the part of its set that a run was planned on, as in ``32 of 162 cases``, or nothing."""
+    store, planned = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else planned
     of_this_set = planned < every  # other versions and private sets have other ids: only their plan is known
-    return f"{len(planned)} of {counted(len(every), 'case')} played" if of_this_set else ""
+    return f"{len(planned)} of {counted(len(every), 'case')}" if of_this_set else ""
 
 
 def _lacking(run: RunFile) -> str:
@@ -267,7 +272,8 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         row_of = {row["metric"]: row for row in rows.to_dict("records")}
         sure = [_change_in_words(row_of[name]) for name in PLANNED if row_of[name]["word"] == SURE]
-        bought = "; ".join(sure) or "every planned metric is too close to call"
+        same = all(row_of[name]["difference"] == 0 for name in PLANNED)
+        bought = "; ".join(sure) or f"every planned metric is {EQUAL if same else NOISE}"
         words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(row_of[COST])}"
         more, extra = row_of["resolved"]["difference"], row_of[COST]["difference"]
         if row_of["resolved"]["word"] == SURE and more > 0 and extra > 0:
