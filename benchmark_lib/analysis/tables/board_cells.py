@@ -48,7 +48,6 @@ APART = ", not flagged"
 """Suffix of headings of columns that leave out conversations with flagged customers."""
 NONE = "-"
 """Text of a cell without a band or a dominating entry."""
-LINE = "Below this line: partial runs, runs on other cases, and entries resolving under half"
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
@@ -217,6 +216,7 @@ PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved",
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("paper.yaml"))
 WORDED: dict[str, str] = SAID["columns"]
 """Columns that are not metrics."""
+LINE: str = SAID["line"]
 NO_BAND = "none*"
 """Band of an agent that does too little for one; a footnote explains it."""
 DAGGER = "†"

@@ -19,7 +19,7 @@ from ..estimators.comparisons import NOISE, SURE
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words, short_name
-from .comparison import EQUAL, PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
+from .comparison import EQUAL, PLANNED, SAID, Comparison, Pairs, about_two, compare_all, not_here, two_sides
 from .headlines import SUCCESS
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
@@ -81,10 +81,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
     hard = [name for name, run in runs.items() if is_hard(run.manifest)]
     if hard and len(hard) < len(runs):
-        raise BadInput(
-            f"{hard[0]!r} was played on the hard set and others were not, and the two sets are never compared: "
-            "choose one"
-        )
+        raise BadInput(SAID["two sets"].format(name=hard[0]))
     stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
     if len(stores) > 1 and any(CONTENT in store for store in stores):
         raise BadInput(
@@ -94,10 +91,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     lacks = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():
         if not partial and _lacking(run):
-            raise BadInput(
-                f"{name!r} is a partial run ({lacks[run.run_id]}): finish it with the same `deskbench run`, or use "
-                "--partial to compare what both played"
-            )
+            raise BadInput(SAID["partial run"].format(name=name, why=lacks[run.run_id]))
     return Results([runs[name] for name in entries]), lacks
 
 
@@ -109,7 +103,7 @@ def why_partial(run: RunFile) -> str:
 
 
 def chosen_cases(manifest: dict[str, Any]) -> str:
-    """Return the part of its set that a run was planned on, as in ``32 of 162 cases``, or nothing."""
+    """Return the part of its set that a run plays, as in ``32 of 162 cases``; empty for all."""
     store, planned = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else planned
     of_this_set = planned < every  # other versions and private sets have other ids: only their plan is known
@@ -193,9 +187,7 @@ def compare_pairs(
         if not any(c.cases for c in parts[-1]):
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         if shared < FEWEST_SHARED and sides[0].played != sides[1].played:
-            raise BadInput(
-                f"{a} and {b} have only one case in common, which is too few: run both on more of the same cases"
-            )
+            raise BadInput(SAID["one case"].format(a=a, b=b))
     return parts
 
 
@@ -273,7 +265,8 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
         row_of = {row["metric"]: row for row in rows.to_dict("records")}
         sure = [_change_in_words(row_of[name]) for name in PLANNED if row_of[name]["word"] == SURE]
         same = all(row_of[name]["difference"] == 0 for name in PLANNED)
-        bought = "; ".join(sure) or f"every planned metric is {EQUAL if same else NOISE}"
+        none = EQUAL if same else NOISE
+        bought = "; ".join(sure) or f"every planned metric is {none}"
         words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(row_of[COST])}"
         more, extra = row_of["resolved"]["difference"], row_of[COST]["difference"]
         if row_of["resolved"]["word"] == SURE and more > 0 and extra > 0:

@@ -178,7 +178,7 @@
     function difference(metric, a, b) {
       const test = testOf(metric, a, b);
       if (a === b || !test) return box({ class: "none" }, "–");
-      const [value, , , like, level, these, , words, thin] = test;
+      const [value, , , like, level, these, , thin, words] = test;
       if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has a value for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));

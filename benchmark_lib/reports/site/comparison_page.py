@@ -121,7 +121,7 @@ def _written(found: Comparison) -> list[Any]:
     """Return one comparison as text: the difference and both means.
 
     If tested, it also has the interval, its confidence and the ends on these cases, with the reason why one end is the
-    difference itself. The place of the better one, if known, and the verdict come last.
+    difference itself. Last come the place of the better one, what weakens the test, and the verdict.
     """
     metric = found.metric
     numbers = {
@@ -138,6 +138,6 @@ def _written(found: Comparison) -> list[Any]:
         like,
         [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
-        found.verdict,
         found.like.reason,
+        found.verdict,
     ]
