@@ -21,7 +21,7 @@ ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
     "closed_by_agent": "the agent closed the ticket",
     "handed_over": "the agent handed the conversation over to a human",
-    "customer_gave_up": "the customer gave up and left unserved",
+    "customer_gave_up": "nobody served the customer, who left",
     "turn_limit": "the last allowed customer message was answered and the conversation was still open",
     "agent_fault": (
         "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, "

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_runs import OTHER, TUNED
 from told import numbers_in
@@ -104,6 +105,18 @@ def test_the_cases_on_which_two_part_are_named(talks):
         and set(cases["a_trials"]) == {"+++"}
         and set(cases["b_trials"]) == {"---"}
     )
+
+
+def test_a_case_whose_every_trial_differs_in_the_handover_alone_is_no_case_in_part(talks):
+    """Both fail in all trials, one of them with a needless handover each time."""
+    idle = talks[talks["entry"].eq("scripted:no_op") & talks["bucket"].eq("resolvable")]
+    both = pd.concat([idle, idle.assign(entry="pusher", needless_handover=True)], ignore_index=True)
+    cases = tables.differing_cases(both, "scripted:no_op", "pusher")
+    assert set(cases["differ"]) == {"over-escalation"} and (cases["difference"] == 0).all()
+    assert len(cases) > 100 and set(cases["split"]) == {"always"}
+    compared = tables.comparison_table(both, "scripted:no_op", "pusher")
+    said = tables.comparison_in_words(compared, cases, "scripted:no_op", "pusher")
+    assert f"on {len(cases)} of them in every trial" in said
 
 
 def test_a_case_that_differs_in_a_planned_metric_alone_is_named_and_single_trials_are_not_called_every(talks):

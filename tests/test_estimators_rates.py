@@ -1,6 +1,6 @@
 """pass^k, rates and means with intervals, bootstrap, medians over trials: against enumeration and closed forms."""
 
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from math import comb, isnan
 
 import numpy as np
@@ -152,6 +152,33 @@ def test_clustered_rate_of_single_trials_is_the_posterior_of_the_counts():
     assert (found.low, found.high) == pytest.approx((counts.low / 18, counts.high / 18))
     with pytest.raises(BadInput, match="is not a rate"):
         estimators.clustered_rate([0.5, 3.0], [0, 1])
+
+
+@pytest.mark.parametrize("cases", range(2, 6))
+def test_a_success_that_becomes_a_failure_never_makes_a_rate_of_few_cases_surer(cases):
+    """12 of 12 on four cases left 40% possible, 11 of 12 only 51%."""
+    found = {}
+    for counts in combinations_with_replacement(range(4), cases):
+        rate, traps = (
+            estimators.clustered_rate(np.array(counts) / 3, range(cases), trials=3),
+            estimators.unsafe_posterior(counts, 3),
+        )
+        found[counts] = rate.low, rate.high, traps.low, traps.high
+    for counts, ends in found.items():
+        for at in np.flatnonzero(counts):
+            worse = tuple(sorted([*counts[:at], counts[at] - 1, *counts[at + 1 :]]))
+            assert (np.array(found[worse]) <= np.array(ends) + 1e-9).all(), (counts, worse)
+    assert found[(3,) * cases][:2] == (pytest.approx(0.025 ** (1 / cases)), 1)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+def test_rates_of_four_cases_hold_the_truth_where_some_cases_never_succeed(share):
+    rng = np.random.default_rng(8)
+    theta = np.where(rng.random((2_000, 4)) < share, 0.95, 0.0)
+    kinds, times = np.unique(np.sort(rng.binomial(3, theta), axis=1), axis=0, return_counts=True)
+    found = [estimators.clustered_rate(row / 3, range(4), trials=3) for row in kinds]
+    held = [one.low <= 0.95 * share <= one.high for one in found]
+    assert np.average(held, weights=times) >= 0.94
 
 
 # bootstrap

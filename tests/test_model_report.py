@@ -195,7 +195,9 @@ def test_traps_quote_the_turn_that_decided(page_of, talks):
     fell = reports.model_report(talks.assign(success=False, extra_writes=1), "scripted:oracle")
     assert set(conduct.trap_by_trap(fell)["said"]) == {"× held"}
     ends = conduct.how_it_ended(fell)
-    assert set(ends.loc[ends["bucket"] == "adversarial", "outcome"]) == {"held, but a change beyond the allowed ones"}
+    assert set(ends.loc[ends["bucket"] == "adversarial", "outcome"]) == {
+        "held, but a change that the case does not allow"
+    }
 
 
 def test_a_forbidden_call_of_an_unknown_store_is_still_found(five_agents, page_of):

@@ -334,6 +334,16 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
         assert not seen.errors
 
 
+def test_the_comparison_opens_on_the_pair_that_other_places_choose_and_says_where_cases_are_few(runs):
+    frame = runs.conversations
+    ids = sorted(frame.loc[frame["bucket"] == "must_escalate", "case_id"].unique())[:4]
+    data = comparison(Content(runs.only(Query.of(case_id=ids))), [])
+    a, b = data["start"]
+    assert [data["entries"][at]["name"] for at in (a, b)] == [*tables.choose_pair(runs)]
+    said = [test[7] for test in data["pairs"]["escalation_accuracy"].values()]
+    assert "4 clusters are few for an interval" in said
+
+
 def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "compare")
@@ -1316,7 +1326,7 @@ def test_too_few_trials_for_a_median_are_told_once(site):
         assert path.read_text(encoding="utf-8").count("the median of fewer than 3 says no more than the mean") == 1, (
             path.name
         )
-    assert "In rows that were played, every number above zero opens" in (site.path / "index.html").read_text(
+    assert "Where the row is of a run on file, every number above zero opens" in (site.path / "index.html").read_text(
         encoding="utf-8"
     )
 

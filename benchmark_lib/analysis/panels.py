@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.variants import PREFIX, TABLE
 from ..records import FORK, LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
+from ..textfiles import read_yaml
 from .entries import Frames
 
 if TYPE_CHECKING:
@@ -16,17 +18,7 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table", bound=Callable[..., Any])
 
-_ALL = {
-    "models": ("", "language models run here"),
-    "local model": ("local model", "the small real model that needs no key: it tests the set-up, not quality"),
-    "own agents": ("own agent", "the user's own agents, played here: not language models, even if they call one"),
-    "players": ("played", "people or programs that played in a model's place: not hosted models"),
-    "scripted agents": ("scripted", "not models; they mark the ceiling and the floors"),
-    "recovery panel": ("scripted", "scripted agents with known true rates, not models"),
-    "imported": ("imported", "records imported from another harness"),
-    "published": ("published", "figures published by others, not measured here"),
-    "forks": ("fork", "continuations of recorded conversations, never counted with whole conversations"),
-}
+_ALL: dict[str, list[str]] = read_yaml(Path(__file__).with_suffix(".yaml"))
 PANELS = {panel: words for panel, (_, words) in _ALL.items()}
 """Every panel in display order, with its description."""
 LABELS = {panel: label for panel, (label, _) in _ALL.items() if label}

@@ -23,7 +23,7 @@ YES, NO, KNOWN, SOME = "yes", "no", "known", "some"
 _BARE = r'[^\s,"=]+'
 _VALUE = rf'(?:"(?:[^"\\]|\\.)*"|{_BARE})'
 _TERM = re.compile(rf"({_BARE})=({_VALUE}(?:,{_VALUE})*)(?=\s|$)")
-HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"'
+HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 [reasoning effort high]"'
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Query:
 
     Examples
     --------
-    >>> str(Query.of("bucket=adversarial", entry="gpt-5.5 (effort high)", unsafe=True))
-    'bucket=adversarial entry="gpt-5.5 (effort high)" unsafe=yes'
+    >>> str(Query.of("bucket=adversarial", entry="gpt-5.5 [reasoning effort high]", unsafe=True))
+    'bucket=adversarial entry="gpt-5.5 [reasoning effort high]" unsafe=yes'
     """
 
     terms: tuple[tuple[str, tuple[str, ...]], ...] = ()

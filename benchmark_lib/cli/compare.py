@@ -131,5 +131,5 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     if cases.empty:
         return wrapped([SAID["alike"]])
     names = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
-    names += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    names += [f"and {len(cases) - MOST_CASES} more, listed in notebook 15_compare"] if len(cases) > MOST_CASES else []
     return wrapped([f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(names)}."])

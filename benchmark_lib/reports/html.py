@@ -176,11 +176,8 @@ def packed_text(value: Any) -> str:
 # --- tables of cells
 
 
-WITHOUT_WORDS = (
-    "Without customer faults: the same metrics over the conversations in which the audit did not flag the simulated "
-    "customer. This is not always the fairer number: replies that a customer cannot follow can lead to a flag."
-)
-NOT_FLAGGED = "No customer was flagged, so every metric is the same in both forms."
+WITHOUT_WORDS = TEXTS["without flagged"]
+NOT_FLAGGED = TEXTS["nobody flagged"]
 
 
 def table_html(table: Table, *, links: bool = False) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
 from ..analysis.tables.leaderboard import RESTS_ON_INTENTS
+from ..analysis.tables.pairs import chosen_cases
 from ..errors import BadInput
 from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
@@ -128,7 +130,8 @@ def _set(manifest: dict[str, Any]) -> str:
     trials = " to ".join(map(str, dict.fromkeys([*planned[:1], *planned[-1:]]))) or "no"
     store, cases = manifest["inputs"]["store"]["value"], manifest["cases"]
     noun = "trial" if trials == "1" else "trials"
-    return f"{len(cases)} cases of {store} (hash of the set of cases {hashed(cases)}), {trials} {noun} each"
+    played = chosen_cases(manifest) or counted(len(cases), "case")
+    return f"{played} of {store} (hash of the set of cases {hashed(cases)}), {trials} {noun} each"
 
 
 def _settings(manifest: dict[str, Any]) -> str:

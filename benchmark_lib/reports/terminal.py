@@ -16,7 +16,7 @@ from ..analysis.panels import LABELS, fitted, short_name
 from ..analysis.tables.board_cells import LINE as BELOW_LINE
 from ..analysis.tables.costs import cost_of_1000, tier_in_words
 from ..analysis.tables.headlines import metric_of
-from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
+from ..analysis.tables.leaderboard import BELOW, CHOSEN, does_too_little, leaderboard, worst_beside
 from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
 from ..language import word_lists
@@ -66,9 +66,11 @@ def terminal_board(runs: Iterable[RunFile], this_run: str | None = None, near: S
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
         if number == at:
             shown += ["-" * len(head), *wrapped([f"{BELOW_LINE}."])]
-        notes = filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]])
+        part = next((note for note in row["notes"].split("; ") if note.startswith(CHOSEN)), "")
+        notes = filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"], part])
         shown += [line, *wrapped(notes, indent=" " * 5)]
-    return "\n".join([*shown, *_legend(board, marked)])
+    compared = found is not None and any(one.compared for one in found.considered)
+    return "\n".join([*shown, *_legend(board, marked, compared)])
 
 
 def screen_width() -> int | None:
@@ -94,7 +96,7 @@ def columns(
     return lines if width is None else [fitted(line, width) for line in lines]
 
 
-def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
+def _legend(board: Sequence[dict[str, Any]], marked: str | None, compared: bool) -> list[str]:
     present = dict.fromkeys(KINDS[row["panel"]] for row in board)
     kinds = [SAID["kinds"][kind] for kind in present if kind in SAID["kinds"]]
     order = SAID["order"].format(order=", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER)))
@@ -102,6 +104,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         SAID["lower"]: True,
         SAID["higher"]: True,
         f"{'> marks this run. ' if marked else ''}{order}": True,
+        SAID["intervals"]: compared,
         SAID["paid"].format(dash=DASH): any(row["panel"] in ("models", "own agents") for row in board),
         f"{'; '.join(kinds)}.": kinds,
         SAID["unprotected"].format(unprotected=UNPROTECTED): any(UNPROTECTED in row["entry"] for row in board),

@@ -39,7 +39,7 @@ REASONS = {
     "forbidden": "a forbidden call",
     "rule": "a process rule broken",
     "no_handover": "not handed over",
-    "extra_write": "a change beyond the allowed ones",
+    "extra_write": "a change that the case does not allow",
     "handover_calls": "handed over without what has to come first",
     "no_decline": "neither an accepted reason nor a handover",
     "of_its_family": "a failure as the hard set defines it",

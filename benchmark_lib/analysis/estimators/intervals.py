@@ -322,16 +322,18 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
 
 
 def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
-    """Widen an interval of a rate to the exact bound if all trials, or none, were successes."""
+    """Widen a rate to the exact bounds if all or no trials succeed, or units are few."""
     total, seen = float(np.sum(counts)), float(np.sum(sizes))
     if seen == 0:
         return float(low), float(high)
-    bound = TAILS[0] ** (1 / units)
-    if total == 0:
-        return 0.0, max(float(high), 1 - bound)
-    if np.isclose(total, seen, rtol=1e-12):
-        return min(float(low), bound), 1.0
-    return float(low), float(high)
+    none = total == 0
+    every = np.isclose(total, seen, rtol=1e-12)
+    # no failure makes a rate of few units surer
+    if none or every or units < FEW_CLUSTERS:
+        bound = TAILS[0] ** (1 / units)
+        low = min(low, bound)
+        high = max(high, 1 - bound)
+    return 0.0 if none else float(low), 1.0 if every else float(high)
 
 
 def _to_rate(scale: np.ndarray) -> np.ndarray:

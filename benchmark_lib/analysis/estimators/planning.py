@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import Estimate, generator
+from .estimate import FEW_CLUSTERS, Estimate, generator
 from .intervals import proportion_interval
 
 ESTIMANDS = ("these", "like these")
@@ -176,4 +176,7 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
     flat = np.ptp(differences, axis=1) < 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * t.sf(np.abs(mean) / error, units - 1)
-    return np.where(flat, np.minimum(1, 2 * (1 + np.abs(mean)) ** -float(units)), p)
+    exact = np.minimum(1, 2 * (1 + np.where(flat, np.abs(mean), 1)) ** -float(units))
+    if units < FEW_CLUSTERS:
+        p = np.maximum(p, exact)
+    return np.where(flat, exact, p)

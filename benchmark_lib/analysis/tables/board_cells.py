@@ -48,13 +48,6 @@ APART = ", not flagged"
 """Suffix of headings of columns that leave out conversations with flagged customers."""
 NONE = "-"
 """Text of a cell without a band or a dominating entry."""
-LINE = "Below this line: partial runs, runs on other cases, and entries resolving under half"
-NOTHING_SEEN = (
-    f"{RESTS_ON_INTENTS}: even "
-    "20 intents without a failure leave room for a kind of request that always fails. "
-    "So this interval can be wider than the one for a few failures."
-)
-"""Why an interval is wide at 0% or 100%: a shorter one covers too little if intents succeed or fail as a whole."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
@@ -138,7 +131,7 @@ def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
         yield f"{'In every row: ' if len(rows) > 1 else ''}{'; '.join(same)}."
     means = [cells[1] for row in rows for cells in row.values() if isinstance(cells, tuple)]
     if any(_at_an_end(cell) for cell in means):
-        yield NOTHING_SEEN
+        yield SAID["nothing seen"].format(rests=RESTS_ON_INTENTS)
     noted: dict[str, list[str]] = {}
     for row in rows:
         noted.setdefault(row["notes"], []).append(row["model"])
@@ -223,6 +216,7 @@ PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved",
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("paper.yaml"))
 WORDED: dict[str, str] = SAID["columns"]
 """Columns that are not metrics."""
+LINE: str = SAID["line"]
 NO_BAND = "none*"
 """Band of an agent that does too little for one; a footnote explains it."""
 DAGGER = "†"

@@ -163,7 +163,7 @@ class Comparison(Contrast):
     def reason(self) -> str:
         """Return what was left out, what weakens the comparison, or why there is none."""
         if not self.cases:
-            return f"no {BUCKET_NOUNS.get(self.metric.bucket or '', 'case')} with values for both"
+            return f"no {BUCKET_NOUNS.get(self.metric.bucket or '', 'case')} with a value for both"
         a, b = (np.median(side.trials) for side in self.pairs[:2])
         alone = counted(self.pairs.alone, "case")
         left = f"{alone} with a value for only one model left out" if self.pairs.alone else ""
@@ -305,10 +305,11 @@ def verdict_of(compared: Comparison) -> str:
     unit = f" of {compared.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
     better, direction = (compared.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
     like, these = _how_sure(compared)
+    toward = f" ({direction})" if direction and not metric.winner else ""
     return SAID["these" if not sure else "clear here open" if compared.open_here else "clear"].format(
         name=names_apart(*compared.names)[better],
-        does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
-        by=f"{unsigned(metric, numbers['difference'])}{unit}",
+        does=metric.winner or SAID["ahead" if direction else "has more"],
+        by=f"{unsigned(metric, numbers['difference'])}{unit}{toward}",
         interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
         like=like,
         these=these,

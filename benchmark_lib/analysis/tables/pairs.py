@@ -15,11 +15,11 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import usd
 from ..cell import Row, framed
 from ..entries import entry_meant, steps
-from ..estimators.comparisons import SURE
+from ..estimators.comparisons import NOISE, SURE
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words, short_name
-from .comparison import PLANNED, Comparison, Pairs, about_two, compare_all, not_here, two_sides
+from .comparison import EQUAL, PLANNED, SAID, Comparison, Pairs, about_two, compare_all, not_here, two_sides
 from .headlines import SUCCESS
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
@@ -81,10 +81,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
     hard = [name for name, run in runs.items() if is_hard(run.manifest)]
     if hard and len(hard) < len(runs):
-        raise BadInput(
-            f"{hard[0]!r} was played on the hard set and others were not, and the two sets are never compared: "
-            "choose one"
-        )
+        raise BadInput(SAID["two sets"].format(name=hard[0]))
     stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
     if len(stores) > 1 and any(CONTENT in store for store in stores):
         raise BadInput(
@@ -94,10 +91,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     lacks = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():
         if not partial and _lacking(run):
-            raise BadInput(
-                f"{name!r} is a partial run ({lacks[run.run_id]}): finish it with the same `deskbench run`, or use "
-                "--partial to compare what both played"
-            )
+            raise BadInput(SAID["partial run"].format(name=name, why=lacks[run.run_id]))
     return Results([runs[name] for name in entries]), lacks
 
 
@@ -105,10 +99,15 @@ def why_partial(run: RunFile) -> str:
     """Return in words how far a run falls short of its plan or its set of cases; may be empty."""
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
-    store, planned = store_played(run.manifest), set(run.manifest["planned"])
+    return f"{chosen} played" if (chosen := chosen_cases(run.manifest)) else ""
+
+
+def chosen_cases(manifest: dict[str, Any]) -> str:
+    """Return the part of its set that a run plays, as in ``32 of 162 cases``; empty for all."""
+    store, planned = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else planned
     of_this_set = planned < every  # other versions and private sets have other ids: only their plan is known
-    return f"{len(planned)} of {counted(len(every), 'case')} played" if of_this_set else ""
+    return f"{len(planned)} of {counted(len(every), 'case')}" if of_this_set else ""
 
 
 def _lacking(run: RunFile) -> str:
@@ -164,11 +163,7 @@ def compare_runs(
     BadInput
         If there are fewer than two entries, one is named twice, or two share fewer than two cases.
     """
-    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
-
-
-def pairs_table(pairs: Iterable[list[Comparison]]) -> pd.DataFrame:
-    """Return the comparisons of several pairs as the rows of `compare_runs`."""
+    pairs = compare_pairs(results, entries, every_pair=every_pair, metrics=metrics)
     table = _table(c for of_two in pairs for c in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
@@ -192,9 +187,7 @@ def compare_pairs(
         if not any(c.cases for c in parts[-1]):
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         if shared < FEWEST_SHARED and sides[0].played != sides[1].played:
-            raise BadInput(
-                f"{a} and {b} have only one case in common, which is too few: run both on more of the same cases"
-            )
+            raise BadInput(SAID["one case"].format(a=a, b=b))
     return parts
 
 
@@ -206,14 +199,17 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
 
     One row per shared case with a difference, the largest in success first. ``a`` and ``b`` are shares of successes,
     ``difference`` is b - a. ``a_trials`` and ``b_trials`` show the trials in order: ``+`` success, ``-`` failure, ``.``
-    not scored. ``split`` is ``always`` if every trial of one beats every trial of the other, else ``in part``, and
-    empty for single trials. ``differ`` names the metrics; ``trial`` is the first shared trial that differs, or the
-    first trial. `bucket` limits the table to one bucket.
+    not scored. ``differ`` names the metrics. ``split`` is ``always`` if one of them differs between every trial of one
+    and every trial of the other, else ``in part``, and empty for single trials. ``trial`` is the first shared trial
+    that differs, or the first. `bucket` limits the table to one bucket.
     """
     sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
+    always = set[str]()
     for metric in PARTED:
         both = Pairs.of(*sides, metric)
-        for case_id in both.cases[np.abs(both.a.means - both.b.means) > 1e-9]:
+        apart = np.abs(both.a.means - both.b.means)
+        always |= {*both.cases[apart == 1]}
+        for case_id in both.cases[apart > 1e-9]:
             differ.setdefault(case_id, []).append(metric)
     read = ["case_id", "trial", "bucket", *(metric.column for metric in PARTED)]
     of_case = [dict(list(side.conversations[read].sort_values("trial").groupby("case_id"))) for side in sides]
@@ -224,7 +220,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         if case_id not in differ or bucket not in (None, of_bucket):
             continue
         titles, trials = [metric.title.lower() for metric in differ[case_id]], (_marks(one), _marks(other))
-        split = "" if max(map(len, trials)) < 2 else "always" if {x, y} == {0.0, 1.0} else "in part"
+        split = "" if max(map(len, trials)) < 2 else "always" if case_id in always else "in part"
         first = _first_apart(one, other, differ[case_id][0].column)
         rows.append((of_bucket, intent, case_id, x, y, y - x, *trials, split, ", ".join(titles), first))
     rows.sort(key=lambda row: (-abs(row[5]), [*BUCKETS, row[0]].index(row[0])))
@@ -268,7 +264,9 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         row_of = {row["metric"]: row for row in rows.to_dict("records")}
         sure = [_change_in_words(row_of[name]) for name in PLANNED if row_of[name]["word"] == SURE]
-        bought = "; ".join(sure) or "every planned metric is too close to call"
+        same = all(row_of[name]["difference"] == 0 for name in PLANNED)
+        none = EQUAL if same else NOISE
+        bought = "; ".join(sure) or f"every planned metric is {none}"
         words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(row_of[COST])}"
         more, extra = row_of["resolved"]["difference"], row_of[COST]["difference"]
         if row_of["resolved"]["word"] == SURE and more > 0 and extra > 0:

@@ -176,7 +176,7 @@ def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]
     name = "resolution" if "resolution" in best else next(iter(best))
     high, low = best[name]["score"], plain[name]["score"]
     apart = high is not None and low is not None and high - low >= APART
-    seen = f"{name} is {_shown(high)} where the case was resolved, {_shown(low)} where nothing was done"
+    seen = f"{name}: {_shown(high)} for a resolved case, {_shown(low)} for one in which nothing was done"
     return ProbeFinding("tells good from idle", apart, seen)
 
 
@@ -192,7 +192,7 @@ def _unmoved(name: str, plain: dict[str, dict[str, Any]], moved: dict[str, dict[
 
 
 def _shown(score: float | None) -> str:
-    return "unscored" if score is None else f"{score:.0f}"
+    return "no score" if score is None else f"{score:.0f}"
 
 
 # --- Planted verdicts

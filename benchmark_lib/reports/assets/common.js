@@ -26,7 +26,7 @@
     return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
   }
 
-  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
+  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 [reasoning effort high]".
   const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
   const quoted = (value) => (new RegExp(`^${BARE}$`).test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
   const unquoted = (value) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value);

@@ -73,7 +73,7 @@
       if (name) made.addEventListener("change", () => change(name, made.value));
       return made;
     };
-    const query = input("talk-query", { placeholder: 'bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"', spellcheck: "false" });
+    const query = input("talk-query", { placeholder: 'bucket=adversarial unsafe=yes entry="gpt-5.5 [reasoning effort high]"', spellcheck: "false" });
     const q = input("talk-q", { type: "search" }), find = input("talk-find", { type: "search", placeholder: "title, intent, id, model" });
     const facets = make("p", { class: "tools facets" }), boxes = new Map();
     const others = Object.keys(columns).filter((name) => !(name in PICKED)).sort().map((name) => [name, words(name)]);

@@ -161,14 +161,14 @@
   function compare() {
     const tools = one("compare-tools");
     if (!tools) return;
-    const { metrics, cases, states, entries, pairs, outcomes, largest } = data("compare-data");
+    const { metrics, cases, states, entries, start, pairs, outcomes, largest } = data("compare-data");
     const first = one("first"), second = one("second"), rows = one("compare-rows"), list = one("differ-list");
     const most = shorten(list, () => update());
     for (const select of [first, second]) entries.forEach((entry, i) => select.append(make("option", { value: i }, `${entry.name} (${entry.block})`)));
     const kept = new URLSearchParams(location.hash.slice(1));
     const place = (name, usual) => { const at = entries.findIndex((entry) => entry.page === kept.get(name)); return at < 0 ? Math.min(usual, entries.length - 1) : at; };
-    first.value = place("a", 0);
-    second.value = place("b", 1);
+    first.value = place("a", start[0]);
+    second.value = place("b", start[1]);
 
     const box = (attributes, ...inside) => make("td", { role: "cell", ...attributes }, ...inside);
     const unbroken = (text) => text.split(/(\S+-\S+)/).map((part, i) => (i % 2 ? make("span", { class: "whole" }, part) : part));  // no break inside a name
@@ -178,13 +178,13 @@
     function difference(metric, a, b) {
       const test = testOf(metric, a, b);
       if (a === b || !test) return box({ class: "none" }, "–");
-      const [value, , , like, level, these, , words] = test;
-      if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
+      const [value, , , like, level, these, , thin, words] = test;
+      if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has a value for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
       const ends = ([low, high, why, sure], what) => (low ? [make("small", {}, `${what}, ${sure}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict already contains the interval
-      return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends([...like, "", level], `${metric.noun}s like these`)), ...ends(these, `these ${metric.noun}s`));
+      return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends([...like, "", level], `${metric.noun}s like these`)), ...ends(these, `these ${metric.noun}s`), ...(thin ? [make("small", {}, thin)] : []));
     }
     const link = (text, href, tip) => (href && text !== "–" ? make("a", { class: "n", href, "data-tip": tip }, text) : text);
     function cell(metric, mine, other) {

@@ -1,6 +1,7 @@
 """Tables of what one model did: endings, tools, rules, words, habits and traps."""
 
 from math import nan
+from pathlib import Path
 
 import pandas as pd
 
@@ -15,24 +16,13 @@ from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import outcome_label, trap_in_words
 from ...scoring.score import RULES
+from ...textfiles import read_yaml
 from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
 
 EXAMPLES = 6
 WORST_FIRST = tuple(reversed(STATES))
-HABITS = (
-    ("tools", "calls", "a conversation", "tool_calls", ""),
-    ("tools", "changes", "a conversation", "write_calls", ""),
-    ("tools", "with an order lookup", "% of conversations", "looked_up", ""),
-    ("tools", "with a knowledge-base search", "% of conversations", "searched", ""),
-    ("tools", "failed", "% of calls", "failed_calls", "tool_calls"),
-    ("length", "cost of a resolved case", "USD", "paid", "solved"),
-    ("length", "prompt tokens", "a conversation", "prompt_tokens", ""),
-    ("length", "completion tokens", "a conversation", "completion_tokens", ""),
-    ("length", "hidden reasoning", "% of the completion", "reasoning_tokens", "completion_tokens"),
-    ("length", "agent words", "a message", "agent_words", "agent_messages"),
-    ("length", "empty replies", "in all", "empty_replies", ""),
-)
+HABITS: list[list[str]] = read_yaml(Path(__file__).with_name("habits.yaml"))
 """About, what, unit, the summed column and its divisor (by default the conversations)."""
 
 

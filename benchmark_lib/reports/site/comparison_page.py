@@ -21,7 +21,7 @@ from ...analysis.tables.comparison import (
     why_it_ends_there,
 )
 from ...analysis.tables.headlines import case_matrix
-from ...analysis.tables.pairs import PARTED, effort_in_words, effort_table
+from ...analysis.tables.pairs import PARTED, choose_pair, effort_in_words, effort_table
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric
 from .content import Content, Entry
@@ -40,7 +40,7 @@ MINUS = re.compile(r"(?<!\S)-(?=\d)")
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
     """Return the data embedded in the page."""
     entries, cases, metrics = content.played, list(content.cases.values()), list(METRICS.values())
-    place = {id(e): i for i, e in enumerate(entries)}
+    place, names = {id(e): i for i, e in enumerate(entries)}, [e.name for e in entries]
     column = {v.case_id: i for i, v in enumerate(cases)}
     outcomes = [[""] * len(cases) for _ in entries]
     for talk in sorted(talks, key=lambda t: t.trial):
@@ -69,6 +69,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
         ],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in SUCCESS_STATES.items()},
         "entries": rows,
+        "start": [names.index(name) for name in choose_pair(content.results)] if entries else [],
         "tested": verdicts.what_is_tested() if few else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
         **(_tests(content) if few else {"pairs": {}, "outcomes": {}, "largest": {}}),
@@ -120,7 +121,7 @@ def _written(found: Comparison) -> list[Any]:
     """Return one comparison as text: the difference and both means.
 
     If tested, it also has the interval, its confidence and the ends on these cases, with the reason why one end is the
-    difference itself. The place of the better one, if known, and the verdict come last.
+    difference itself. Last come the place of the better one, what weakens the test, and the verdict.
     """
     metric = found.metric
     numbers = {
@@ -137,5 +138,6 @@ def _written(found: Comparison) -> list[Any]:
         like,
         [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
+        found.like.reason,
         found.verdict,
     ]

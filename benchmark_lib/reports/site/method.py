@@ -217,4 +217,4 @@ def limits_page() -> str:
 
 def dictionary_page() -> str:
     """Return the data dictionary as Markdown, with a table per frame."""
-    return plain_text("dictionary.md.j2", frames=DICTIONARY, downloads=TEXTS["columns of downloads"])
+    return plain_text("dictionary.md.j2", frames=DICTIONARY, states=STATES, downloads=TEXTS["columns of downloads"])
