@@ -68,7 +68,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
     before = done.conversations - done.made - done.incomplete
-    print(f"{done.path}: {before + done.made} of {done.conversations} judged, {done.made} of them now")
+    print(f"{done.path}: {done.made} of {done.conversations} judged now, {before} before")
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
     what = "readings" if {CUSTOMER_TURNS, LOSSES} & {*scorers} else "scores"
     print(f"  {asked - lost} of {asked} new {what} count" + (f"; unscored: {reasons}" if lost else ""))
