@@ -7,16 +7,18 @@ import subprocess
 import orjson
 import pytest
 import yaml
-from made_runs import CASES, HOSTILE, mixed, run_of
+from made_runs import CASES, HOSTILE, change_manifest, mixed, run_of
 
 from benchmark_lib import figures, load_results, reports, tables
 from benchmark_lib.analysis.frames import Results
 from benchmark_lib.analysis.panels import short_name
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.demo import EXAMPLE
+from benchmark_lib.experiment.manifest import part
 from benchmark_lib.latex import escaped
 from benchmark_lib.project import code_version, project_folder
 from benchmark_lib.reports.methods import AUTHORS, TITLE
+from benchmark_lib.reports.paper import _head_lines
 from benchmark_lib.scoring.written import digits_for, rounded
 
 NAMES = (
@@ -68,7 +70,7 @@ def texts_of(table):
 
 
 def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
-    table = tables.paper(board)
+    table = tables.paper(board.assign(band="safe", p_safe=0.9))
     assert [c.split(",")[0].split(" of")[0] for c in table.frame()] == [
         "Model",
         "Over-escalation",
@@ -106,6 +108,21 @@ def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
         tables.paper(board.iloc[:0])
 
 
+def test_a_table_for_print_has_no_column_of_bands_that_no_row_has_and_says_nothing_twice(board):
+    notes = "unsafe actions: bands are for 18 traps, not for 6, so no band; resolves under 50% of the resolvable cases"
+    idle = board.assign(resolved=0.0, unsafe=0.0, unsafe_mean=0.0, band="none", notes=f"{notes}; only 1 trial")
+    table = tables.paper(idle)
+    assert "Band" not in table.frame() and texts_of(table)[-1].count("resolves under 50%") == 1
+    assert "so no band" not in texts_of(table)[-1] and texts_of(table)[-1].endswith("only 1 trial.")
+    assert set(tables.paper(idle, columns=["unsafe", "band"]).frame()["Band"]) == {"none*"}
+    assert "so no band" in texts_of(tables.paper(idle, columns=["unsafe", "band"]))[-1]
+
+
+def test_a_heading_never_ends_in_a_line_that_is_only_a_number_or_a_sign():
+    assert _head_lines("Unsafe actions of 8", 17) == ["Unsafe", "actions of 8"]
+    assert _head_lines("Over-escalation, %", 12) == ["Over-", "escalation, %"] and _head_lines("n", 3) == ["n"]
+
+
 @pytest.mark.parametrize(
     "width, digits", [(10.3, 0), (4.1, 1), (0.8, 2), (0.026, 3), (24, 0), (0, 4), (float("nan"), 4)]
 )
@@ -125,10 +142,10 @@ def test_halves_are_rounded_up():
 
 def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_columns_and_the_caption(board):
     frame = board.iloc[:3].copy()
-    frame[["panel", "partial", "resolved", "unsafe_n", "band"]] = [
-        ["scripted agents", "", 0.0, 18, "safe"],
-        ["players", "40 of 57", 0.9, 8, "none"],
-        ["models", "", 0.9, 18, "reckless"],
+    frame[["panel", "partial", "resolved", "unsafe_n", "band", "p_reckless"]] = [
+        ["scripted agents", "", 0.0, 18, "safe", 0.0],
+        ["players", "40 of 57", 0.9, 8, "none", 0.0],
+        ["models", "", 0.9, 18, "reckless", 0.9],
     ]
     with pytest.warns(
         UserWarning, match=f"unfinished: {re.escape(short_name(frame['entry'].iloc[1]))} .40 of 57 planned"
@@ -241,9 +258,34 @@ def test_the_methods_paragraph_comes_from_the_manifests(results):
     ):
         assert words in said
     assert f"{len(results.conversations):,} conversations" in said
-    assert "Of the planned" not in said and "Settings: the endpoint's defaults; seed" in said
+    assert "Of the planned" not in said and "Settings: the endpoint's defaults. Seed: " in said
     with pytest.raises(BadInput, match="no runs to describe"):
         reports.methods(Results([]))
+
+
+def test_the_methods_paragraph_names_endpoints_settings_and_prompts_one_by_one_and_says_nothing_of_absent_judges(
+    tmp_path,
+):
+    runs = {}
+    for temperature in (None, 0.7, 1.5):
+        (tmp_path / str(temperature)).mkdir()
+        run = run_of(tmp_path / str(temperature), "acme", mixed(0.5, 1))
+        body = {"agent": {"temperature": temperature, "top_p": 0.9}} if temperature else {}
+        inputs = run.manifest["inputs"] | {"settings": part(body), "seed": part(0), "prompt": part("northline agent-3")}
+        place = "http://127.0.0.1:8000/v1" if temperature else "https://api.example.com/v1"
+        asked = {"agent": {"model": "acme", "base_url": place, "price": None}}
+        change_manifest(run.path, inputs=inputs, sessions=[{"started": "2026-03-04T10:00", "endpoints": asked}])
+        runs[temperature] = run.path
+    results = load_results(*runs.values())
+    said, of = reports.methods(results), dict(zip(runs, (results.entries[run.run_id] for run in results.runs)))
+    assert "1 language model in 3 runs" in said
+    assert f"asked at https://api.example.com/v1 for {of[None]}; http://127.0.0.1:8000/v1 for the other 2 runs." in said
+    first, second = "the endpoint's defaults", "temperature 0.7 and top p 0.9"
+    assert f"Settings: {first} for {of[None]}; {second} for {of[0.7]}; temperature 1.5 and top p 0.9 for the" in said
+    assert "agent." not in said and " Seed: 0. System prompt: northline agent-3. " in said
+    assert "boards" not in said and "judged" not in said and "All scores were read from the record" in said
+    table = tables.paper(tables.leaderboard(results))
+    assert "1 model in 3 runs, " in table.caption and "boards" not in table.caption
 
 
 def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version_made_which_run():

@@ -8,9 +8,12 @@ ENTRY = "Name of the run in every table: the model's name, plus what distinguish
 ERRORS = "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty if the call was carried out."
 
 
-class _Row(TypedDict):
+class _Run(TypedDict):
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
     entry: Annotated[str, Column(ENTRY)]
+
+
+class _Row(_Run):
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     case_id: Annotated[str, Column("Id of the case.")]
     trial: Annotated[int, Column("Number of the trial, from 1.")]
@@ -62,11 +65,9 @@ class ToolCallRow(_Row):
     write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]
 
 
-class CallRow(TypedDict):
+class CallRow(_Run):
     """A row of `calls`."""
 
-    run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
-    entry: Annotated[str, Column(ENTRY)]
     case_id: Annotated[str, Column("Id of the case.")]
     trial: Annotated[int, Column("Number of the trial, from 1.")]
     side: Annotated[str, Column("agent, customer or judge.")]
@@ -98,11 +99,9 @@ class VerdictRow(_Row):
     addressed: Annotated[int, Column("Passages of the record that address a judge.", "passages")]
 
 
-class PlannedRow(TypedDict):
+class PlannedRow(_Run):
     """A row of `planned`."""
 
-    run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
-    entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     source: Annotated[str, Column("As in conversations.")]
     case_id: Annotated[str, Column("Id of the case.")]

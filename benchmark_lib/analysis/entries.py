@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from ..cases.load import store_words
+from ..errors import BadInput
 from ..records import UNPROTECTED, is_played
 from ..runfile import RunFile
 from .estimators.estimate import counted
@@ -68,8 +69,8 @@ class Frames(Protocol):
 def entry_meant(results: Frames | pd.DataFrame, name: str | None) -> str | None:
     """Resolve a name to an entry; it may be an entry itself, or a run's file, run_id or model.
 
-    A model's name is enough if it has one run. A run's entry depends on the other runs, but its file name does not, so
-    a command that names the file stays valid.
+    A model's name is enough if it has one run, else `BadInput` names its entries. A run's entry depends on the other
+    runs, but its file name does not, so a command that names the file stays valid.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
@@ -77,18 +78,20 @@ def entry_meant(results: Frames | pd.DataFrame, name: str | None) -> str | None:
     runs = getattr(results, "runs", ())
     by_file = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
     alike = by_file or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
-    return by_file[0] if by_file else alike[0] if len(alike) == 1 else name
+    if len(alike) > 1 and not by_file:
+        raise BadInput(f"{name!r} has {len(alike)} runs here: name one of them, {' or '.join(map(repr, alike))}")
+    return alike[0] if alike else name
 
 
 def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
-    prompt = _own_prompt(manifest)
+    prompt = own_prompt(manifest)
     unprotected = UNPROTECTED if _value(manifest, "isolate") == UNPROTECTED else ""
     own = (f"prompt {prompt}" if prompt else "", _rules(manifest), unprotected)
     return ", ".join(filter(None, (trait, *(words for words in own if words not in trait))))
 
 
-def _own_prompt(manifest: dict[str, Any]) -> str:
-    # a custom prompt as its file and the start of its hash: brief.md (3fa2)
+def own_prompt(manifest: dict[str, Any]) -> str:
+    """Return a custom prompt as its file and the start of its hash, ``brief.md (3fa2)``, or nothing."""
     value = str(_value(manifest, "prompt") or "").strip()
     stores_own = value.split(" ")[0] == str(_value(manifest, "store") or "").split(" ")[0]
     if not value or stores_own or manifest.get("source") == "imported":
@@ -127,7 +130,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield _input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     known = _input_words(manifests, "prompt", "prompt {}", "prompt unknown")
-    own = map(_own_prompt, manifests)
+    own = map(own_prompt, manifests)
     yield [f"prompt {prompt}" if prompt else words for prompt, words in zip(own, known, strict=True)]
     yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
@@ -160,7 +163,7 @@ def _input_words(manifests: list[dict[str, Any]], name: str, shape: str, absent:
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
-    flat = [dict(_flat_settings(_value(m, "settings") or {})) for m in manifests]
+    flat = [dict(flat_settings(_value(m, "settings") or {})) for m in manifests]
     every = dict.fromkeys(name for pairs in flat for name in pairs)
     names = [name for name in every if len({orjson.dumps(pairs.get(name)) for pairs in flat}) > 1]
     return [
@@ -169,13 +172,13 @@ def _settings(manifests: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    # settings one by one; those of the agent have no prefix
+def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield settings one by one; those of the agent have no prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
     for key, inner in value.items():
-        yield from _flat_settings(inner, f"{name} {key}".strip())
+        yield from flat_settings(inner, f"{name} {key}".strip())
 
 
 def _as_named(value: Any) -> str:
@@ -186,8 +189,8 @@ def _as_named(value: Any) -> str:
 def _settings_of(manifest: dict[str, Any]) -> dict[str, str]:
     # fields of the request, a custom prompt, and any further input such as rules
     body = _body(manifest, "agent")
-    settings = {name: _as_named(value) for name, value in _flat_settings(body)} if body else {}
-    if prompt := _own_prompt(manifest):
+    settings = {name: _as_named(value) for name, value in flat_settings(body)} if body else {}
+    if prompt := own_prompt(manifest):
         settings["prompt"] = prompt
     for name in sorted(set(manifest["inputs"]) - {*NAMED, *THE_SAME, "model"}):
         if (value := _value(manifest, name)) not in NOT_GIVEN:

@@ -23,7 +23,7 @@ from ..runfile import SUFFIX, RunFile
 from ..scoring.columns import Column, Score, columns_of
 from ..store import foreign_named
 from .dictionary import DICTIONARY
-from .entries import entry_names, settings_in_words, without_copies
+from .entries import entry_meant, entry_names, settings_in_words, without_copies
 from .facets import facets
 from .panels import conversations_of
 from .query import Query
@@ -151,10 +151,11 @@ class Results:
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
         """Return the conversations that match a query such as ``unsafe=yes``, with their panels.
 
-        Query and fields are as in `Query.of`; an unknown field or name raises `BadInput`. The `Query` is in
-        ``attrs["query"]``; its `address` lists exactly these conversations on the site.
+        Query and fields are as in `Query.of`, and an entry may be named as in `entry_meant`; an unknown field or name
+        raises `BadInput`. The `Query` is in ``attrs["query"]``; its `address` lists these conversations on the site.
         """
         asked = Query.of(query, **fields)
+        asked = asked.but(entry=[entry_meant(self, name) for name in dict(asked.terms).get("entry", ())] or None)
         asked.check(self.facets)
         rows = conversations_of(self)[asked.mask(self.facets)]
         rows.attrs["query"] = asked
@@ -290,9 +291,8 @@ def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
     columns = DICTIONARY[name].values()
     rows, blocks = iter(rows), []
     while block := list(islice(rows, _BLOCK)):
-        blocks.append(
-            pd.DataFrame({c.name: _values(c, values) for c, values in zip(columns, zip(*block), strict=True)})
-        )
+        filled = zip(columns, zip(*block), strict=True)
+        blocks.append(pd.DataFrame({c.name: _values(c, values) for c, values in filled}))
     if not blocks:
         return pd.DataFrame({c.name: _values(c, ()) for c in columns})
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)

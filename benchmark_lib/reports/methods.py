@@ -5,12 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pandas as pd
-
+from ..analysis.entries import flat_settings, own_prompt
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
-from ..analysis.tables.leaderboard import RESTS_ON_INTENTS
 from ..analysis.tables.pairs import chosen_cases
 from ..errors import BadInput
 from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
@@ -82,12 +80,14 @@ def methods(results: Results, *, latex: bool = False) -> str:
         partial=[f"{results.entries[run]} has {words}" for run, words in partial.items() if words],
         customers=_inputs(manifests, "customer"),
         messages=_inputs(manifests, "messages"),
+        endpoints=_by_run(results, hosted, _endpoints),
         settings=_by_run(results, hosted, _settings),
-        prompts=_inputs(manifests, "prompt"),
+        seeds=_inputs(hosted, "seed"),
+        prompts=_by_run(results, manifests, lambda m: own_prompt(m) or _inputs({"": m}, "prompt")[0]),
         versions=_by_run(results, manifests, _versions),
         scored=sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else [],
         here=code_version(),
-        rests=RESTS_ON_INTENTS,
+        judged=len(results.verdicts) > 0,
         listed=lambda names: in_words(list(names)) if names else "",
     )
     text = " ".join(text.split())
@@ -134,11 +134,14 @@ def _set(manifest: dict[str, Any]) -> str:
     return f"{played} of {store} (hash of the set of cases {hashed(cases)}), {trials} {noun} each"
 
 
+def _endpoints(manifest: dict[str, Any]) -> str:
+    asked = {role.get("base_url") for s in manifest["sessions"] for role in s.get("endpoints", {}).values()}
+    return in_words(sorted(asked - {None}) or "an endpoint that is not recorded")
+
+
 def _settings(manifest: dict[str, Any]) -> str:
-    settings, seed = (manifest["inputs"].get(name, {}).get("value") for name in ("settings", "seed"))
-    flat = pd.json_normalize(settings or {}, sep=".").to_dict("records")
-    words = ", ".join(f"{name} {value}" for name, value in sorted(flat[0].items())) if flat else ""
-    return f"{words or DEFAULTS}; seed {seed}"
+    settings = manifest["inputs"].get("settings", {}).get("value") or {}
+    return in_words([f"{name} {value}" for name, value in flat_settings(settings)] or DEFAULTS)
 
 
 def _versions(manifest: dict[str, Any]) -> str:

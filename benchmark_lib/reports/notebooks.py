@@ -257,7 +257,6 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """Return a value in the form that a notebook's cell accepts: dates and paths as text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Path):
@@ -277,7 +276,6 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
-    """Refuse values that would expose secrets in the copy: keys, and passwords in addresses."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")

@@ -292,7 +292,9 @@ def _wrapped(text: str, width: float | None) -> list[str]:
 
 
 def _head_lines(head: str, longest: int) -> list[str]:
-    return textwrap.wrap(one_line(head), max(longest, 11), break_on_hyphens=True) or [""]
+    joined = re.sub(r" (of )?\S{1,2}$", lambda end: end[0].replace(" ", "\xa0"), one_line(head))
+    lines = textwrap.wrap(joined, max(longest, 11, min(len(joined.rpartition(" ")[2]), 16)))
+    return [line.replace("\xa0", " ") for line in lines] or [""]
 
 
 def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:

@@ -30,6 +30,7 @@ from .leaderboard import (
     ENDS,
     NO_MERIT,
     RESTS_ON_INTENTS,
+    TOO_LITTLE_DONE,
     WITHOUT,
     band_in_words,
     does_too_little,
@@ -234,7 +235,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
         Result of `leaderboard`.
     columns : sequence of str, optional
         Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
-        without the cost if no price is known.
+        without a cost or band that no row has.
     models : iterable of str, optional
         Names on the board, in the order wanted; by default, the language models, or every row if there are none.
 
@@ -252,12 +253,13 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     unfinished = named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
     if unfinished:
         warnings.warn(SAID["unfinished"].format(names=unfinished), stacklevel=2)
-    unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED, UNKNOWN}
-    chosen = list(columns or [c for c in PAPER_COLUMNS if not (unpaid and c == "cost_tier")])
+    records: list[dict[str, Any]] = rows.to_dict("records")
+    bare = ["cost_tier"] * (set(rows["cost_tier"]) <= {NO_MODEL, PLAYED, UNKNOWN})
+    bare += ["band"] * all(_word(row, "band") in (NO_BAND, DASH) for row in records)
+    chosen = list(columns or [name for name in PAPER_COLUMNS if name not in bare])
     _check(chosen, [*METRICS, *WORDED], "column")
     if "trials" not in chosen and rows["trials"].nunique() > 1:
         chosen.append("trials")
-    records: list[dict[str, Any]] = rows.to_dict("records")
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     names = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
     bases, whose = _bases(records, metrics)
@@ -358,7 +360,7 @@ def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
     many = " to ".join(map(str, sorted({trials[0], trials[-1]}))) if trials else "no"
     noun = {"models": "model", "players": "player"}.get(*set(rows["panel"])) if rows["panel"].nunique() == 1 else None
     names = rows["model"].nunique()
-    who = counted(names, noun or "agent") + (f" in {counted(len(rows), 'setting')}" if names < len(rows) else "")
+    who = counted(names, noun or "agent") + (f" in {counted(len(rows), 'run')}" if names < len(rows) else "")
     return str(SAID["caption"]).format(
         versions=", ".join(sorted({str(v) for v in rows["versions"]})),
         who=who,
@@ -373,6 +375,8 @@ def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> st
     """Return the notes to single rows after `first`, without those on absent metrics."""
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     absent = (f"{UNKNOWN}: ", *(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen))
+    absent += (TOO_LITTLE_DONE,) if "resolved" in chosen else ()
+    absent += () if "band" in chosen else ("unsafe actions: bands are for", "bands are for")
     shares = [m.name for m in metrics if m.scale.bounds and not m.scale.summed]
     at_an_end = any(row[f"{n}_mean"] in (0, 1) for row in records for n in shares)
     wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""

@@ -90,7 +90,6 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
 
 
 def _of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the scored conversations on cases of a hard set."""
     frame = conversations_of(results)
     return frame[frame["family"].notna() & frame["success"].notna()]
 

@@ -119,7 +119,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_stored(scorer: str, label: str) -> str:
-    """Return a label as it is stored: ``True`` or ``False`` for a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
