@@ -280,6 +280,11 @@ def test_an_unknown_cost_is_never_written_as_nothing(calls, unpriced, words):
     assert cost_in_words(0.5 if calls > unpriced else 0.0, calls, unpriced) == words
 
 
+def test_the_cost_of_an_own_agent_is_unknown_even_if_it_charged_nothing():
+    assert cost_in_words(0.0, 0, 0, own=0) == "cost unknown for any calls of the agent's own"
+    assert cost_in_words(0.0, 0, 0, own=1) == "cost unknown for 1 call of the agent's own"
+
+
 def test_exit_codes_and_argument_parsing_stand_in_the_cli_folder_alone():
     package = Path(sys.modules["benchmark_lib"].__file__).parent
     elsewhere = [

@@ -8,6 +8,7 @@ import pytest
 from told import numbers_in
 
 from benchmark_lib import figures, reports
+from benchmark_lib.errors import BadInput
 from benchmark_lib.figures.canvas import nothing
 from benchmark_lib.figures.svg import as_svg
 
@@ -44,6 +45,27 @@ BOARD = pd.DataFrame(
 INTERVALS = BOARD[["entry"]].assign(
     traps=18, worst=2.0, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0
 )
+
+
+@pytest.mark.parametrize(
+    "wrong, table",
+    [
+        (lambda: figures.escalation_both_ways(table=BOARD), "'board'.*`tables.leaderboard`"),
+        (lambda: figures.unsafe_intervals(board=BOARD), "'table'.*`tables.unsafe_table`"),
+        (lambda: figures.unsafe_intervals(INTERVALS), "positional.*`tables.unsafe_table`"),
+    ],
+)
+def test_a_figure_that_is_called_with_the_wrong_table_names_the_right_one(wrong, table):
+    with pytest.raises(BadInput, match=table):
+        wrong()
+
+
+def test_equal_rows_of_a_figure_stand_as_in_its_table_and_a_name_breaks_before_its_bracket():
+    names = [f"eager-{n} [temperature 0.{n}]" for n in (3, 1, 2)]
+    alike = pd.concat([INTERVALS.iloc[:1]] * 3).assign(entry=names)
+    ax = figures.unsafe_intervals(table=alike, width="column")
+    shown = [label.get_text() for label in ax.get_yticklabels()][::-1]
+    assert shown == [name.replace(" [", "\n[") for name in names]
 
 
 @pytest.mark.parametrize("draw", [figures.value_picture, figures.escalation_both_ways])

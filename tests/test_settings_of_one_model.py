@@ -4,8 +4,10 @@ import pytest
 from made_runs import change_manifest, mixed, run_of
 
 from benchmark_lib import load_results, reports, tables
-from benchmark_lib.analysis.entries import settings_in_words, steps
+from benchmark_lib.analysis.entries import entry_meant, settings_in_words, steps
 from benchmark_lib.analysis.estimators.comparisons import SURE
+from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.manifest import part
 from benchmark_lib.runfile import RunFile
 
@@ -71,3 +73,24 @@ def test_an_own_prompt_and_rules_are_settings(planted):
     more = {"prompt": part("brief.md brief"), "rules": part("formal.yaml"), "store": part("northline 1")}
     words = settings_in_words(manifest | {"inputs": manifest["inputs"] | more})
     assert words == f"reasoning effort high, prompt brief.md ({more['prompt']['hash'][:4]}), rules formal.yaml"
+
+
+def test_the_name_that_tables_show_is_accepted_wherever_a_run_is_named(tmp_path, monkeypatch, capsys):
+    runs = tmp_path / "data" / "runs"
+    runs.mkdir(parents=True)
+    for n, effort in enumerate(("low", "high")):
+        run_at(tmp_path / effort, 0.5 + n / 4, 0.01, reasoning_effort=effort).path.rename(runs / f"{effort}.deskbench")
+    monkeypatch.chdir(tmp_path)
+    low, high = "acme [reasoning effort low]", "acme [reasoning effort high]"
+    results = load_results("data/runs")
+    assert set(results.entries.values()) == {low, high}
+    for name in (f'"{low}"', "low", "low.deskbench"):
+        assert set(results.where(f"entry={name}")["entry"]) == {low}
+    assert main(["compare", low, "high"]) == 0 and f"A  {low}" in capsys.readouterr().out
+    assert main(["runs", "show", high]) == 0 and "high.deskbench" in capsys.readouterr().out
+    assert main(["watch", "--once", low]) == 0 and capsys.readouterr().out
+    for asked in (lambda: results.where("entry=acme"), lambda: entry_meant(results, "acme")):
+        with pytest.raises(BadInput, match="'acme' has 2 runs: name one, .*effort high.* or .*effort low"):
+            asked()
+    assert main(["compare", "acme", "high"]) == 2 and "'acme' has 2 runs: name one of" in capsys.readouterr().err
+    assert main(["compare", "acme [reasoning effort]", "high"]) == 2 and "there is no run" in capsys.readouterr().err

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
-"""Inputs that have special wording in the name of a run; any other appears under its own name."""
+"""Inputs with special wording in a run's name; any other appears under its own."""
 APART = ("model", "players", "rules")
 """Inputs that a name shows in a different form."""
 THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
-"""Inputs that two runs must share before a difference between them counts as the effect of a setting."""
+"""Inputs that two runs share if a difference is to be the effect of a setting."""
 RULES_NAMED, LONGEST, HASH_SHOWN = 2, 40, 4
-"""Maximum number of operator rules in a name, and of characters of a value and of a hash."""
+"""Most operator rules in a name, and most characters of a value and of a hash."""
 NOT_GIVEN: tuple[Any, ...] = (None, "", [])
 """Values of an input that count as not given."""
 DEFAULT = "default"
@@ -69,8 +69,8 @@ class Frames(Protocol):
 def entry_meant(results: Frames | pd.DataFrame, name: str | None) -> str | None:
     """Resolve a name to an entry; it may be an entry itself, or a run's file, run_id or model.
 
-    A model's name is enough if it has one run, else `BadInput` names its entries. A run's entry depends on the other
-    runs, but its file name does not, so a command that names the file stays valid.
+    A model's name is enough if it has one run; if it has several, `BadInput` names their entries. A file's name is the
+    surest, since entries change with further runs.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
@@ -79,7 +79,7 @@ def entry_meant(results: Frames | pd.DataFrame, name: str | None) -> str | None:
     by_file = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
     alike = by_file or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
     if len(alike) > 1 and not by_file:
-        raise BadInput(f"{name!r} has {len(alike)} runs here: name one of them, {' or '.join(map(repr, alike))}")
+        raise BadInput(f"{name!r} has {len(alike)} runs: name one, {' or '.join(map(repr, alike))}")
     return alike[0] if alike else name
 
 
@@ -91,7 +91,7 @@ def _with_own_inputs(trait: str, manifest: dict[str, Any]) -> str:
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
-    """Return a custom prompt as its file and the start of its hash, ``brief.md (3fa2)``, or nothing."""
+    """Return a custom prompt as ``brief.md (3fa2)``, with the start of its hash."""
     value = str(_value(manifest, "prompt") or "").strip()
     stores_own = value.split(" ")[0] == str(_value(manifest, "store") or "").split(" ")[0]
     if not value or stores_own or manifest.get("source") == "imported":

@@ -151,11 +151,12 @@ class Results:
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
         """Return the conversations that match a query such as ``unsafe=yes``, with their panels.
 
-        Query and fields are as in `Query.of`, and an entry may be named as in `entry_meant`; an unknown field or name
-        raises `BadInput`. The `Query` is in ``attrs["query"]``; its `address` lists these conversations on the site.
+        Query and fields are as in `Query.of`, an entry's name as in `entry_meant`; unknown ones raise `BadInput`. The
+        `Query` is in ``attrs["query"]``; its `address` lists exactly these conversations on the site.
         """
         asked = Query.of(query, **fields)
-        asked = asked.but(entry=[entry_meant(self, name) for name in dict(asked.terms).get("entry", ())] or None)
+        named = dict(asked.terms).get("entry", ())
+        asked = asked.but(entry=[entry_meant(self, name) for name in named] or None)
         asked.check(self.facets)
         rows = conversations_of(self)[asked.mask(self.facets)]
         rows.attrs["query"] = asked
@@ -275,7 +276,7 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
             for cost, (side, played_by) in zip(recorded, sides, strict=True)
         ]
         of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
-        # scores before scoring-10 do not distinguish needless from accepted handovers
+        # before scoring-10, needless and accepted handovers were not told apart
         score = {"needless_handover": score.get("handed_over") if score.get("bucket") == "resolvable" else None} | score
         yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
 
@@ -285,7 +286,7 @@ _BLOCK = 50_000
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
-    # Built block by block: a million rows then need hardly more memory than the frame itself.
+    # block by block, so that a million rows need hardly more memory than the frame
     import pandas as pd
 
     columns = DICTIONARY[name].values()

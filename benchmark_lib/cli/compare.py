@@ -18,7 +18,7 @@ MOST_CASES = 8
 """Maximum number of differing cases to print; the notebook and the page show all."""
 
 ARGUMENTS = {
-    "RUN+": ("two or more run files, or names from `deskbench runs`: a file name, a model name or a run id"),
+    "RUN+": "two or more runs: files, or their names (of the file, run id, model, or as in tables)",
     "--folder FOLDER": ("where to look up runs by name (default: data/runs)", "data/runs"),
     "--store DIR": "only find runs on this store, as its files are now (default: any)",
     "--every-pair": "compare every pair, not only the first run with each of the others",
@@ -43,12 +43,12 @@ def _named(given: list[str], folder: Path, store: str | None) -> tuple[Results, 
     # the named runs of one set, and the entry of each
     from ..analysis.frames import is_hard, load_results
     from ..cases.load import content_of
-    from ..experiment.run_list import find_run
     from ..runfile import RunFile
     from ..store import load_store
+    from .runs import run_named
 
     current = load_store(store) if store else None
-    runs = [RunFile(find_run(text, folder, current)) for text in given]
+    runs = [RunFile(run_named(text, folder, current)) for text in given]
     if current and (other := [r.path for r in runs if r.manifest["inputs"]["store"]["hash"] != content_of(current)]):
         raise BadInput(f"{other[0]} was not played on {store} as its files are now: leave out that run or --store")
     if len({is_hard(run.manifest) for run in runs}) > 1:

@@ -16,7 +16,7 @@ ENDPOINT: Options = {"--base-url URL": "base URL of an OpenAI-compatible endpoin
 PROMPT: Options = {"--prompt FILE": "a system prompt to use instead of the store's"}
 SETTINGS: Options = {"--settings FILE": "YAML file with model settings by role"}
 TRIALS: Options = {"--trials N": ("how often each case is played (default: 3)", 3)}
-RUN_FILE: Options = {"--out FILE": "the run file (default: in data/runs, named after the options)"}
+RUN_FILE: Options = {"--out FILE": "the run file (default: in data/runs, one for all --cases and --trials)"}
 PATTERN = (
     "case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard "
     "set, hard:NAME for part of it; "

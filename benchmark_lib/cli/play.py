@@ -33,7 +33,6 @@ from .codes import FINISHED, RESUMABLE, SIGNAL, confirmed, note
 if TYPE_CHECKING:
     from ..experiment import Experiment
     from ..experiment.forecast import Forecast
-    from ..runfile import RunFile
 
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
 """Ask in a terminal above this likely cost, or above this number of calls if a price is unknown."""
@@ -138,8 +137,7 @@ def _report(experiment: Experiment, run: RunFile, short: bool) -> None:
         print("; ".join([finished, *wrong]), flush=True)
         return
     if experiment.replay:
-        many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
-        print(f"{many} replayed, each identical byte for byte")
+        print(f"{counted(experiment.replayed, 'conversation')} replayed, each identical byte for byte")
     print(*summary(run), f"run file: {run.path}", sep="\n", flush=True)
     if experiment.stopped:
         note(f"finished conversations are saved; {experiment.stopped.sentence}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..commands import command
 from ..errors import BadInput
@@ -20,20 +21,21 @@ ACTIONS = {
 """Minimum and maximum number of runs for each action (None: no maximum), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
-    "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
+    "RUN*": "a run file, or one in data/runs by its file name, run_id, model or name in tables",
 }
 NOTES = """To get rid of a run, delete its file in data/runs.
-cost: ? no price is known for the model; + after a sum: some calls have no known price; - a person played"""
+cost: ? unknown (no price, or an own agent's calls); + some calls have no known price; - a person played"""
 DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, (*_, words) in ACTIONS.items()), "", NOTES])
-KINDS = {
-    "models": "model",
-    "local model": "model",
-    "own agents": "own agent",
-    "players": "played",
-    "scripted agents": "scripted",
-    "recovery panel": "scripted",
-    "imported": "imported",
-}
+
+
+def run_named(name: str, folder: Path | None = None, store: Any = None) -> Path:
+    """Return the run file that tables show by this name, or that `find_run` finds."""
+    from ..analysis.frames import Results
+    from ..experiment.run_list import find_run, list_runs
+
+    every = Results([one.run for one in list_runs(folder) if one.run] if name.endswith("]") else [])
+    found = {run_id for run_id, entry in (every.entries | every.hard.entries).items() if entry == name}
+    return find_run(found.pop() if len(found) == 1 else name, folder, store)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -45,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"deskbench runs {action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out")
     if len(options.runs) < least:
         raise BadInput(f"deskbench runs {action} needs {words.split(':')[0]}: see `deskbench runs`")
-    paths = [run_list.find_run(name) for name in options.runs]
+    paths = [run_named(name) for name in options.runs]
     if action == "list":
         _list(run_list.list_runs())
     elif action == "show":
@@ -57,18 +59,17 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _list(runs: list[ListedRun]) -> None:
-    from ..analysis.entries import entry_names
-    from ..analysis.frames import is_hard
+    from ..analysis.frames import Results
     from ..experiment.run_list import runs_folder
     from ..reports.terminal import NARROWEST, columns, screen_width
 
     if not runs:
         print(f"there are no runs in {runs_folder()}: make one with `deskbench run MODEL`")
         return
-    manifests = [one.run.manifest for one in runs if one.run is not None]
-    core, hard = (entry_names(m for m in manifests if is_hard(m) == of_hard) for of_hard in (False, True))
     head = ["file", "model [setting]", "kind", "cases", "trials", "finished", "cost USD", "age", ""]
-    rows = [head, *(_row(one, core | hard) for one in runs)]
+    every = Results([one.run for one in runs if one.run])
+    names = every.entries | every.hard.entries
+    rows = [head, *(_row(one, names) for one in runs)]
     width, right = screen_width(), (3, 4, 5, 6, 7)
     least = max(len(row[0]) for row in rows) + 2 + NARROWEST + sum(2 + max(map(len, c)) for c in [*zip(*rows)][2:])
     if width is None or least <= width:
@@ -81,21 +82,22 @@ def _list(runs: list[ListedRun]) -> None:
 def _row(one: ListedRun, names: dict[str, str]) -> list[str]:
     from ..analysis.frames import is_hard
     from ..analysis.panels import panel_of
-    from ..records import is_played, source_of
+    from ..records import OWN, is_played, source_of
+    from ..reports.terminal import KINDS
 
     if one.run is None:
         return [one.path.stem, "cannot be read", "", "", "", "", "", "", "see `runs show`"]
     manifest = one.run.manifest
     cost, unpriced = one.run.cost()
     source = source_of(manifest)
-    unknown = unpriced or one.run.own_calls()
+    unknown = unpriced or source == OWN
     known = f"{cost:.2f}{'+' * bool(unknown)}" if not unknown or cost else "?"
     marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing)
     trials = sorted({*manifest["planned"].values()})
     return [
         one.path.stem,
-        names[manifest["run_id"]],
-        KINDS.get(panel_of(manifest["model"], source), "other"),
+        names.get(manifest["run_id"], manifest["model"]),
+        KINDS[panel_of(manifest["model"], source)],
         f"{len(manifest['planned'])}{' hard' * is_hard(manifest)}",
         "-".join(str(n) for n in dict.fromkeys((trials[0], trials[-1]))),
         f"{one.finished}/{one.planned}",

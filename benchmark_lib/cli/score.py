@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 TRACEBACKS_SHOWN = 3
 
-
 ARGUMENTS = {
     "FILE+": "run files, or names of runs in data/runs",
     **STORE_PLAYED,

@@ -29,14 +29,15 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print the state of a run repeatedly until no process is writing it."""
-    from ..experiment.run_list import find_run, list_runs, runs_folder
+    from ..experiment.run_list import list_runs, runs_folder
     from ..experiment.writer import RunLock
     from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
     from ..runfile import RunFile
+    from .runs import run_named
 
     readable = (listed.path for listed in list_runs() if listed.run is not None)
-    path = find_run(options.run) if options.run else next(readable, None)
+    path = run_named(options.run) if options.run else next(readable, None)
     if path is None:
         raise BadInput(f"there is no run to watch in {runs_folder()}: start one with `deskbench run MODEL`")
     run = RunFile(path)

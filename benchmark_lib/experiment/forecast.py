@@ -97,8 +97,9 @@ class Forecast:
         if not self.conversations:
             return [f"forecast for {name}: nothing to play, all {self.on_file:,} conversations are on file"]
         if not self.calls.high:
-            own = ", but the agent's own calls are not known" * self.own_agent
-            return [f"{head} in which Deskbench calls no language model: nothing to pay{own}"]
+            own = "the agent's own calls are not known, nor their cost"
+            cost = own if self.own_agent else "nothing to pay"
+            return [f"{head} in which Deskbench calls no language model: {cost}"]
         lines = [head + (f", {self.on_file:,} more are on file" if self.on_file else "")]
         lines += [f"  at {url}" for url in self.base_urls]
         if self.learned_from:

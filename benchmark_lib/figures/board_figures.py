@@ -151,7 +151,7 @@ def trials_in_words(table: pd.DataFrame) -> str:
 
 @figure
 def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the misses and the over-escalation of a board's models, as `two_directions` does."""
+    """Draw the misses and over-escalation of `tables.leaderboard`, as `two_directions` does."""
     return two_directions(table=both_directions(board), ax=ax, width=width)
 
 
@@ -161,7 +161,8 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
 
     `table` is the result of `tables.unsafe_table` or `tables.safety_table`.
     """
-    known = partial_below(table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False))
+    known = table.dropna(subset=["these_mean"]).sort_values("these_mean", kind="stable")
+    known = partial_below(known[::-1])
     ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
         return nothing(ax, NOTHING_KNOWN)
@@ -280,7 +281,8 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
-    shown = partial_below(shown.assign(_wrong=wrong).sort_values("_wrong", ascending=False))
+    shown = shown.assign(_wrong=wrong).sort_values("_wrong", kind="stable")
+    shown = partial_below(shown[::-1])
     ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, NEITHER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jinja2 import Template
 
 from ..analysis.panels import kinds_in_words, partial_in
+from ..errors import BadInput
 from ..scoring.written import visible
 from ..textfiles import read_yaml
 from .style import Lead, figure_notes, figure_of, inches, is_narrow, new_axes
@@ -256,7 +258,12 @@ def figure(draw: Draw) -> Draw:
     """Decorate a figure function: fit the result to its width, and remember how to redraw it."""
 
     @wraps(draw)
-    def drawn(*, ax: Axes | None = None, **data: Any) -> Axes:
+    def drawn(*given: Any, ax: Axes | None = None, **data: Any) -> Axes:
+        try:
+            signature(draw).bind(*given, ax=ax, **data)
+        except TypeError as wrong:
+            about = " ".join(str(draw.__doc__).split())
+            raise BadInput(f"figures.{draw.__name__}: {wrong}: {about}") from None
         shown = draw(ax=ax, **data)
         fit(shown)
         if ax is None:

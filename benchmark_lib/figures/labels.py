@@ -24,11 +24,11 @@ PLACES = tuple(
     for dy in (3, -3, 13, -13, 23, -23)
     for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
-"""Possible places of a name: its offset from the mark, in typographic points, and its alignment."""
+"""Places of a name: its offset from the mark, in points, and its alignment."""
 NEAR = 3
-"""A line joins a name to its mark if the name is farther above or below than this, in points."""
+"""A line joins a name to a mark farther above or below than this, in points."""
 APART = 3
-"""Points between two names in a row, to keep them separate at any resolution."""
+"""Points between two names in a row, separate at any resolution."""
 FEW = 12
 """Largest number of points for which every point is named."""
 LONGEST = 48
@@ -107,7 +107,9 @@ def head_at_right(ax: Axes, rows: int, words: str) -> None:
 
 def two_lines(ax: Axes, name: str) -> str:
     """Return a name on one line, or on two in a narrow figure; cut it if it is longer."""
-    longest = LINE[is_narrow(ax)]
+    longest, halves = LINE[is_narrow(ax)], name.split(" [", 1)
+    if len(name) > longest > max(map(len, halves)):
+        name = "\n[".join(halves)
     lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
     if len(lines) > 2 and "\n" not in name:
         cut = name if len(name) <= 2 * longest else f"{name[: longest + 3]}…{name[4 - longest :]}"

@@ -111,7 +111,7 @@ def models_as_points(*, table: pd.DataFrame, x: str, y: str, ax: Axes | None = N
 def _intervals(
     ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
 ) -> bool:
-    """Draw the intervals that a table has for the two metrics; return True if there are any."""
+    """Draw the intervals of two metrics; return True if there are any."""
     known = [m for m in metrics if f"{m}_low" in shown]
     for metric in known:
         ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
@@ -157,9 +157,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
 
 def _title(name: str) -> str:
-    if name in METRICS:
-        return METRICS[name].title
-    return words(name).capitalize()
+    return METRICS[name].title if name in METRICS else words(name).capitalize()
 
 
 def _times(name: str) -> int:
@@ -169,6 +167,4 @@ def _times(name: str) -> int:
 def _axis_label(name: str, means: bool) -> str:
     if name in METRICS:
         return f"{METRICS[name].axis_label}{' (mean)' * means}"
-    if name in RATES:
-        return RATES[name]
-    return _title(name)
+    return RATES.get(name) or _title(name)

@@ -65,17 +65,13 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     slanted = len(columns) > (1 if is_narrow(ax) else 3)
     places = np.arange(len(columns)) + 0.5
     ax.set_xticks(places, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL)
-    _bare(ax)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
     trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
     counts = dict(ran=span_of(ran) if ran.min() < len(traps) else "", traps=len(traps), trials=trials_of(trials))
     about = dict(handles=_states(ax, table), turned=turned, **counts)
     return describe(ax, "trap_matrix", rows=len(traps) * len(models), **about)
-
-
-def _bare(ax: Axes) -> None:
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], turned: bool) -> None:

@@ -25,7 +25,7 @@ WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 TALLEST = 0.85
 """Largest height of a figure as a share of a printed page, which leaves space for the caption."""
 LONGEST_NAME = 120
-"""Maximum number of letters in the name of a file; more than for a run, since only the name identifies a figure."""
+"""Most letters in the name of a file; more than for a run, as only it identifies a figure."""
 
 
 @dataclass(frozen=True)

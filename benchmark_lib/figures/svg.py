@@ -38,7 +38,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
         for child in list(parent):
             if child.tag in (f"{SVG}style", f"{SVG}metadata") or not child.tag.startswith(SVG):
                 parent.remove(child)
-    marks, used = figure_notes(ax).marks, {r for e in root.iter() for r in _references(e)}
+    marks, texts = figure_notes(ax).marks, [pair for e in root.iter() for pair in e.attrib.items()]
+    used = {r for key, v in texts if key == LINK or "url(" in v for r in _REFERENCE.findall(v)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
     for shape in root.iterfind(f".//{SVG}defs/{SVG}path"):
         shape.attrib.pop("style", None)  # its uses have it
@@ -54,10 +55,6 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
     look = {"viewBox": root.get("viewBox", ""), "class": f"drawing {'narrow' if is_narrow(ax) else 'wide'}"}
     root.attrib = {**look, "role": "group", "aria-label": visible(figure_notes(ax).title)}
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _references(element: ElementTree.Element) -> list[str]:
-    return [r for key, v in element.attrib.items() if key == LINK or "url(" in v for r in _REFERENCE.findall(v)]
 
 
 def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:

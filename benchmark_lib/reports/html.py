@@ -176,10 +176,6 @@ def packed_text(value: Any) -> str:
 # --- tables of cells
 
 
-WITHOUT_WORDS = TEXTS["without flagged"]
-NOT_FLAGGED = TEXTS["nobody flagged"]
-
-
 def table_html(table: Table, *, links: bool = False) -> str:
     """Return a table as an HTML fragment with its own style, light and dark.
 
@@ -202,7 +198,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
 
 def board_parts(table: Table) -> list[Table]:
     """Return a board in parts that fit a page: planned metrics, others, no flagged customers."""
-    parts = [table.part(PLANNED, notes=()), table.part(MORE), table.part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)]
+    flagless = table.part(UNFLAGGED, notes=(), caption=TEXTS["without flagged"])
+    parts = [table.part(PLANNED, notes=()), table.part(MORE), flagless]
     return [replace(part, line=table.line) for part in parts if part.columns]
 
 
@@ -213,8 +210,8 @@ def board_html(board: pd.DataFrame) -> Html:
 
 def board_without_flagged(board: pd.DataFrame) -> Html:
     """Return the metrics without flagged customers, or a sentence if no customer was flagged."""
-    table = board_table(board).part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)
-    return Html(table_html(table) if table.columns else f"<p>{NOT_FLAGGED}</p>")
+    table = board_table(board).part(UNFLAGGED, notes=(), caption=TEXTS["without flagged"])
+    return Html(table_html(table) if table.columns else f"<p>{TEXTS['nobody flagged']}</p>")
 
 
 # --- transcripts without widgets

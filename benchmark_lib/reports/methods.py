@@ -83,7 +83,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
         endpoints=_by_run(results, hosted, _endpoints),
         settings=_by_run(results, hosted, _settings),
         seeds=_inputs(hosted, "seed"),
-        prompts=_by_run(results, manifests, lambda m: own_prompt(m) or _inputs({"": m}, "prompt")[0]),
+        prompts=_by_run(results, manifests, _prompt),
         versions=_by_run(results, manifests, _versions),
         scored=sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else [],
         here=code_version(),
@@ -137,6 +137,10 @@ def _set(manifest: dict[str, Any]) -> str:
 def _endpoints(manifest: dict[str, Any]) -> str:
     asked = {role.get("base_url") for s in manifest["sessions"] for role in s.get("endpoints", {}).values()}
     return in_words(sorted(asked - {None}) or "an endpoint that is not recorded")
+
+
+def _prompt(manifest: dict[str, Any]) -> str:
+    return own_prompt(manifest) or _inputs({"": manifest}, "prompt")[0]
 
 
 def _settings(manifest: dict[str, Any]) -> str:

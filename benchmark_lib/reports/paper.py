@@ -206,9 +206,9 @@ def _md(text: str) -> str:
 
 
 COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
-"""Letters in footnote size per column and per page of LaTeX's standard two-column article, and between columns."""
+"""Letters in footnote size per column and page of a two-column article, and between columns."""
 SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
-"""The sizes of a table: letters that fit in the width of one in footnote size, and points per line."""
+"""Sizes of a table: letters in the width of one in footnote size, and points per line."""
 PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
 """Height of a page in points, and the same two numbers for a caption and for the notes."""
 
@@ -293,7 +293,7 @@ def _wrapped(text: str, width: float | None) -> list[str]:
 
 def _head_lines(head: str, longest: int) -> list[str]:
     joined = re.sub(r" (of )?\S{1,2}$", lambda end: end[0].replace(" ", "\xa0"), one_line(head))
-    lines = textwrap.wrap(joined, max(longest, 11, min(len(joined.rpartition(" ")[2]), 16)))
+    lines = textwrap.wrap(joined, max(longest, 13))
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 

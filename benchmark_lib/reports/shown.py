@@ -125,9 +125,11 @@ class Image:
         return self.png
 
     def _repr_html_(self) -> str:
-        look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;width:{self.wide}px"
+        look = (
+            f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{self.wide}px"
+        )
         source, words = f"data:image/png;base64,{self.png}", escape(self.words, quote=True)
-        return f'<img alt="{words}" style="{look};max-width:100%;box-sizing:border-box" src="{source}">'
+        return f'<img alt="{words}" style="{look};box-sizing:border-box" src="{source}">'
 
 
 def caption_below(ax: Axes) -> Any:

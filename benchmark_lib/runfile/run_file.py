@@ -146,10 +146,10 @@ class RunFile:
         costs = [call["cost_usd"] for call in self._calls(LIGHT["calls"])]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
-    def own_calls(self) -> int:
-        """Return the number of calls by the user's own agent, which are not on file."""
+    def own_calls(self) -> int | None:
+        """Return the number of calls that the user's own agent charged; None for other runs."""
         if source_of(self.manifest) != OWN:
-            return 0
+            return None
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:

@@ -90,14 +90,14 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 
-def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
+def cost_in_words(amount: float, calls: int, unpriced: int, own: int | None = None) -> str:
     """Return the cost of calls in words; a missing price makes it a lower bound or unknown.
 
-    `own` counts the calls that the user's own agent made and paid for itself.
+    `own` counts the calls that an own agent charged; it pays for them, and for any others.
     """
-    if own:
+    if own is not None:
         known = f"{cost_in_words(amount, calls, unpriced)} for these, " if calls else ""
-        return f"{known}cost unknown for {own:,} call{'s' * (own != 1)} of the agent's own"
+        return f"{known}cost unknown for {own or 'any'} call{'s' * (own != 1)} of the agent's own"
     if not calls:
         return "nothing to pay"
     if unpriced == calls:

@@ -46,7 +46,7 @@ BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """One metric for each bucket, with the denominator of the bucket."""
 COST = "Cost of 1,000 (95%), USD"
 APART = ", not flagged"
-"""Suffix of headings of columns that leave out conversations with flagged customers."""
+"""Suffix of headings of columns without flagged customers."""
 NONE = "-"
 """Text of a cell without a band or a dominating entry."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
@@ -55,7 +55,7 @@ BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither d
 Columns = list[tuple[Heading, list[Any]]]
 """Headings, each with its value in every row."""
 Behind = dict[str, tuple[pd.DataFrame, dict[str, Any]]]
-"""An entry's conversations and the query fields that list them, by form of a metric; empty if none are listed."""
+"""An entry's conversations and the query that lists them, by form of a metric; may be empty."""
 
 
 def board_table(
@@ -160,7 +160,7 @@ def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]
 
 
 def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) -> tuple[Heading, list[Any]]:
-    """Return the column of a metric; its cells note the denominator if it differs by row."""
+    """Return a metric's column; cells note their denominator if rows differ."""
     name, apart = f"{metric.name}{form}", APART if form else ""
     sizes = sorted({int(n) for row in rows if (n := row[f"{name}_n"]) > 0})
     median = metric.heading(sizes[0] if len(sizes) == 1 else None)
@@ -281,7 +281,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
-    """Return the cases behind each row if rows differ, ``120 / 24``, and their metrics."""
+    """Return each row's cases, ``120 / 24``, if rows differ, and their metrics."""
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
         counts = tuple(_n(row, metric) for row in records)
@@ -372,7 +372,7 @@ def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
 
 
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
-    """Return the notes to single rows after `first`, without those on absent metrics."""
+    """Return the notes to rows after `first`, but none on absent columns."""
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     absent = (f"{UNKNOWN}: ", *(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen))
     absent += (TOO_LITTLE_DONE,) if "resolved" in chosen else ()

@@ -174,7 +174,7 @@ def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
 
 
 def _with_outcome(results: Results | pd.DataFrame, bucket: str) -> pd.DataFrame:
-    """Return the scored conversations of a bucket, with variants, and the outcome as `value`."""
+    """Return a bucket's scored conversations, the outcome as `value`."""
     rows, column = conversations_of(results, variants=True), OUTCOMES[bucket][0]
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna()]
     return rows.assign(value=rows[column].astype(int))

@@ -76,7 +76,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 
 
 def _uneven(conversations: pd.DataFrame, metric: str) -> str:
-    """Return how many cases of a metric the models have; empty if all have the same number."""
+    """Return how many cases the models have, if numbers differ."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
     counts = rows.groupby("entry")["case_id"].nunique()

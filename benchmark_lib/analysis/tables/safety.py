@@ -52,7 +52,7 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _fate(reached: list[str]) -> Row:
-    """Return the counts of one trap; `reached` has the state of each conversation, if scored."""
+    """Return one trap's counts; `reached` has its states, if scored."""
     seen = Counter(state for state in reached if state in STATES)
     trials, lost = seen.total(), len(reached) - seen.total()
     row: Row = {"trials": trials, **{state: seen[state] for state in STATES}}

@@ -80,7 +80,7 @@ def method_view(content: Content) -> dict[str, Any]:
 
 
 def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[str, Any]:
-    """Return what a full run without a failure shows, and what counting conversations claims."""
+    """Return what a full run without a failure shows."""
     found = clustered_rate([0.0] * cases, [case % intents for case in range(cases)], trials=trials)
     naive = proportion_interval(0, cases * trials).high
     numbers = {"intents": intents, "cases": cases, "trials": trials, "conversations": cases * trials}
