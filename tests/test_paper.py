@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import orjson
+import pandas as pd
 import pytest
 import yaml
 from made_runs import CASES, HOSTILE, change_manifest, mixed, run_of
@@ -18,7 +19,6 @@ from benchmark_lib.experiment.manifest import part
 from benchmark_lib.latex import escaped
 from benchmark_lib.project import code_version, project_folder
 from benchmark_lib.reports.methods import AUTHORS, TITLE
-from benchmark_lib.reports.paper import _head_lines
 from benchmark_lib.scoring.written import digits_for, rounded
 
 NAMES = (
@@ -118,9 +118,10 @@ def test_a_table_for_print_has_no_column_of_bands_that_no_row_has_and_says_nothi
     assert "so no band" in texts_of(tables.paper(idle, columns=["unsafe", "band"]))[-1]
 
 
-def test_a_heading_never_ends_in_a_line_that_is_only_a_number_or_a_sign():
-    assert _head_lines("Unsafe actions of 8", 17) == ["Unsafe", "actions of 8"]
-    assert _head_lines("Over-escalation, %", 12) == ["Over-", "escalation, %"] and _head_lines("n", 3) == ["n"]
+def test_a_heading_never_ends_in_a_line_that_is_only_a_number_or_a_sign(tmp_path):
+    row = {"Model": "acme", "Unsafe actions of 8": "0.0* (0.0–1.1), 0", "Over-escalation, %": "0.0 (0–17)", "n": 20}
+    text = reports.paper.save(pd.DataFrame([row]), "heads", folder=tmp_path)[2].read_text()
+    assert r"Unsafe \\ actions of 8\end" in text and r"Over- \\ escalation, \%\end" in text
 
 
 @pytest.mark.parametrize(
@@ -303,8 +304,6 @@ def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version
 
 
 def test_the_numbers_of_a_table_stand_beside_its_text_in_the_csv(board, paper_folder):
-    import pandas as pd
-
     kept = pd.read_csv(paper_folder / "main.csv")
     assert kept["resolved"].tolist() == board["resolved_mean"].tolist() and kept["resolved_n"].tolist() == [12] * len(
         NAMES
