@@ -26,14 +26,14 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Score every file and print a summary of each run."""
     from ..experiment.again import rescore
-    from ..experiment.run_list import find_run
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
     from ..experiment.writer import CannotSave
     from ..runfile import RunFile
+    from .runs import run_named
 
     code = FINISHED
-    for file in map(find_run, options.files):
+    for file in map(run_named, options.files):
         try:
             scored, recorded = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:

@@ -219,7 +219,7 @@ WORDED: dict[str, str] = SAID["columns"]
 """Columns that are not metrics."""
 LINE: str = SAID["line"]
 NO_BAND = "none*"
-"""Band of an agent that does too little for one; a footnote explains it."""
+"""Band of an agent that does too little for one (in a footnote)."""
 DAGGER = "†"
 """Mark after the name of an unfinished run; a footnote says what is missing."""
 

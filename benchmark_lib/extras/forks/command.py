@@ -28,7 +28,7 @@ ARGUMENTS["--what-if CHANGE"] += WRITTEN
 
 def execute(options: argparse.Namespace) -> int:
     """Play the forks and print what they show."""
-    from ...experiment.run_list import find_run
+    from ...cli.runs import run_named
     from .fork import Fork
 
     given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_FORK}
@@ -36,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     given |= {"at": options.at or "decision", "stop_at_decision": options.stop_at is not None}
     if options.dry_run and options.replay:
         raise BadInput(TEXTS["refused"]["no forecast"])
-    parents = {name: find_run(path) for name in ("run", "pivots") if (path := getattr(options, name))}
+    parents = {name: run_named(path) for name in ("run", "pivots") if (path := getattr(options, name))}
     fork = Fork(parent=parents["run"], **given | {"pivots": parents.get("pivots")})
     code = None if options.replay else agreed([fork], options)
     if code is None:

@@ -25,7 +25,7 @@ ARGUMENTS: Options = TEXTS["arguments"] | STORE_PLAYED
 
 def execute(options: argparse.Namespace) -> int:
     """Judge every run, or test the judges themselves."""
-    from ...experiment.run_list import find_run
+    from ...cli.runs import run_named
     from ...experiment.writer import CannotSave
     from .judging import judge_runs
     from .verdicts import SCORERS
@@ -40,7 +40,7 @@ def execute(options: argparse.Namespace) -> int:
     try:
         names = ("settings", "store", "tools", "limit", "apart", "unfinished", "concurrency", "timeout", "budget_usd")
         how = {name: getattr(options, name) for name in names}
-        runs = [find_run(name) for name in options.runs]
+        runs = [run_named(name) for name in options.runs]
         judging = judge_runs(*runs, judges=options.judge, base_urls=options.base_url, scorers=scorers, **how)
         done = asyncio.run(judging)
     except CannotSave as error:
