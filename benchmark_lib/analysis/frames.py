@@ -156,7 +156,8 @@ class Results:
         """
         asked = Query.of(query, **fields)
         named = dict(asked.terms).get("entry", ())
-        asked = asked.but(entry=[entry_meant(self, name) for name in named] or None)
+        entries = [entry_meant(self, name) for name in named]
+        asked = asked.but(entry=entries or None)
         asked.check(self.facets)
         rows = conversations_of(self)[asked.mask(self.facets)]
         rows.attrs["query"] = asked

@@ -33,9 +33,10 @@ def run_named(name: str, folder: Path | None = None, store: Any = None) -> Path:
     from ..analysis.frames import Results
     from ..experiment.run_list import find_run, list_runs
 
-    every = Results([one.run for one in list_runs(folder) if one.run] if name.endswith("]") else [])
-    found = {run_id for run_id, entry in (every.entries | every.hard.entries).items() if entry == name}
-    return find_run(found.pop() if len(found) == 1 else name, folder, store)
+    listed = list_runs(folder) if name.endswith("]") else []
+    every = Results([one.run for one in listed if one.run])
+    found = [run for run, entry in (every.entries | every.hard.entries).items() if entry == name]
+    return find_run(found[0] if len(found) == 1 else name, folder, store)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..experiment.scoring import ScoreFault
 
 TRACEBACKS_SHOWN = 3
-
 ARGUMENTS = {
     "FILE+": "run files, or names of runs in data/runs",
     **STORE_PLAYED,

@@ -36,7 +36,7 @@ LETTERS = 17.0
 ROW = 0.25
 """Height in inches of one row whose name has two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
-"""Maximum height of all rows on a printed page with a caption, and minimum height of one row, in inches."""
+"""Most inches of all rows on a page with a caption, and least inches of one row."""
 
 
 def rows_high(count: int) -> float:

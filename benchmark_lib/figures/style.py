@@ -23,7 +23,7 @@ COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 TALLEST = 0.85
-"""Largest height of a figure as a share of a printed page, which leaves space for the caption."""
+"""Largest height of a figure, as a share of a page that also has its caption."""
 LONGEST_NAME = 120
 """Most letters in the name of a file; more than for a run, as only it identifies a figure."""
 

@@ -38,7 +38,8 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
         for child in list(parent):
             if child.tag in (f"{SVG}style", f"{SVG}metadata") or not child.tag.startswith(SVG):
                 parent.remove(child)
-    marks, texts = figure_notes(ax).marks, [pair for e in root.iter() for pair in e.attrib.items()]
+    marks = figure_notes(ax).marks
+    texts = [(key, v) for e in root.iter() for key, v in e.attrib.items()]
     used = {r for key, v in texts if key == LINK or "url(" in v for r in _REFERENCE.findall(v)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
     for shape in root.iterfind(f".//{SVG}defs/{SVG}path"):

@@ -198,8 +198,9 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
 
 def board_parts(table: Table) -> list[Table]:
     """Return a board in parts that fit a page: planned metrics, others, no flagged customers."""
-    flagless = table.part(UNFLAGGED, notes=(), caption=TEXTS["without flagged"])
-    parts = [table.part(PLANNED, notes=()), table.part(MORE), flagless]
+    planned, more = table.part(PLANNED, notes=()), table.part(MORE)
+    unflagged = table.part(UNFLAGGED, notes=(), caption=TEXTS["without flagged"])
+    parts = [planned, more, unflagged]
     return [replace(part, line=table.line) for part in parts if part.columns]
 
 

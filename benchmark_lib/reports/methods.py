@@ -135,8 +135,9 @@ def _set(manifest: dict[str, Any]) -> str:
 
 
 def _endpoints(manifest: dict[str, Any]) -> str:
-    asked = {role.get("base_url") for s in manifest["sessions"] for role in s.get("endpoints", {}).values()}
-    return in_words(sorted(asked - {None}) or "an endpoint that is not recorded")
+    sides = [side for s in manifest["sessions"] for side in s.get("endpoints", {}).values()]
+    asked = {side.get("base_url") for side in sides} - {None}
+    return in_words(sorted(asked) or "an endpoint that is not recorded")
 
 
 def _prompt(manifest: dict[str, Any]) -> str:

@@ -221,7 +221,7 @@ LINE: str = SAID["line"]
 NO_BAND = "none*"
 """Band of an agent that does too little for one (in a footnote)."""
 DAGGER = "†"
-"""Mark after the name of an unfinished run; a footnote says what is missing."""
+"""Mark after the name of an unfinished run, with a footnote."""
 
 
 def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None) -> Table:
