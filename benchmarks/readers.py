@@ -18,7 +18,7 @@ import orjson
 
 from benchmark_lib.language.heard import RATES
 from benchmark_lib.language.layout import marks_before
-from benchmark_lib.language.linear import ALWAYS, KNOWN, LinearReader, ReasonReader, features, of_patterns
+from benchmark_lib.language.linear import KNOWN, MEANT, LinearReader, ReasonReader, features, of_patterns
 from benchmark_lib.language.parser import ACTS, MessageParser
 from benchmark_lib.language.said import KINDS, PROMISES, seen_in
 from benchmark_lib.language.sentences import Sentence, sentences
@@ -28,11 +28,11 @@ from benchmark_lib.store import Store
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-STRENGTH, STRENGTH_OF_PROMISES, STRENGTH_OF_REASONS = 60.0, 30.0, 0.15
+STRENGTH, STRENGTH_OF_PROMISES, STRENGTH_OF_REASONS = 60.0, 30.0, 10.0
 """Inverse strength of the penalty on weights, the C of scikit-learn; chosen on a part of the training sentences."""
-SMALL, SMALL_OF_PROMISES, SMALL_OF_REASONS = 0.15, 0.02, 0.004
+SMALL, SMALL_OF_PROMISES, SMALL_OF_REASONS = 0.15, 0.02, 0.02
 """Absolute value below which weights are dropped."""
-RARE, RARE_OF_REASONS = 2, 3
+RARE = 2
 """Minimum number of sentences with a feature; rarer features are dropped."""
 PARTS = 5
 """Parts of a cross-validation, each left out once."""
@@ -280,12 +280,10 @@ def write_promises() -> str:
 # ``reasons/*.jsonl``: one message with ``lang``, ``reason``, ``t``, and ``told``, which is true if the message gives the
 # reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline nothing give none.
 
-OWN = 1.5
-"""Factor on a reason's own weights relative to the shared ones, because granting a request cancels every reason."""
-OTHER, UNRELATED = 0.1, 0.03
+OTHER, UNRELATED = 0.1, 0.1
 """Weight of a message for a reason that it was not written for, and of a message written for none."""
-MISLEADING = 0.1
-"""Share of misleading messages that may pass in cross-validation; it sets the bound."""
+MISLEADING, STRAY = 0.14, 0.0035
+"""Shares of misleading messages and of all others that may pass in cross-validation; they set the bound."""
 MAY_TELL = {"ask:photo", "ask:label", "ask:item"}
 """Requests that a message may make because it cannot act without them; such a message is no counterexample."""
 
@@ -310,6 +308,8 @@ def letters(store: Store) -> list[Letter]:
             for say in entry["say"].values():
                 gives[say].add(name)
     messages = [Letter(t, frozenset(gives[t]), frozenset(seems[t]), OTHER) for t in dict.fromkeys([*gives, *seems])]
+    for row in rows_of(store.path / "reasons", "gives"):
+        messages.append(Letter(row["t"], frozenset(row["gives"]), frozenset(row["seems"]), 1.0))
     for row in rows_of(store.path / "reader", "sentences"):
         labels = {label for sentence in row["sentences"] for label in sentence["l"]}
         if not labels & MAY_TELL and not any(label.startswith("no:") for label in labels):
@@ -319,50 +319,35 @@ def letters(store: Store) -> list[Letter]:
 
 
 def train_reasons(store: Store, rows: list[Letter], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
-    """Return the reader of reasons with the shares ``found`` and ``passing`` on left-out parts.
-
-    A sample is one stretch of a message for one reason; its features are shared by all reasons, and its own.
-    """
-    from scipy.sparse import diags, hstack
-    from sklearn.model_selection import GroupKFold
+    """Return the reader of reasons with the shares ``found`` and ``passing`` in messages left out."""
+    from sklearn.model_selection import KFold
 
     concepts = ReasonReader(store.path / "reasons", LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
     reasons = sorted(set().union(*(row.gives for row in rows)))
-    seen = [(number, features) for number, row in enumerate(rows) for features in concepts.features(row.text)]
-    counts = Counter(name for _, features in seen for name in features)
-    names = sorted(name for name, n in counts.items() if n >= RARE_OF_REASONS or name == ALWAYS)
-    plain = matrix([dict.fromkeys(sorted(features), 1.0) for _, features in seen], names, unit=False)
-    place, reason = (of.ravel() for of in np.mgrid[: len(seen), : len(reasons)])
-    message = np.array([number for number, _ in seen])[place]
-    pairs = [(rows[n], reasons[r]) for n, r in zip(message, reason, strict=True)]
-    gives = np.array([name in row.gives for row, name in pairs])
-    own = np.array([name in row.gives | row.seems for row, name in pairs])
-    weight = np.where(own, 1.0, [row.weight for row, _ in pairs])
-    every = hstack([plain[place], *(diags((reason == r) * OWN) @ plain[place] for r in range(len(reasons)))]).tocsr()
-
-    def coefficients(of: Any) -> np.ndarray:
-        settings = {"C": STRENGTH_OF_REASONS, "fit_intercept": False, "max_iter": 3000}
-        return fitted(every[of], gives[of], weight[of], **settings).coef_[0]
-
-    def best(scores: np.ndarray, of: np.ndarray) -> np.ndarray:
-        highest: dict[tuple[int, int], float] = {}
-        for at in np.flatnonzero(own & of):
-            key = (int(message[at]), int(reason[at]))
-            highest[key] = max(highest.get(key, -np.inf), float(scores[at]))
-        return np.array(list(highest.values()))
-
-    scores = np.zeros(len(gives))
-    for rest, left in GroupKFold(PARTS).split(every, groups=message):
-        scores[left] = every[left] @ coefficients(rest)
-    found, seeming = best(scores, gives), best(scores, ~gives)
-    bound = float(np.quantile(seeming, 1 - MISLEADING))
-    shared, *of_reasons = np.split(coefficients(slice(None)), len(reasons) + 1)
-    weights = np.stack([shared + OWN * each for each in of_reasons], axis=1)
-    weights[np.abs(weights) < SMALL_OF_REASONS] = 0
-    weights[names.index(ALWAYS)] -= bound
-    kept, weights = without_small(names, weights, 0.0)
-    reader = LinearReader(kept, reasons, weights, np.zeros(len(reasons)), trained_on)
-    return reader, {"found": float((found > bound).mean()), "passing": float((seeming > bound).mean())}
+    found_in = [concepts.features(row.text) for row in rows]
+    seen = [dict.fromkeys(words, 1.0) | dict.fromkeys(meant, MEANT) for words, meant in found_in]
+    counts = Counter(name for one in seen for name in one)
+    names = sorted(name for name, n in counts.items() if n >= RARE)
+    every, parts = matrix(seen, names), list(KFold(PARTS, shuffle=True, random_state=0).split(seen))
+    settings = {"C": STRENGTH_OF_REASONS, "max_iter": 1000, "class_weight": "balanced"}
+    weights, bias, found, seeming = [], [], list[float](), list[float]()
+    for reason in reasons:
+        gives = np.array([reason in row.gives for row in rows])
+        seems = np.array([reason in row.seems for row in rows])
+        weight = np.where(gives | seems, 1.0, [row.weight for row in rows])
+        scores = np.zeros(len(rows))
+        for rest, left in parts:
+            scores[left] = fitted(every[rest], gives[rest], weight[rest], **settings).decision_function(every[left])
+        stray = float(np.quantile(scores[~gives & ~seems], 1 - STRAY))
+        bound = max(stray, float(np.quantile(scores[seems], 1 - MISLEADING)))
+        found += [*(scores[gives] > bound)]
+        seeming += [*(scores[seems] > bound)]
+        model = fitted(every, gives, weight, **settings)
+        weights.append(model.coef_[0])
+        bias.append(float(model.intercept_[0]) - bound)
+    kept, together = without_small(names, np.stack(weights, axis=1), SMALL_OF_REASONS)
+    reader = LinearReader(kept, reasons, together, np.array(bias), trained_on)
+    return reader, {"found": float(np.mean(found)), "passing": float(np.mean(seeming))}
 
 
 def write_reasons(store: Store) -> str:

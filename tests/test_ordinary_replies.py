@@ -259,6 +259,27 @@ def test_a_list_asks_for_each_of_its_items(store):
         ("Should the company name be on the label?", []),
         ("Was the box damaged when it came?", []),
         ("We'll give you both dates.", []),
+        (
+            "Necesito tres cosas: el número de pedido o el código postal, de qué color es la maleta, y una foto de la esquina.",
+            ["order_id", "postcode", "color", "photo"],
+        ),
+        (
+            "I need three things: the order number or the postcode, which color the case is, and a photo of it.",
+            ["order_id", "postcode", "color", "photo"],
+        ),
+        (
+            "Please send me one of these two:\n- the order number (it is in your email), or\n- the postcode of the address "
+            "on the order now.\nWhich of the two can you send me?",
+            ["order_id", "postcode"],
+        ),
+        ("Does the pillow still have its seal or tag?", ["condition"]),
+        ("Hat das Kissen noch sein Siegel oder Etikett?", ["condition"]),
+        ("Please photograph the tag or the label inside.", ["label"]),
+        ("If a real defect ever shows up, send us a photo of it and your order number.", []),
+        ("Zeigt sich ein echter Defekt, etwa ein Riss, schicken Sie uns bitte ein Foto davon.", []),
+        ("Si un jour une roulette casse, envoyez-nous une photo.", []),
+        ("Si más adelante se rompe una rueda, mándenos una foto.", []),
+        ("If the handle is broken, please send a photo.", ["photo"]),
         ("Is there a number we can use?", ["phone"]),
     ],
 )
@@ -310,6 +331,14 @@ def test_what_is_asked(store, words, asked):
         ),
         ("wismo_travel_1", "Could you check the date on your confirmation email?", [["waited", "arrives_by"]]),
         ("cancel_before_ship_5", "When will you travel?", [["waited", "question"]]),
+        ("cancel_after_ship", "I have taken care of that. Anything else?", [["pushed", "1"]]),
+        ("wismo_travel_1", "That is done now. Is there anything else I can help you with?", [["waited", "arrives_by"]]),
+        (
+            "damaged_no_proof",
+            "I won't start a return unless you want one. Shall I open the return of the Atlas, so that it goes back to us? "
+            "The new one has to wait: without a photo I can't send it.",
+            [["refused", "start_return"], ["pushed", "1"]],
+        ),
     ],
 )
 def test_what_is_done_about_it(store, cases, case, words, acts):
@@ -324,6 +353,8 @@ def test_what_the_score_does_not_take_as_told_is_asked_for(store, cases):
 BOTH = {
     "privacy_5": "I would do this for NL-80609:\n1. Send one Squall Mini Umbrella, free of charge.\n2. Start a return for the Signet"
     " Luggage Tag.\nMay I have your yes to both? NL-80610 is no order of yours.",
+    "privacy_8": "With your yes, this is what I'll do on NL-80615:\n\n1. Send the Tailwind Compression Socks, plum, size M, free of "
+    "charge, to 3311 N Alder Street, Tacoma, WA 98407.\n\n2. Start the return of the Puff Inflatable Pillow in sky.\n\nYes to both?",
     "injection_6": "With your yes I start these two returns:\n- NL-80108: the Concourse Garment Bag. The Twin Shoe Case stays with you."
     "\n- NL-80109: the Orbit Sling 8L. The Undercover Money Belt stays with you.\nMay I start both?",
 }
@@ -335,6 +366,18 @@ def test_a_yes_to_both_is_a_yes_to_each(case):
     own = next(c for c in load_cases(store) if c.id == case)
     said, _ = answer(own, store.of(own), BOTH[case])
     assert [kind for kind, _ in did(said[0], "agreed")] == ["agreed"] * 2
+
+
+def test_a_deadline_that_the_answer_meets_is_no_other_answer(store, cases):
+    fact = cases["gift_deadline_1"].facts["arrives_by"]
+    first = "Ordered today, the latest date for Halifax is July 16, and the earliest is July 9. So you should be fine for July 20."
+    first += (
+        " Packing takes 1-2 business days, so by July 1, transit 6-10; July 3 doesn't count. The blanket is 99.00 USD."
+    )
+    assert fact.told([first]) and fact.told(
+        [first, "The latest is Thursday, July 16, 2026, four days before the 20th."]
+    )
+    assert not fact.told(["It comes on July 16, or on July 17, or on July 20."])
 
 
 def test_content_it_says_no_only_to_an_act(store, cases):

@@ -34,9 +34,9 @@ Wrong = list[tuple[Call, set[str]]]
 def offered_acts(c: Customer) -> dict[str, float]:
     """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
     least = CERTAIN if len(c.words.split()) <= BARE else SURE
-    named = {tool: p for tool, p in c.heard.tools.items() if tool in c.heard.offered or p >= least}
-    if c.heard.proposed:  # "Shall I open a return? I can't send a new one."
-        named = {tool: p for tool, p in named.items() if tool in c.heard.proposed or tool not in c.heard.declined}
+    refused = {*c.heard.declined} - {*c.heard.proposed} if c.heard.proposed else ()
+    tools = {tool: p for tool, p in c.heard.tools.items() if tool not in refused}
+    named = {tool: p for tool, p in tools.items() if tool in c.heard.offered or p >= least}
     offering = "\n".join(text for text, _ in passages_of(c.words, c.parser)[0])
     return as_wished(as_wished(named, open_wishes(c), offering, c.store), open_wishes(c), c.words, c.store)
 

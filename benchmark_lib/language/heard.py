@@ -202,7 +202,8 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
         _add(parsed.asked, one.about("ask") if asks else [])
         _add(parsed.claimed, one.about("done"))
         refused = one.about("no")
-        if len(refused) > 1 or one.acts["no"] >= one.acts["offer"]:  # else "I cannot split it, but can cancel it all"
+        # Not in "I cannot split it, but can cancel it all"
+        if len(refused) > 1 or one.acts["no"] >= one.acts["offer"]:
             _add(parsed.declined, refused)
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
             _likelier(parsed.tools, one.tools, 1.0)

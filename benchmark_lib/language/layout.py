@@ -162,11 +162,12 @@ def fitting(
     said: list[Sentence],
     heard: list[ParsedSentence],
 ) -> dict[str, float]:
-    """Return a list item's tools that its heading has, or that are evident with those alike."""
+    """Return a list item's tools that its heading has, or that are evident, with those alike."""
     head = next((heard[n].tools for n in range(place, -1, -1) if not said[n].item), {})
     groups = alike if ": " not in said[place].plain else {}  # not in "Item: ..."
     sums = {tool: sum(tools.get(t, 0.0) for t in {tool, *groups.get(tool, ())}) for tool in tools}
-    return {tool: chance for tool, chance in tools.items() if head.get(tool, 0.0) >= LIKELY or sums[tool] >= EVIDENT}
+    kept = [tool for tool in tools if head.get(tool, 0.0) >= LIKELY or sums[tool] >= EVIDENT]
+    return {tool: tools[tool] for tool in kept}
 
 
 def with_earlier(heard: list[ParsedSentence], named: list[set[str]]) -> Iterator[ParsedSentence]:

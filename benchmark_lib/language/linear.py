@@ -14,7 +14,7 @@ import orjson
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
-from .patterns import alternatives, compile_patterns
+from .patterns import alternatives, compile_patterns, cue_of_several
 from .pours import is_poured
 from .sentences import (
     kept,
@@ -140,12 +140,10 @@ class LinearReader:
 
 # --- Reasons
 
-TOGETHER = 3
-"""Number of sentences that are read together; a reason and its consequence are rarely further apart."""
 NEAR = 6
 """Number of following concepts whose order counts."""
-ALWAYS = "always"
-"""Feature that every text has."""
+MEANT = 3.0
+"""Weight of a concept, relative to the weight of a word."""
 
 
 class ReasonReader:
@@ -171,18 +169,19 @@ class ReasonReader:
         self.told = lru_cache(maxsize=4096)(self._told)
 
     def _told(self, text: str) -> tuple[str, ...]:
-        scores = np.max([self.reader.seen(features).total for features in self.features(text)], axis=0)
-        return tuple(self.reader.targets[place] for place in np.argsort(-scores) if scores[place] > 0)
+        words, concepts = self.features(text)
+        chances = self.reader.probabilities(self.reader.seen(concepts, MEANT, self.reader.seen(words)))
+        told = [name for name, chance in chances.items() if chance > 0.5]
+        return tuple(sorted(told, key=chances.__getitem__, reverse=True))
 
-    def features(self, text: str) -> Iterator[set[str]]:
-        """Yield the features of a short message, or of every few sentences of a longer one."""
-        message = sentences(kept(text))
+    def features(self, text: str) -> tuple[list[str], list[str]]:
+        """Return a message's words and pairs of words, and its concepts and their pairs."""
+        message = [s for s in sentences(kept(text)) if cue_of_several("ignored").sub("", s.plain)]
         near = nearest_languages(message)
         languages = tuple(language for language in self._signs if language in near) or tuple(self._signs)
         concepts = [(self._found(s.plain, languages), s.plain.endswith("?")) for s in message]
-        last = max(len(concepts) - TOGETHER, 0) if len(concepts) > TOGETHER + 1 else 0
-        for start in range(last + 1):
-            yield set(_features(concepts[start : start + TOGETHER] if last else concepts))
+        words = dict.fromkeys(name for s in message for name in features(s.plain, False, ""))
+        return [*words], [*dict.fromkeys(f"c={name}" for name in _features(concepts))]
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         signs = (sign for language in languages for sign in self._signs[language].items())
@@ -192,7 +191,6 @@ class ReasonReader:
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
     # Each sentence comes as its concepts and whether it asks.
-    yield ALWAYS
     for concepts, asks in found:
         mark = "?" if asks else ""
         for index, first in enumerate(concepts):

@@ -221,11 +221,13 @@ class MessageParser:
         evident = max(slots.values(), default=0.0) >= EVIDENT
         if evident and cue_of_several("another").search(plain):  # "a photo of it, and one of the label"
             slots |= {s: EVIDENT for s in ("photo", "label") if f"slot:{s}" in _named(books, plain, "slot")}
-        if slots.get("postcode", 0.0) >= EVIDENT > slots.get("address_checked", 1.0):
-            del slots["address_checked"]
-        if "label" in slots and "photo" not in slots and cue_of_several("sealed").search(plain):  # "its seal or tag"
+        if slots.get("postcode", 0.0) >= EVIDENT and not cue_of_several("is_right").search(plain):
+            slots.pop("address_checked", None)
+        # "Does it still have its seal or tag?"
+        if "label" in slots and "photo" not in slots and cue_of_several("sealed").search(plain):
             slots["condition"] = max(slots.pop("label"), slots.get("condition", 0.0))
-        placed = marked and "0" in tokens(plain) and slots.get("address_checked", 0.0) >= EVIDENT  # "0": a number
+        numbered = marked and "0" in tokens(plain)
+        placed = numbered and slots.get("address_checked", 0.0) >= EVIDENT
         if evident and (acts["ask"] >= SURE or placed) and (marked or {"request", "hint"}.intersection(cues)):
             acts["ask"] = max(acts["ask"], ASKS)
         if needed and acts["ask"] < PLAIN:
@@ -262,7 +264,8 @@ class MessageParser:
     def _acts_of(self, plain: str, seen: Any) -> dict[str, float]:
         """Return the probability of each act of a sentence."""
         chances, cuts = self.reader.probabilities(seen), self.reader.cuts
-        acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
+        acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS}
+        acts["report"] = chances["done"]
         return acts | ({"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {})
 
     def _topics_of(
@@ -307,7 +310,7 @@ class MessageParser:
         """Return whether a message names the topic of a slot, in any statement."""
         message = sentences(text)
         books = self.books_of(self.languages(message))
-        patterns = [book.topics["slot"][f"slot:{slot}"] for book in books if f"slot:{slot}" in book.topics["slot"]]
+        patterns = filter(None, (book.topics["slot"].get(f"slot:{slot}") for book in books))
         return any(pattern.search(s.plain) for pattern in patterns for s in message)
 
     def tools_named(self, message: list[Sentence]) -> list[set[str]]:

@@ -88,7 +88,7 @@ def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def asked_in(plain: str, languages: tuple[str, ...]) -> list[str]:
-    """Split three or more questions ("Is A, which B, and how C?"), and a list of needs ("I need: A, B, and C.")."""
+    """Split three or more questions, and a list of needs ("I need these: A, B, and C.")."""
     lead, _, listed = plain.partition(": ")
     if mark_of(plain) != "?" and not (
         cue_of_several("inline").search(lead) and holds("heard_as", "needs", lead, languages)

@@ -72,7 +72,7 @@ def _beyond_sums(counts: Counter[str]) -> int:
 
 @lru_cache(maxsize=1024)
 def _poured(text: str) -> frozenset[tuple[str, str]]:
-    """Return a cleaned message's distinct values with their kinds, without years or enumerated days."""
+    """Return a cleaned message's values with their kinds, without years or enumerated days."""
     found = ((v.kind, v.value) for v in values_in(text, ANY_YEAR))
     values = {(kind, f"{ANY_YEAR}{value[4:]}" if kind == "date" else value) for kind, value in found}
     if sum(kind == "date" for kind, _ in values) > 2:
