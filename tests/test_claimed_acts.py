@@ -232,6 +232,12 @@ def test_another_order_and_another_address_than_the_text_says(open_case, store):
     assert found(
         told(open_case, store, "The address has been changed to 71 Orchard Road.", change), "text_action_mismatch"
     ) == [("address", "differs")]
+    old = store.tables["orders"][open_case.order]["shipping_address"]["line1"]
+    for words in ("The order with the Daypack 22L and the Adapter 65W", f"It no longer goes to {old}, it"):
+        moved = f"{words} now goes to 12 Harbor Street, 02903."
+        assert not found(told(open_case, store, moved, change), "text_action_mismatch")
+    wrong = "The order with the Daypack 22L now goes to 14 Harbor Street, 02903."
+    assert found(told(open_case, store, wrong, change), "text_action_mismatch") == [("address", "differs")]
 
 
 def test_a_tracking_link_that_a_newer_result_has_replaced(open_case, store):

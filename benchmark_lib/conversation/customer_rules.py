@@ -386,7 +386,7 @@ def gives_up(c: Customer) -> bool:
 @rule("arrival", "wismo_travel_1", "By when do you need it?", "It will arrive on July 30.", "after I need it")
 def says_it_is_too_late(c: Customer) -> bool:
     """Begin with the day that it named, if the desk names a later arrival."""
-    late = questions.arrives_too_late(c) and not c.did("followed_up", "left", "pushed")
+    late = questions.arrives_too_late(c) and not c.did("followed_up", "left", "pushed", "agreed")
     return late and c.add(c.reaction("too_late"), first=True)
 
 

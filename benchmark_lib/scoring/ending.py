@@ -40,7 +40,7 @@ MOST_QUESTIONS = 5
 """Maximum number of questions in a message whose reasons count: among many, no single one states what is missing."""
 
 ASIDE = 2
-"""Maximum number of other reasons beside an accepted one that is the strongest; a recital has more."""
+"""Maximum number of other reasons beside a strongest, accepted one; a recital has more."""
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:

@@ -98,7 +98,7 @@ def _order(call: ToolCall, text: str, store: Store) -> bool:
 def _product(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a call replaces a line with another product that the text does not name."""
     known = variants(store).get(_name(call, "variant_id"))
-    line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
+    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), None)
     if known is None or line is None or not text.strip():
         return False
     ordered = variants(store).get(str(line["variant_id"]).upper())
@@ -118,7 +118,7 @@ def _variant(call: ToolCall, text: str, store: Store) -> bool:
     if known is None:
         return False
     product, variant = known
-    line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
+    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), None)
     old = variants(store)[line["variant_id"]][1] if line and call.name == EDIT else {}
     words = plain(text)
     for option in product.get("options") or ():
@@ -139,7 +139,7 @@ def _spelled(value: str) -> str:
 
 def _item(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names lines of the order, but none of the call's."""
-    lines = _lines(call, store)
+    lines = _order_of(call, store)["lines"]
     several = call.named.get("line_ids")
     called = several if isinstance(several, list) and several else [_name(call, "line_id")]
     wanted = {x.upper() for x in called if isinstance(x, str)} - {""}
@@ -148,9 +148,9 @@ def _item(call: ToolCall, text: str, store: Store) -> bool:
     return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
 
 
-def _lines(call: ToolCall, store: Store) -> list[dict[str, Any]]:
-    order = store.tables.get("orders", {}).get(_name(call, "order_id"))
-    return order["lines"] if order else []
+def _order_of(call: ToolCall, store: Store) -> Row:
+    order: Row = store.tables.get("orders", {}).get(_name(call, "order_id")) or {"lines": []}
+    return order
 
 
 def _name(call: ToolCall, argument: str) -> str:
@@ -162,24 +162,24 @@ def _address(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether the text states an address that contradicts the call's.
 
     Its numbers, such as a house number, contradict the call if none is in the address. So does an unknown number next
-    to the address's street or postcode.
+    to the address's street or postcode, unless the order's address on file has it.
     """
     address = call.named.get("address")
     if not isinstance(address, dict):
         return False
     known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
     street = max(re.findall(r"[^\W\d_]{4,}", as_text(address.get("line1") or "")), key=len, default="")
-    postcode = address.get("postcode")
-    marks = [squash(m) for m in (postcode if isinstance(postcode, str) else "", street) if m]
+    marks = [squash(m) for m in (as_text(address.get("postcode") or ""), street) if m]
+    old = _numbers_of(as_text(_order_of(call, store).get("shipping_address") or ""), store)
     lines = [_numbers_of(line, store) for line in text.splitlines() if any(m in squash(line) for m in marks)]
-    if any(n not in known for numbers in lines for n in numbers):
+    if any(n not in known for numbers in lines for n in numbers - old):
         return True
     numbers = _numbers_of(text, store)
     return bool(numbers) and not any(n in known for n in numbers)
 
 
 def _numbers_of(text: str, store: Store) -> set[str]:
-    # Digits in amounts, days and order numbers do not count.
+    # Digits in amounts, days, order numbers and measures ("Daypack 22L") do not count.
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
         length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)
@@ -187,7 +187,7 @@ def _numbers_of(text: str, store: Store) -> set[str]:
     return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", squash(t)) for t in re.findall(_WITH_DIGITS, rest)} - {""}
 
 
-_WITH_DIGITS = re.compile(r"[\w-]{0,40}\d[\w-]{0,40}")
+_WITH_DIGITS = re.compile(r"(?<![\w-])(?!\d+(?:l|ml|w|cm|kg|g)\b)[\w-]{0,40}\d[\w-]{0,40}", re.I)
 
 
 def first_arrival(calls: list[ToolCall], store: Store) -> Arrival | None:

@@ -82,7 +82,8 @@ def branch_weighted_rate(rates, cases) -> Estimate:
     variance = float(spread.mean()) / len(groups) if spread.size else 0.0
     if variance > 0:
         df = sum(group.size - 1 for group in groups)
-        effective = max(effective, mean * (1 - mean) / variance * (norm.ppf(TAILS[1]) / t.ppf(TAILS[1], df)) ** 2)
+        shrunk = (norm.ppf(TAILS[1]) / t.ppf(TAILS[1], df)) ** 2
+        effective = max(effective, mean * (1 - mean) / variance * shrunk)
     low, high = proportion_confint(mean * effective, effective, method="wilson")
     ends = {"low": max(float(low), 0.0), "high": min(float(high), 1.0), "se": variance**0.5}
     return Estimate(estimate=mean, **ends, n=rates.size, reason="" if spread.size else ALONE, **words)
@@ -107,7 +108,8 @@ def effect(changed, sizes, plain, plain_sizes) -> Estimate:
     if not sizes.size:
         return Estimate(estimate=nan, reason="no point has forks with and without the change")
     if sizes.size >= FEW_CLUSTERS:
-        return replace(paired_difference(changed / sizes, plain / plain_sizes), estimand="mean effect at such points")
+        found = paired_difference(changed / sizes, plain / plain_sizes)
+        return replace(found, estimand="mean effect at such points")
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     totals = (changed.sum(), sizes.sum(), plain.sum(), plain_sizes.sum())

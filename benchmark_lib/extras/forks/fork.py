@@ -117,7 +117,8 @@ class Fork(Experiment):
     def kind(self) -> str:
         """Return whose conversation is continued: `OWN_PREFIX` or `SHARED_PREFIX`."""
         same = self.agent is None and self.model == self.begun["model"]
-        own = same and self.begun["source"] in ("model", "scripted") and not self.begun["inputs"]["agent"]["value"]
+        ours = self.begun["source"] in ("model", "scripted")
+        own = same and ours and not self.begun["inputs"]["agent"]["value"]
         return OWN_PREFIX if own and not self.shared else SHARED_PREFIX
 
     @property
@@ -160,7 +161,8 @@ class Fork(Experiment):
         some = list(records.values())
         if self.where:
             rows = load_results(self.run_file).where(self.where)
-            some = [records[key] for key in zip(rows["case_id"], rows["trial"], strict=True) if key in records]
+            keys = zip(rows["case_id"], rows["trial"], strict=True)
+            some = [records[key] for key in keys if key in records]
         if self.along is not None:
             points = along(self.along, records)
         elif self.pivots is not None:
@@ -173,7 +175,8 @@ class Fork(Experiment):
         self.left_out = few if without and self.rules_of_points else ""
         kept = [p for p in points if self.change.fits(records[p.case_id, p.trial], p, cases[p.case_id])]
         if len(kept) < len(points):
-            unchanged = f"{len(points) - len(kept)} of {len(points)} points have nothing that {self.change} changes"
+            same = f"{len(points) - len(kept)} of {len(points)} points"
+            unchanged = f"{same} have nothing that {self.change} changes"
             self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
         if not kept:
             raise BadInput(REFUSED["no turn"].format(path=self.run_file.path))
@@ -218,7 +221,8 @@ class ForkPlan(Plan):
         """Yield case and trial of every fork: each point once before any point twice."""
         cases, listed = {case.id: case for case in self.cases}, self.manifest["points"]
         places = [(cases[p.case_id], listed[p.case_id].index([*p[1:]])) for p in self.points]
-        return ((case, number_of(place, n)) for n in range(1, self.options.trials + 1) for case, place in places)
+        trials = range(1, self.options.trials + 1)
+        return ((case, number_of(place, n)) for n in trials for case, place in places)
 
     @cached_property
     def _parent(self) -> Any:
@@ -276,9 +280,11 @@ class ForkPlan(Plan):
         after = every = 0
         for point in self.points:
             record = self._parent(point.case_id, point.trial)[0]
-            turns = [m.turn for m in record.replies()] + [c.turn for c in record.tool_calls if c.side == "agent"]
+            called = [c.turn for c in record.tool_calls if c.side == "agent"]
+            turns = [m.turn for m in record.replies()] + called
             after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
         share = after / max(every, 1)
         ranges = {name: value for name, value in vars(whole).items() if isinstance(value, Range)}
-        cut = {n: Range(share * r.low, share * r.likely, share * r.high) for n, r in ranges.items() if n != "minutes"}
+        parts = ((name, r) for name, r in ranges.items() if name != "minutes")
+        cut = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in parts}
         return replace(whole, **cut)  # type: ignore[arg-type]

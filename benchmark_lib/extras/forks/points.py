@@ -116,7 +116,8 @@ def twins(points: Iterable[ForkPoint], records: Records, cases: Mapping[str, Cas
     clean = {c.pair: c.id for c in cases.values() if c.arm == "clean"}
     clean |= {c.twin_of: c.id for c in cases.values() if c.twin_of}
     named = [(clean.get(cases[p.case_id].pair or p.case_id, ""), p) for p in points]
-    there = [(records[twin, p.trial], p) for twin, p in named if twin != p.case_id and (twin, p.trial) in records]
+    twins = [(twin, p) for twin, p in named if twin != p.case_id]
+    there = [(records[twin, p.trial], p) for twin, p in twins if (twin, p.trial) in records]
     return [point for record, p in there for point in points_at(record, [p.turn])]
 
 

@@ -69,7 +69,8 @@ def forks(results: Results) -> pd.DataFrame:
             if record.ended_by not in NOT_SCORED:
                 which = (run.run_id, record.case_id, record.trial)
                 rows.append((*which, *about, trial, turn, place_of(record.trial)[1], bought, (acts or [NO_ACT])[0]))
-    frame = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
+    names = " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])
+    frame = these.conversations.merge(framed(rows, names), on=ITEM)
     frame["entry"] = frame["run_id"].map(_entries(these))
     return _with_outcomes(frame.sort_values([*SETTING, *POINT, "n"]))
 
@@ -138,7 +139,8 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
     points = made.groupby(["of", *POINT]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
-    parents = {run.run_id: run for run in (*results.runs, *results.hard.runs) if run.run_id in set(made["of"])}
+    named = set(made["of"])
+    parents = {run.run_id: run for run in (*results.runs, *results.hard.runs) if run.run_id in named}
     rows, rules = [], dict[str, set[str]]()
     for run in results.forks.runs:
         rules.setdefault(run.manifest["fork"]["of"], set()).update(run.manifest.get("rules", ()))
@@ -151,7 +153,8 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
         whole = branch_weighted_rate(single, group["case_id"])
         combined = branch_weighted_rate(np.where(np.isnan(shares), single, shares), group["case_id"])
         calls = sum(1 for _ in parents[run_id].calls())
-        row = {"entry": entry, "bucket": bucket, "conversations": len(group), "forked": int((~np.isnan(shares)).sum())}
+        sizes = {"conversations": len(group), "forked": int((~np.isnan(shares)).sum())}
+        row: dict[str, Any] = {"entry": entry, "bucket": bucket, **sizes}
         row |= {**interval(whole, "whole", "whole_"), **interval(combined, "share")}
         row["more"] = (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan
         rows.append(row | {"reason": combined.reason if row["forked"] else NOT_ALL})
@@ -186,7 +189,8 @@ def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.D
     for key, changed in _by(made[made["change"] != ""], SETTING):
         same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
         arms = {"changed": changed, "plain": made[same & (made["change"] == "")]}
-        both = pd.concat([_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()], axis=1).dropna()
+        shares = [_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()]
+        both = pd.concat(shares, axis=1).dropna()
         contrast = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
         row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
         row |= {name: (both[f"count_{name}"] / both[f"size_{name}"]).mean() for name in arms}
