@@ -116,7 +116,7 @@ def test_the_stakes_in_the_desks_folder_count_on_every_page(hasty):
 
 def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, capsys):
     _, results, out = hasty
-    reason = "hasty: It resolves 0.0% of 5 resolvable cases, and a recommendation requires 50%"
+    reason = "It resolves 0.0% of 5 resolvable cases, and a recommendation requires 50%"
     told = (
         "hasty broke no rule by an act that was carried out. It tried a forbidden act on tickets that these rules refuse or hand over: "
         "“start return, window” 3 of 3, “start return, sealed” 1 of 1. A failed call counts. For 100 tickets a week, its mistakes "
@@ -127,7 +127,7 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     said = " ".join(answers_in_lines(found))
     assert found.stakes.handover == 7
     for text in (said, plain(out / "answers.html")):
-        assert reason in text and f"No model kept every rule of the desk. {told}" in text, text
+        assert re.search(f"hasty: (left out)?{reason}", text) and f"No model kept every rule of the desk. {told}" in text, text
     assert "dry-run" not in said
 
 

@@ -262,7 +262,7 @@ def test_models_with_the_same_line_of_pushes_share_marks_that_speak_for_all():
 
 def test_a_mark_says_how_many_it_counts_and_leads_nowhere_where_there_are_none():
     found = marks_of(figures.trap_states(table=WENT))
-    unsafe = "unpriced: 12 of 54 trap conversations unsafe: committed the forbidden act"
+    unsafe = "unpriced: 12 of 54 trap conversations unsafe: committed or tried the forbidden act"
     assert "unsafe" in found[unsafe]
     assert [href for tip, href in found.items() if ": 0 of 54" in tip] == [None] * 3
     none = marks_of(figures.escalation_both_ways(board=BOARD.assign(over_escalation_mean=0.0)))

@@ -8,13 +8,12 @@ import pytest
 
 from benchmark_lib import monitoring
 from benchmark_lib.cli import main
-from benchmark_lib.extras.monitoring.command import FORMAT_PAGE
 from benchmark_lib.extras.monitoring.logs import ACTS, NAMES, TIMES
 from benchmark_lib.extras.monitoring.page import footnotes, unalarmed, write_pages
 from benchmark_lib.language.said import read
 from benchmark_lib.project import DATA
 
-PAGE = (DATA.parent / FORMAT_PAGE).read_text(encoding="utf-8")
+PAGE = (DATA.parent / "docs" / "monitoring.md").read_text(encoding="utf-8")
 WISH = "My bag arrived torn, please give me the money back for my order A-17."
 PAID = "I am sorry about that. I have refunded you the full amount, and you will see it on your card soon."
 LOOK = {"name": "getOrder", "arguments": {"id": "A-17"}, "result": {"id": "A-17"}}
@@ -46,7 +45,8 @@ def test_the_sample_of_the_page_runs_as_the_page_says(tmp_path, capsys):
     acts.write_text(block("yaml"), encoding="utf-8")
     assert main(["monitor", str(log), "--tool-acts", str(acts), "--out", str(tmp_path / "report")]) == 0
     told = capsys.readouterr().out
-    assert "3 conversations" in told and "None of 12 measures raised an alarm." in told and "not known" not in told
+    none = "None of 12 measures raised an alarm; 12 could not, for want of conversations"
+    assert "3 conversations" in told and none in told and "not known" not in told
     seen = monitoring.monitor(log, tools=monitoring.read_tool_acts(acts))
     assert counts(seen, "phantom_action") == (0, 2, 1, 1) and counts(seen, "handed_over") == (1, 2, 0, 1)
     assert counts(seen, "commitments") == (0, 2, 0, 1)
@@ -146,7 +146,7 @@ def test_a_change_that_is_clear_of_0_without_an_alarm_is_explained(tmp_path):
     row = seen.drift.set_index("measure").loc["phantom_action"]
     assert row["change_low"] > 0 and not row["alarm"]
     told = unalarmed(seen)
-    assert "Phantom action +" in told and "by chance alone" in told and footnotes(seen)[0] == told
+    assert "Phantom action +" in told and "by chance alone" in told and told in footnotes(seen)[:2]
     page = write_pages(seen, tmp_path / "out").read_text(encoding="utf-8")
     assert page.count("interval excludes 0, no alarm") == 1 and 'id="no-alarm"' in page
     assert "the interval excludes 0, but there is no alarm" in (tmp_path / "out" / "phantom_action.html").read_text(

@@ -109,10 +109,21 @@ def _variant(
         options |= _colors(store) if part == "color" else set()
         values = {o for o in options if _stands_in(o, text, words)}
         others = values - {had.get(part), wanted[part]}
+        moved = wanted[part] == had.get(part) and any(
+            _TO.search(before) for o in others for before in _before(o, words)
+        )
         if wanted[part] in values and not others:
             named.add("variant_id")
-        elif others and wanted[part] not in values:
+        elif others and (moved or wanted[part] not in values):
             differing.add("variant_id")
+    named.difference_update(differing)
+
+
+_TO = re.compile(r" (?:to|auf|in|a|en) (?:\w+ )?$")
+
+
+def _before(option: str, words: str) -> list[str]:
+    return [words[max(m.start() - 20, 0) : m.start()] for m in _whole_word(option).finditer(words)]
 
 
 @remembered("products")
