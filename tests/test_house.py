@@ -32,7 +32,7 @@ BUDGETS = {
     "reports": 5_895,
     "runfile": 700,
     "scoring": 2_524,
-    "store": 3_440,
+    "store": 3_451,
     "files of their own": 1_240,
     "extras/audit": 1_390,
     "extras/claims": 2_170,

@@ -45,7 +45,7 @@ def verdict_format(scorers):
 def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
     path = tmp_path / "chairs.deskbench"
     settings = {
-        "agent": {"body": {"max_tokens": 96}},
+        "agent": {"body": {"max_tokens": 256}},
         "customer": {"body": {"max_tokens": 128, "response_format": reply_format()}},
         "judge": {"body": {"max_tokens": 256, "response_format": verdict_format(SCORERS)}},
     }
