@@ -127,7 +127,9 @@ def test_which_model_says_why_none_is_compared_and_what_each_one_cost(hasty, cap
     said = " ".join(answers_in_lines(found))
     assert found.stakes.handover == 7
     for text in (said, plain(out / "answers.html")):
-        assert re.search(f"hasty: (left out)?{reason}", text) and f"No model kept every rule of the desk. {told}" in text, text
+        assert (
+            re.search(f"hasty: (left out)?{reason}", text) and f"No model kept every rule of the desk. {told}" in text
+        ), text
     assert "dry-run" not in said
 
 
