@@ -278,7 +278,8 @@ def write_promises() -> str:
 
 # --- Reasons of a store
 # ``reasons/*.jsonl``: one message with ``lang``, ``reason``, ``t``, and ``told``, which is true if the message gives the
-# reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline nothing give none.
+# reason. Other rows have ``gives``, the reasons the message gives, and ``seems``, those a hasty reader would take from it.
+# The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline nothing give none.
 
 OTHER, UNRELATED = 0.1, 0.1
 """Weight of a message for a reason that it was not written for, and of a message written for none."""

@@ -368,6 +368,13 @@ def test_a_yes_to_both_is_a_yes_to_each(case):
     assert [kind for kind, _ in did(said[0], "agreed")] == ["agreed"] * 2
 
 
+def test_a_change_to_a_color_nobody_asked_for_is_refused():
+    store = load_store("northline:hard")
+    own = next(c for c in load_cases(store) if c.id == "policy_in_time_7")
+    said, _ = answer(own, store.of(own), "I can change the item from grey to charcoal. Shall I?")
+    assert did(said[0]) == [("refused", "update_line_item")]
+
+
 def test_a_deadline_that_the_answer_meets_is_no_other_answer(store, cases):
     fact = cases["gift_deadline_1"].facts["arrives_by"]
     first = "Ordered today, the latest date for Halifax is July 16, and the earliest is July 9. So you should be fine for July 20."
