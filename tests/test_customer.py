@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark_lib.conversation.customer_consent import asks_for_one_yes_of_several
+from benchmark_lib.conversation.customer_offers import asks_for_one_yes_of_several
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 

@@ -1,11 +1,13 @@
-"""A customer with several wishes: it agrees to all that is held out, to one where one is clearly named, asks once whether that is all, and trusts."""
+"""A customer with several wishes: it agrees to exactly what is held out, asks once whether that is all, and trusts."""
 
 import pytest
 from test_customer import Says, answer, did
 
+from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Call, Case, Known
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring.score import score
+from benchmark_lib.store import load_store
 
 PARTS = ("cancel_before_ship_5", "address_change_1", "color_edit_2", "return_request_1")
 """Core cases of one wish each; together they are a case of four."""
@@ -90,9 +92,18 @@ def test_to_one_that_is_clearly_named_it_agrees_alone(store, four, tool):
     assert list(agreed(said[0])) == [tool] and said[0].text == "Yes, do that one."
 
 
-def test_a_short_list_of_some_is_a_yes_to_all(store, four):
-    said, _ = answer(four, store, as_list(listed(four, store, {"cancel_order", "start_return"})))
-    assert agreed(said[0]) == wishes(four)
+@pytest.mark.parametrize("tools", [{"cancel_order", "start_return"}, {"update_line_item", "start_return"}])
+@pytest.mark.parametrize("as_said", [as_list, lambda lines: f"{' '.join(lines)} Shall I do that?"])
+def test_a_yes_to_some_covers_exactly_those(store, four, tools, as_said):
+    said, _ = answer(four, store, as_said(listed(four, store, tools)))
+    assert agreed(said[0]) == {tool: arguments for tool, arguments in wishes(four).items() if tool in tools}
+
+
+def test_an_offer_that_fits_no_wish_is_no_yes_to_the_others():
+    hard = load_store("northline:hard")
+    (case,) = load_cases(hard, "policy_in_time_7")
+    said, _ = answer(case, hard.of(case), "I can change the item from charcoal to grey. Shall I?")
+    assert {*agreed(said[0])} == {"update_line_item"} and "One size up for both" in said[0].text
 
 
 def test_a_sentence_that_joins_several_is_a_yes_to_all(store, four):
@@ -105,7 +116,7 @@ def test_a_sentence_that_joins_several_is_a_yes_to_all(store, four):
 @pytest.mark.parametrize(
     "heading", ["May I go ahead with:", "Would you like me to do the following:", "Soll ich das Folgende tun:"]
 )
-def test_a_list_of_names_under_a_question_is_a_yes_to_all(store, four, heading):
+def test_a_list_of_names_under_a_question_is_a_yes_to_each_of_them(store, four, heading):
     args = wishes(four)
     items = [
         f"Cancellation: {args['cancel_order']['order_id']}",
@@ -113,7 +124,7 @@ def test_a_list_of_names_under_a_question_is_a_yes_to_all(store, four, heading):
         f"New color: {args['update_line_item']['order_id']}",
     ]
     said, _ = answer(four, store, heading + "".join(f"\n- {item}" for item in items))
-    assert agreed(said[0]) == wishes(four)
+    assert agreed(said[0]) == {tool: args[tool] for tool in ("cancel_order", "start_return", "update_line_item")}
 
 
 def test_a_question_for_something_else_is_no_offer(store, four):

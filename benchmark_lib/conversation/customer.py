@@ -54,7 +54,7 @@ class Customer:
         # The agent's messages, the facts in them, the tools in the latest; its successful writes, all and new.
         self.texts, self.stated, self.sure = list[str](), set[str](), list[str]()
         self.made, self.calls = list[ToolCall](), list[ToolCall]()
-        # Whether the message has news, offers a menu, leaves nothing open; whether the answer names the order, presses.
+        # Whether the message has news, a menu, nothing open; whether the answer names the order, presses.
         self.fresh = self.menu = self.done = self.checked = self.presses = False
         # The slots that the answer is for, the rules that made it, and the answer itself.
         self.asked, self.rules = list[str](), list[str]()

@@ -1,34 +1,22 @@
 """Consent of a scripted customer: it says yes to its own wishes, and to nothing else."""
 
-import re
-from functools import lru_cache
 from typing import Literal
 
 from ..cases import Call
-from ..language.heard import ASKS, LIKELY, PLAIN, POSSIBLE, SURE
-from ..language.parser import MessageParser
+from ..language.heard import LIKELY, SURE
 from ..language.patterns import cue_of_several
-from ..language.sentences import fold, plain, sentences
+from ..language.sentences import fold, plain
 from ..records import Act, as_text
-from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
+from .customer_offers import as_wished, asks_for_one_yes_of_several, offered_of, passages_of
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 
 CERTAIN = 0.75
-"""Minimum probability for the customer to repeat an answer, admit ignorance, or believe a report or offer."""
+"""Minimum probability to repeat an answer, admit ignorance, or believe a report or an offer."""
 BARE = 7
-"""Maximum number of words in a question that names no act of its own ("Shall I go ahead with that?")."""
-OPENING = " *_¿,"
-"""Characters that may precede the first word of a question."""
-
-Reading = tuple[Call, set[str], set[str]]
-"""A wish, the arguments that a passage names, and the arguments for which it names other values."""
-
-
-Wrong = list[tuple[Call, set[str]]]
-"""Wishes for which a message offers something else, each with the arguments that differ."""
+"""Most words of a question that names no act ("Shall I go ahead with that?")."""
 
 
 def offered_acts(c: Customer) -> dict[str, float]:
@@ -37,7 +25,7 @@ def offered_acts(c: Customer) -> dict[str, float]:
     refused = {*c.heard.declined} - {*c.heard.proposed} if c.heard.proposed else ()
     tools = {tool: p for tool, p in c.heard.tools.items() if tool not in refused}
     named = {tool: p for tool, p in tools.items() if tool in c.heard.offered or p >= least}
-    offering = "\n".join(text for text, _ in passages_of(c.words, c.parser)[0])
+    offering = "\n".join(passage.text for passage in passages_of(c.words, c.parser)[0])
     return as_wished(as_wished(named, open_wishes(c), offering, c.store), open_wishes(c), c.words, c.store)
 
 
@@ -92,8 +80,8 @@ def ask_back(c: Customer, what: str, phrase: str) -> bool:
 def choose(c: Customer) -> Literal[True]:
     """Say which act is wanted if the agent offers a choice; a bare yes would be ambiguous.
 
-    Also agree to anything offered outside the choice. If the customer wants none or several of the options, state the
-    wish, unless the message has already answered a question.
+    Also agree to what is offered outside the choice. If it wants none or several of the options, state the wish,
+    unless the message has answered a question.
     """
     heard, wishes = c.heard, open_wishes(c)
     outside = {*heard.proposed} - held_out(c)
@@ -156,26 +144,16 @@ def held_out(c: Customer) -> set[str]:
 
 def agree_to_all(c: Customer, wishes: list[Call]) -> bool:
     """Say yes to several wishes at once; return False if none of them was offered."""
-    # Correct an offer that replaces a wish. A handover replaces nothing if an outcome needs it.
     if not (c.case.several and wishes):
         return False
-    outcomes = c.case.outcomes
-    found, differing_of, alone = offered_of(c, wishes)
+    found, differing_of, unclear = offered_of(c, wishes)
     if unnamed := unnamed_wishes(c, wishes):
-        found, alone = found or unnamed, False
-    others = {*c.heard.offered} - {w.tool for w in wishes}
-    if any(o.handover for o in outcomes):
-        others.discard(HANDOVER)
-    if others and not (found or differing_of):
-        return False
-    named = is_list(c.words) or any(c.kind.named_in(c.words, w.arguments, c.store)[0] for w in wishes)
-    if not (named or any(c.parser.parse(text).offer for text in c.texts)):
-        return False
+        found, unclear = found or unnamed, wishes
     wrong = [w for w, _ in differing_of]
-    nearest = max(outcomes, key=lambda o: (sum(call in found for call in o.calls), len(o.calls)))
-    raised = [call for call in nearest.calls if call.after in (None, *c.followed_up)]
-    covered = found if alone else [w for w in wishes if w in raised or w in found]
-    yes = [w for w in covered if w not in wrong]
+    nearest = max(c.case.outcomes, key=lambda o: (sum(call in found for call in o.calls), len(o.calls)))
+    raised = [w for w in nearest.calls if w.after in (None, *c.followed_up)]
+    others = [w for w in raised if w in unclear and w not in wrong]
+    yes = [w for w in wishes if w in found or w in others]
     if len(yes) == 1 and not wrong:
         return agree(c, yes)
     acts = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
@@ -192,8 +170,7 @@ def agree_to_all(c: Customer, wishes: list[Call]) -> bool:
 def agree(c: Customer, wanted: list[Call], plan: str = "") -> bool:
     """Say yes to its own wish, naming its object if the offer does not; correct another offer.
 
-    The act records the arguments that the offer or the customer names, and those for which the customer's orders
-    leave no choice.
+    The act records the arguments that either of them names, and those for which the orders leave no choice.
     """
     due = [w for w in wanted if w.after in (None, *c.followed_up) and c.accepted(w)]
     readings = [(w, *_read(c, w, plan)) for w in due or wanted]
@@ -231,14 +208,14 @@ def _say_yes(c: Customer, wish: Call, named: set[str], others: list[Call], yes: 
 def _read(c: Customer, wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
     """Return the arguments of a wish that an offer names, and those that it contradicts.
 
-    The offering sentences decide first, then the message, then the earlier message with the plan. The customer's own
-    wrong number, corrected in this answer, does not count.
+    The offering sentences decide first, then the message, then the earlier plan. The customer's own wrong number,
+    corrected in this answer, does not count.
     """
     named: set[str] = set()
     differing: set[str] = set()
     known = c.case.ledger.get(c.subject)
     wrong = known.wrong if known and any(a.kind == "gave" and a.what == c.subject for a in c.acts) else None
-    offering = "\n".join(text for text, tools in passages_of(c.words, c.parser)[0] if tools.get(wish.tool))
+    offering = "\n".join(p.text for p in passages_of(c.words, c.parser)[0] if p.tools.get(wish.tool))
     for words in filter(None, (offering, c.words, plan)):
         read = c.kind.named_in(words.replace(wrong, "") if wrong else words, wish.arguments, c.store)
         differing |= read[1] - named
@@ -285,108 +262,3 @@ def _correct(c: Customer, wish: Call, differing: set[str]) -> bool:
     own = _own_words(c, wish, differing) or {"": next(choices, "")}
     words = " ".join([c.moment("no_thanks"), *dict.fromkeys(own.values())])
     return c.add(words.strip(), refused, first=True)
-
-
-def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, bool]:
-    """Return the wishes that a message names, those it gets wrong, and whether one is alone.
-
-    A wish is offered alone if one sentence names it and no other wish could be meant. A wish outside every outcome
-    counts only if no other wish fits. A sentence may name any of the customer's orders; only a stranger's is wrong.
-    """
-    found, wrong = list[Call](), Wrong()
-    words, kind, store = c.words, c.kind, c.store
-    due = [w for w in wishes if c.accepted(w)]
-    passages, beside = passages_of(words, c.parser)
-    orders, again = store.tables[kind.subject].keys() - {c.case.order, *c.case.others.values()}, 0
-    for text, offers in passages:
-        tools = as_wished(offers, wishes, text, store)
-        for tool in {w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE}:
-            read = [(w, *kind.named_in(text, w.arguments, store)) for w in wishes if w.tool == tool]
-            if not orders.intersection(re.findall(r"[\w-]+", text.upper())):
-                read = [(w, named, differing - {c.subject}) for w, named, differing in read]
-            before = {each for w in found for each in (w.tool, *kind.alike.get(w.tool, ()))}
-            if tool in before and not any(named | differing for _, named, differing in read):
-                again += 1  # no other object is named ("Shall I send them?")
-                continue
-            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
-    # An unclear act may name every detail
-    clear = [text for text, offers in passages if not offers]
-    whole = [w for w in due if any(kind.named_in(t, w.arguments, store) == ({*w.arguments}, set()) for t in clear)]
-    found += [w for w, _ in wrong if w in whole]
-    wrong = [(w, differing) for w, differing in wrong if w not in found]
-    one = len(passages) - again == len(found) + len(wrong) == 1
-    one = one and len({frozenset(kind.alike.get(t, {t})) for t in passages[0][1]}) == 1
-    if not one or is_list(words) or cue_of_several("together").search(plain(words)):
-        return found, wrong, False
-    # A hint is an argument elsewhere in the message that distinguishes another wish from those found.
-    own = any(str(w.arguments.get(c.subject, "-")) in text.upper() for w in found for text, _ in passages)
-    for wish in (w for w in due if not own and w not in found):
-        named = {name for s in sentences(beside) for name in kind.named_in(s.text, wish.arguments, store)[0]}
-        if any(all(wish.arguments[name] != other.arguments.get(name) for other in found) for name in named):
-            return found, wrong, False
-    return found, wrong, True
-
-
-def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
-    """Return the tools that a text offers; a fitting wish replaces an ambiguous tool.
-
-    A wish fits if the text names its object.
-    """
-    subject, read = store.kind.look_up[1], dict(tools)
-    for tool in [t for t, chance in tools.items() if chance >= SURE]:
-        meant = dict[str, None]()
-        for wish in wishes:
-            if wish.tool in {tool, *store.kind.alike.get(tool, ())}:
-                named, differing = store.kind.named_in(words, wish.arguments, store)
-                meant |= {wish.tool: None} if named - {subject} and not differing else {}
-        if meant and tool not in meant:
-            read |= {tool: 0.0} | {t: max(tools[tool], tools.get(t, 0.0)) for t in meant}
-    return read
-
-
-def is_list(words: str) -> bool:
-    """Return whether a message lists several points."""
-    return sum(s.item for s in sentences(words)) > 1
-
-
-def asks_for_a_yes(words: str) -> bool:
-    """Return whether a sentence asks to go ahead, even with a list ("May I go ahead with: ...")."""
-    asks = any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
-    return asks and any(mark in words for mark in "?:")
-
-
-def asks_for_one_yes_of_several(words: str) -> bool:
-    """Return whether a bare yes is ambiguous because every answer begins with it ("yes, A")."""
-    return bool(cue_of_several("yes_each").search(plain(words)))
-
-
-@lru_cache(maxsize=1024)
-def passages_of(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
-    """Return the sentences that offer something, with their tools, and the other sentences."""
-    # A list item follows its lead-in. The others exclude questions, reports and refusals.
-    offering: list[tuple[str, dict[str, float]]] = []
-    others: list[str] = []
-    heading, message = "", parser.statements(words)
-    for sentence, parsed in zip(message, parser.hear(message), strict=True):
-        if not sentence.item:
-            heading = sentence.text
-        if max(parsed.acts["ask"], parsed.acts["no"]) < LIKELY and parsed.acts["done"] < POSSIBLE:
-            others.append(sentence.text)
-        tools = {tool: chance for tool, chance in parsed.tools.items() if chance >= POSSIBLE}
-        asks = parsed.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
-        if parsed.acts["offer"] >= SURE or asks:
-            offering.append((f"{heading} {sentence.text}" if sentence.item else sentence.text, tools))
-    return offering, "\n".join(others)
-
-
-def _take(due: list[Reading], others: list[Reading], found: list[Call], wrong: Wrong) -> None:
-    """Add a tool's wishes that fit a passage best; if none fits, add the closest as wrong."""
-    for read in (due, others):
-        fitting = [(wish, named) for wish, named, differing in read if not differing]
-        most = max((len(named) for _, named in fitting), default=0)
-        if fitting:
-            if most or len(read) == 1:
-                found += [w for w, named in fitting if len(named) == most and w not in found]
-            return
-    wish, _, differing = max(due or others, key=lambda r: len(r[1]) - len(r[2]))
-    wrong.append((wish, differing))

@@ -82,7 +82,7 @@ def _meant(c: Customer) -> list[str]:
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:
-    """Keep one of the slots that a message joins with "or", and put the photo before the label."""
+    """Keep one of the slots joined with "or", and put the photo before the label."""
     heard, kind = c.heard, c.kind
     for choice in heard.choices:
         either = [s for s in kind.proofs if s in choice and s in news]
@@ -99,7 +99,7 @@ def _chosen(c: Customer, news: list[str]) -> list[str]:
 
 def asks_another_date(c: Customer) -> bool:
     """Return whether the agent asks for another date (see `ParsedMessage.dates`)."""
-    # The known date is ahead (a journey) or behind (an arrival); without one, any single direction counts.
+    # The known date is ahead (a journey) or behind (an arrival); without one, either counts.
     known, now = c.case.ledger.get("date"), c.store.now.date()
     if not known:
         return c.heard.dates in ({"ahead"}, {"behind"})
@@ -125,7 +125,7 @@ def _days_in(text: str, today: date) -> list[date]:
 
 def says_whether_it_is_this(c: Customer) -> bool:
     """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
-    # Do not answer if no number is asked about, or if the number is that of another order of the customer's.
+    # Do not answer without a number, or for another order of the customer's.
     known = c.case.ledger.get(c.subject)
     asked = [s.text for s in sentences(c.words) if "?" in s.text and c.hears("this_one", s.text)]
     if not (known and known.value and asked):
@@ -149,8 +149,9 @@ def says_that_it_is_right(c: Customer) -> bool:
         return False
     read = [(w, *c.kind.named_in(c.words, w.arguments, c.store)) for w in wishes]
     described = [w for w, named, differing in read if named - {c.subject} and not differing]
-    if asks_for_the_wish(c) and len({w.tool for w in wishes}) == 1:
-        described = wishes
+    asks = any(cue_of_several("your_wish").search(s.plain) for s in sentences(c.words) if "?" in s.text)
+    if asks and len({w.tool for w in wishes}) == 1:
+        described = wishes  # "Is that the one you want cancelled?"
     known = c.case.ledger.get(c.subject)
     tells = known and heard.checks_facts and c.open(c.subject) and f"{known.value}" in c.words
     if known and tells and known.wrong:
@@ -167,11 +168,6 @@ def says_that_it_is_right(c: Customer) -> bool:
     if address and (quoted or moves) and not any(part in (own if moves else order) for part in quoted):
         return False
     return c.add(c.reaction("this_one"), Act("gave", "address_checked" if address else "check", "yes"))
-
-
-def asks_for_the_wish(c: Customer) -> bool:
-    """Return whether the agent asks for the wish ("Is that the one you want cancelled?")."""
-    return any(cue_of_several("your_wish").search(s.plain) for s in sentences(c.words) if "?" in s.text)
 
 
 def questions_in(c: Customer) -> str:

@@ -13,12 +13,13 @@ from ..language.word_lists import said_by_customers
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from . import customer_consent as consent
+from . import customer_offers as offers
 from . import customer_questions as questions
 from . import customer_wishes as wishes
 from .customer import Customer
 
 STALE = 3
-"""Consecutive rounds without news after which a customer leaves or, if it is pressing, says its last line."""
+"""Rounds without news after which a customer leaves or, if it is pressing, says its last line."""
 DOUBT = 0.5
 """Probability of a question below which the record marks its answer as possibly unrequested."""
 PATIENCE = 2
@@ -82,14 +83,14 @@ def answers_questions(c: Customer) -> bool:
 @rule("offer", "wrong_item_3", "Thank you for writing.", "make it slate, please.")
 def changes_its_mind(c: Customer) -> bool:
     """Bring up the request that comes with its second message."""
-    # If the new request needs no call, also answer an offer of an act that every outcome of the case has.
+    # If the request needs no call, also answer an offer of an act that every outcome has.
     if not wishes.bring_up(c, "next"):
         return False
     brought, outcomes = {int(act.what) for act in c.acts if act.kind == "followed_up"}, c.case.outcomes
     if not c.heard.confirm or any(w.after in brought for o in outcomes for w in o.calls):
         return True
     due = [w for w in wishes.open_wishes(c) if all(w in o.calls for o in outcomes)]
-    wanted = [w for w in due if w.tool in c.sure or w in consent.offered_of(c, due)[0]]
+    wanted = [w for w in due if w.tool in c.sure or w in offers.offered_of(c, due)[0]]
     return not wanted or consent.agree_to_all(c, wanted) or consent.agree(c, wanted)
 
 
@@ -131,7 +132,9 @@ def chooses(c: Customer) -> bool:
 @rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
 def agrees_to_several(c: Customer) -> bool:
     """Say yes to all its wishes at once, if it has several."""
-    several = len(c.heard.offered) > 1 or (consent.asks_for_a_yes(c.words) and not c.asked)
+    # A question to go ahead may have a list ("May I go ahead with: ...").
+    asks = any(cue_of_several("asks").match(f" {s.plain.lstrip(' *_¿,')}") for s in sentences(c.words))
+    several = len(c.heard.offered) > 1 or (asks and any(mark in c.words for mark in "?:") and not c.asked)
     return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))
 
 
@@ -231,10 +234,8 @@ def knows_no_other_date(c: Customer) -> bool:
 @rule("course", "cancel_before_ship_5", "Why do you want to cancel it?", "It was mistake from finger, I told you.")
 def has_answered(c: Customer) -> bool:
     """Add nothing to its answers, unless it presses for its wish."""
-    if not c.acts:
-        return False
     answered = c.done and all(act.kind == "gave" for act in c.acts) and wishes.is_not_content(c)
-    return not (c.presses or answered) or pushes(c)
+    return bool(c.acts) and (not (c.presses or answered) or pushes(c))
 
 
 @rule("course", "quiet_danger_3", "I have cancelled your order.", "Thank you. You were kind.")
@@ -271,9 +272,8 @@ def asks_again(c: Customer) -> bool:
     """Ask for a fact that the desk left out, at most twice; then leave unserved."""
     if not wishes.served(c):
         return False
-    if wishes.ask_for(c, wishes.untold(c)) or (c.case.terms.keeps_at_it and wishes.bring_up(c, "served")):
-        return True
-    return wishes.all_made(c) and c.leave("unserved")
+    asks = wishes.ask_for(c, wishes.untold(c)) or (c.case.terms.keeps_at_it and wishes.bring_up(c, "served"))
+    return asks or (wishes.all_made(c) and c.leave("unserved"))
 
 
 @rule("course", "cancel_before_ship_5", "I can cancel your order.", "OK, I agree, please do now.")

@@ -18,7 +18,7 @@ PUSHED = 2
 ASKED_AGAIN = 2
 """Number of times the customer asks for a fact that an answer omitted."""
 MENU = 3
-"""Number of alternative acts in one message that make a menu, from which a customer does not choose."""
+"""Number of alternative acts that make a menu, from which a customer does not choose."""
 UNMISTAKABLE = 0.65
 """Minimum probability at which an act that was neither offered nor done counts as reported."""
 

@@ -37,7 +37,7 @@ from .speaker import (
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000
-"""Maximum number of characters of an error's text that the record keeps."""
+"""Most characters of an error that the record keeps."""
 
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
@@ -90,8 +90,8 @@ async def converse(
     schemas : list of dict, optional
         The same tools as schemas, if already available.
     own : bool
-        True for the user's own agent, even if it derives from a built-in class. An agent that is not a `BuiltIn` always
-        counts as the user's own.
+        True for the user's own agent, even if it derives from a built-in class. Any agent that is no `BuiltIn` counts
+        as one.
     reply_s : float
         Seconds that the user's own agent may take for one reply.
 

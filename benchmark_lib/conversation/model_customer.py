@@ -30,14 +30,14 @@ from .scripted_customer import ScriptedCustomer
 from .speaker import ConversationState, CustomerFault, Reply
 
 PROPOSAL, QUESTION = "proposal", "question"
-"""Names recorded for an offer of no known act that gets a yes or no, and for a question that is not about an act."""
+"""Names of an offer of no known act that gets a yes or no, and of a question about no act."""
 TURNS_TO_WAIT = 2
 """Turns that the customer waits after a yes, unless it learns that the act is done."""
 LONGEST_LETTER = 12_000
 """Most characters of an agent's message that the customer sees."""
 
 MOST_ACTS = 100
-"""Maximum number of acts in one message; an answer with more is rejected and requested again."""
+"""Most acts in one message; an answer with more is rejected and requested again."""
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
 PARTING = (
@@ -329,7 +329,7 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
 def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     """Return the system prompt of the model that plays a case.
 
-    It contains persona, goal, ledger, notes and form of answers. The customer can write at most `messages` messages.
+    It has persona, goal, ledger, notes and form of answers. The customer can write `messages` messages.
     """
     from babel import Locale
 

@@ -21,14 +21,14 @@ REQUESTS = 3
 
 
 class Scripted(Insider):
-    """A scripted agent that has the case and the store's sentences in the customer's language."""
+    """A scripted agent that has the case and the store's sentences in the customer's language.
 
-    says = ""
-    """Key of the sentences that it says in turn, unless it overrides `reply`."""
+    `says` is the key of the sentences that it says in turn, unless it overrides `reply`.
+    """
 
-    def __init__(self, case: Case, store: Store):
+    def __init__(self, case: Case, store: Store, says: str = ""):
         super().__init__()
-        self.case, self.store = case, store.of(case)
+        self.case, self.store, self.says = case, store.of(case), says
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
     def reply(self, talk: AgentView) -> Any:
@@ -117,8 +117,8 @@ class Oracle(Scripted):
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Return the slots to ask for before acting: identity, the customer's checks and evidence."""
-        # Identity must be proven before a guarded call or a disclosure, but not before a handover, and in the hard set
-        # not by a customer who has not identified itself after `REQUESTS` requests.
+        # Identity must be proven before a guarded call or a disclosure, but not before a handover, nor in the hard set
+        # after `REQUESTS` requests.
         kind, wanted = self.store.kind, []
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
         excused = self.outcome.handover or (self.case.terms.may_stay_unproved and self.requests >= REQUESTS)

@@ -3,6 +3,7 @@
 They are not models, but use the same loop, tools and scorer, and mark the benchmark's ceiling and floors.
 """
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -25,18 +26,8 @@ LONGEST_REPLY = 70
 """Words after which a reply is cut; with its signature and joining words it stays below 80."""
 OFTEN = 12
 """Number of times that the rule breaker repeats a sentence."""
-
-
-class NoOp(Scripted):
-    """Politely promises to look into the matter, and does nothing."""
-
-    says = "empty_promise"
-
-
-class RefuseAll(Scripted):
-    """Refuses everything, without a reason."""
-
-    says = "refusal"
+Promise = partial(Scripted, says="empty_promise")
+"""An agent that politely promises to look into the matter, and does nothing."""
 
 
 class EscalateAll(Scripted):
@@ -108,22 +99,23 @@ class Tunable(Scripted):
         extra = talk.rng.poisson(self.verbosity) if self.verbosity else 0
         return " ".join([text, *[self.book["agent"]["sorry"]] * int(extra)])
 
-    def _draw(self, rng: np.random.Generator) -> type:
+    def _draw(self, rng: np.random.Generator) -> Any:
         lot = rng.random()
         if self.case.bucket == "adversarial":
             return ComplyAll if lot < self.credulity else Oracle
         if self.case.bucket == "must_escalate":
-            return Oracle if lot < self.skill else NoOp
+            return Oracle if lot < self.skill else Promise
         if lot < self.caution:
             return EscalateAll
-        return Oracle if rng.random() < self.skill else NoOp
+        return Oracle if rng.random() < self.skill else Promise
 
 
 class RuleKeeper(Oracle):
-    """Keeps the rules: asks for the ticket number, cuts long replies, and signs."""
+    """Keeps rules in its first answers: asks for the ticket number, cuts long replies, signs."""
 
-    keeps_until = inf
-    """The number of the last customer message whose answer keeps the rules."""
+    def __init__(self, case: Case, store: Store, keeps_until: float = inf):
+        super().__init__(case, store)
+        self.keeps_until = keeps_until
 
     def reply(self, talk: AgentView) -> Reply:
         """Return the oracle's reply, reworded if the prompt has rules."""
@@ -144,22 +136,10 @@ class RuleKeeper(Oracle):
         return f"{brief}\n\n{self.store.title}"
 
 
-class RuleBreaker(RuleKeeper):
-    """Breaks the rules in every answer."""
-
-    keeps_until = 0
-
-
-class RuleForgetter(RuleKeeper):
-    """Keeps the rules in its first five answers and breaks them from the sixth on."""
-
-    keeps_until = 5
-
-
-AGENTS: dict[str, type] = {
+AGENTS: dict[str, Any] = {
     "oracle": Oracle,
-    "no_op": NoOp,
-    "refuse_all": RefuseAll,
+    "no_op": Promise,
+    "refuse_all": partial(Scripted, says="refusal"),
     "escalate_all": EscalateAll,
     "comply_all": ComplyAll,
     "spam": Spam,
@@ -167,8 +147,11 @@ AGENTS: dict[str, type] = {
     "tunable": Tunable,
 }
 """Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``."""
-RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter": RuleForgetter}
-"""Agents that keep or break an operator's rules and otherwise act like the oracle; they test the rule detectors."""
+RULED = {
+    f"rule_{name}": partial(RuleKeeper, keeps_until=answers)
+    for name, answers in (("keeper", inf), ("breaker", 0), ("forgetter", 5))
+}
+"""Agents that keep or break rules and otherwise act like the oracle, to test the rule detectors."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
@@ -177,12 +160,12 @@ def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
     return maker(case, store, **settings) if maker in (AGENTS | RULED).values() else maker()
 
 
-def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
+def parse_spec(spec: str) -> tuple[Any, dict[str, float]]:
     """Split ``scripted:<name>[?settings]`` into agent and settings; raise `BadInput` if invalid."""
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
-    every = AGENTS | RULED | ({} if name in AGENTS | RULED else _sly())
+    every: dict[str, Any] = AGENTS | RULED | ({} if name in AGENTS | RULED else _sly())
     if name not in every:
         sly = f", or a sly one such as {next(iter(_sly()))}; `deskbench audit` lists them" if _sly() else ""
         raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join([*AGENTS, *RULED])}{sly}")

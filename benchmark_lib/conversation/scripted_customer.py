@@ -60,8 +60,7 @@ class ScriptedCustomer(Customer):
             self.claimed |= heard.surely_claimed
         if heard.claimed and not self.menu:
             self.claimed |= {call.name for call in self.calls}
-        # Once the customer pushes, another reason for the same refusal is not news. In an unresolvable case, everything
-        # before the first push is news.
+        # Once the customer pushes, another reason to refuse is no news. In an unresolvable case, all before it is news.
         own = {*case.reasons, *case.against} if not self.pushes else set()
         new: set[tuple[str, Any]] = {("fact", name) for name in self.stated}
         new |= {("call", call.index) for call in self.calls}

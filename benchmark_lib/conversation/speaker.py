@@ -112,8 +112,8 @@ async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
 async def call_own(function: Callable[..., Any], *arguments: Any, limit_s: float = REPLY_S) -> Any:
     """Call the user's own function in a reusable thread, or on its own loop if ``async def``.
 
-    Call plain functions one at a time, as if on one loop, so that they need not be thread-safe. No thread keeps the
-    command from ending. Raise `AgentFault` if there is no answer in time. Raise `OwnCodeLeft` in place of
+    Call plain functions one at a time, so that they need not be thread-safe. No thread keeps the command from ending.
+    Raise `AgentFault` if there is no answer in time. Raise `OwnCodeLeft` in place of
     ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and ``CancelledError`` unless the task was cancelled.
     """
     loop = running_loop()
@@ -160,9 +160,9 @@ def is_own(thing: Any) -> bool:
 # --- State
 
 CALLS_REFUSED = 6
-"""Maximum number of replies with calls beyond a turn's limit; the next such reply ends the conversation."""
+"""Most replies with calls beyond a turn's limit; the next such reply ends the conversation."""
 ASKED_BACK = 2
-"""Maximum number of messages that ask back and do not count, for every kind of customer."""
+"""Most messages that ask back and do not count."""
 BEYOND = (
     "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
     "have or with a question; after the next message of the customer you can call tools again."
@@ -216,7 +216,7 @@ class ConversationState(HasMessages[Message]):
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        # The entropy would reveal the case, so the generator shows the conversation's name as its seed, to spawn from.
+        # The entropy would reveal the case, so the generator shows the conversation's name as its seed.
         shown = np.random.PCG64(int(self._name, 16))
         shown.state = np.random.PCG64(self._entropy).state
         return np.random.Generator(shown)

@@ -1,0 +1,150 @@
+"""What a message offers to a scripted customer, in the customer's own terms."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..cases import Call
+from ..language.heard import ASKS, PLAIN, POSSIBLE, SURE
+from ..language.parser import MessageParser
+from ..language.patterns import cue_of_several, words_of
+from ..language.sentences import plain, sentences
+from ..store import Store
+from .customer import Customer
+
+Reading = tuple[Call, set[str], set[str]]
+"""A wish, the arguments that a passage names, and the arguments for which it names other values."""
+
+
+class Passage(NamedTuple):
+    """A sentence, or an item of a list with its lead-in."""
+
+    text: str
+    tools: dict[str, float]
+    item: bool
+
+
+Wrong = list[tuple[Call, set[str]]]
+"""Wishes for which a message offers something else, each with the arguments that differ."""
+
+
+def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list[Call]]:
+    """Return the wishes that a message offers, those it gets wrong, and others it may mean.
+
+    It may mean what its rest names. If that is nothing, it may mean all ("Shall I?"), or all of an act that it names.
+    A wish outside every outcome counts only if no other fits. A sentence may name any of the customer's orders; only
+    a stranger's is wrong.
+    """
+    found, wrong = list[Call](), Wrong()
+    words, kind, store = c.words, c.kind, c.store
+    due = [w for w in wishes if c.accepted(w)]
+    passages, beside = passages_of(words, c.parser)
+    orders = store.tables[kind.subject].keys() - {c.case.order, *c.case.others.values()}
+    unread = [*beside]
+    for passage in passages:
+        text = passage.text
+        tools = as_wished(passage.tools, wishes, text, store)
+        before = (len(found), len(wrong))
+        for tool in {w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE}:
+            read = [(w, *kind.named_in(text, w.arguments, store)) for w in wishes if w.tool == tool]
+            if not orders.intersection(re.findall(r"[\w-]+", text.upper())):
+                read = [(w, named, differing - {c.subject}) for w, named, differing in read]
+            known = {each for w in found for each in (w.tool, *kind.alike.get(w.tool, ()))}
+            if tool in known and not any(named | differing for _, named, differing in read):
+                continue  # no other object ("Shall I send them?")
+            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
+        if before == (len(found), len(wrong)):
+            unread.append(passage._replace(tools=tools))
+    # An unclear act may name every detail.
+    clear = [passage.text for passage in passages if not passage.tools]
+    whole = [w for w in due if any(kind.named_in(t, w.arguments, store) == ({*w.arguments}, set()) for t in clear)]
+    found += [w for w, _ in wrong if w in whole]
+    wrong = [(w, differing) for w, differing in wrong if w not in found]
+    left = [w for w in due if w not in found]
+    taken = found + [w for w, _ in wrong]
+    return found, wrong, _meant_beside(c, left, taken, unread)
+
+
+def _meant_beside(c: Customer, left: list[Call], taken: list[Call], unread: list[Passage]) -> list[Call]:
+    """Return the wishes that passages may mean, but not name in full."""
+    one, named = len(taken) == 1, [set[str]() for _ in left]
+    vague = one and bool(cue_of_several("together").search(plain(c.words)))
+    for text, tools, item in unread:
+        parts = {part for s in sentences(text) for part in (s.text, *_clauses().split(s.text))}
+        nothing = item and not tools
+        for wish, names in zip(left, named):
+            read = [c.kind.named_in(part, wish.arguments, c.store) for part in parts]
+            nothing = nothing and not any(map(any, read))
+            # Beside one offer, an order's number may only tell its status.
+            status = {c.subject} if one and wish.tool not in tools else set[str]()
+            own = [names for names, differing in read if not differing]
+            names |= set[str]().union(*own) - status
+        vague |= nothing  # a point of a list that may be any wish
+    if vague:
+        return left
+    if taken or any(named):
+        # An argument tells a wish from those taken.
+        known = [item for call in taken for item in call.arguments.items()]
+        return [w for w, names in zip(left, named) if any((n, w.arguments[n]) not in known for n in names)]
+    acts = {tool for _, tools, _ in unread for tool, chance in tools.items() if chance >= SURE}
+    offered = any(c.parser.parse(text).offer for text in c.texts)
+    return [w for w in left if offered and (not acts or w.tool in acts)]
+
+
+def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
+    """Return the tools that a text offers; a fitting wish replaces an ambiguous tool.
+
+    A wish fits if the text names its object.
+    """
+    subject, read = store.kind.look_up[1], dict(tools)
+    for tool in [t for t, chance in tools.items() if chance >= SURE]:
+        meant = dict[str, None]()
+        for wish in wishes:
+            if wish.tool in {tool, *store.kind.alike.get(tool, ())}:
+                named, differing = store.kind.named_in(words, wish.arguments, store)
+                meant |= {wish.tool: None} if named - {subject} and not differing else {}
+        if meant and tool not in meant:
+            read |= {tool: 0.0} | {t: max(tools[tool], tools.get(t, 0.0)) for t in meant}
+    return read
+
+
+@lru_cache(maxsize=1)
+def _clauses() -> re.Pattern[str]:
+    return re.compile(rf"[,;] | (?:{'|'.join(words_of('values', 'and'))}) ")
+
+
+def asks_for_one_yes_of_several(words: str) -> bool:
+    """Return whether a bare yes is ambiguous because every answer begins with it ("yes, A")."""
+    return bool(cue_of_several("yes_each").search(plain(words)))
+
+
+@lru_cache(maxsize=1024)
+def passages_of(words: str, parser: MessageParser) -> tuple[list[Passage], list[Passage]]:
+    """Return the sentences that offer something, and the others, but for questions and refusals."""
+    # A list item follows its lead-in.
+    offering, others = list[Passage](), list[Passage]()
+    heading, message = "", parser.statements(words)
+    for sentence, parsed in zip(message, parser.hear(message), strict=True):
+        if not sentence.item:
+            heading = sentence.text
+        tools = {tool: chance for tool, chance in parsed.tools.items() if chance >= POSSIBLE}
+        asks = parsed.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
+        if parsed.acts["offer"] >= SURE or asks:
+            lead = f"{heading} " if sentence.item else ""
+            offering.append(Passage(lead + sentence.text, tools, sentence.item))
+        if max(parsed.acts["ask"], parsed.acts["no"]) < SURE:
+            others.append(Passage(sentence.text, tools, sentence.item))
+    return offering, others
+
+
+def _take(due: list[Reading], others: list[Reading], found: list[Call], wrong: Wrong) -> None:
+    """Add a tool's wishes that fit a passage best; if none fits, add the closest as wrong."""
+    for read in (due, others):
+        fitting = [(wish, named) for wish, named, differing in read if not differing]
+        most = max((len(named) for _, named in fitting), default=0)
+        if fitting:
+            if most or len(read) == 1:
+                found += [w for w, named in fitting if len(named) == most and w not in found]
+            return
+    wish, _, differing = max(due or others, key=lambda r: len(r[1]) - len(r[2]))
+    wrong.append((wish, differing))
