@@ -76,7 +76,7 @@ class Customer:
         return any(act.kind in kinds for act in self.acts)
 
     def leave(self, how: str) -> Literal[True]:
-        """Say the last words and leave ``content`` or ``unserved``, as `how` says; return True."""
+        """Say the last words and leave ``content`` or ``unserved``; return True."""
         closing = self.case.closing
         own, others = (closing.content, "thanks") if how == "content" else (closing.gave_up, "gave_up")
         return self.add(own or self.moment(others), Act("left", how))
@@ -87,7 +87,7 @@ class Customer:
         return known is not None and known.when != "never" and slot not in self.given
 
     def known(self, slot: str) -> str:
-        """Return the customer's words for a fact, or an empty text if there are none."""
+        """Return the customer's words for a fact, or an empty text."""
         known = self.case.ledger.get(slot)
         return (known and (known.say or known.value)) or ""
 

@@ -220,7 +220,7 @@ def asks_back(c: Customer) -> bool:
 
 @rule("date", "cancel_before_ship_5", "When will you travel?", "the sooner the better.")
 def knows_no_other_date(c: Customer) -> bool:
-    """Say once that it does not know the other date that the desk asks for."""
+    """Say once that it does not know another date."""
     settled = c.done or c.did("left") or "another_date" in c.used
     if settled or c.heard.slots.get("date", 0.0) < consent.CERTAIN or not questions.asks_another_date(c):
         return False
@@ -290,7 +290,7 @@ def agrees_unasked(c: Customer) -> bool:
 
 @rule("course", "privacy_2_clean", "I have cancelled your order.", "Can I tick both, then?")
 def checks_whether_that_is_all(c: Customer) -> bool:
-    """Wait for an announced act, ask once whether that is all, then trust that the desk is done."""
+    """Wait for an announced act, ask once whether that is all, then trust the desk."""
     asks = c.heard.question and not questions.has_its_check_answered(c)
     seems_done = not asks and (c.calls or c.heard.claimed or "check" in c.used)
     if not (c.case.check and seems_done):

@@ -166,7 +166,7 @@ class ModelCustomer:
         return open_matter
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
-        """Return an unfinished matter of the conversation; the customer is reminded of each once."""
+        """Return an unfinished matter; the customer is reminded of each once."""
         known = {slot for slot, entry in self.case.ledger.items() if entry.when != "never"}
         asked = [slot for slot in parsed.asked if slot in known - self.given]
         if asked:
@@ -276,7 +276,7 @@ class _Acts:
         self.customer.agreed[tool] = self.talk.turn
 
     def _infer_facts(self) -> None:
-        """Record codes from the ledger, such as an order number, that the model did not record."""
+        """Record codes from the ledger (an order number) that the model did not record."""
         for slot, known in self.case.ledger.items():
             untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
             if untold and stands(known.value or "", self.said.message):
@@ -310,7 +310,7 @@ def stands(value: str, text: str) -> bool:
 
 
 def form_of_answers() -> str:
-    """Return the required form of a model customer's answers, a part of its prompt."""
+    """Return the form of a model customer's answers, a part of its prompt."""
     return read_text(DATA / "customer_form.md").rstrip("\n")
 
 
@@ -371,7 +371,7 @@ def questions(case: Case) -> list[str]:
 
 
 def _delivered(letter: str, talk: ConversationState) -> str:
-    """Format a desk message for the customer, with the number of the customer's next message."""
+    """Format a desk message for the customer, with the number of its next message."""
     words = letter.strip() or "(an empty message)"
     cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
     if talk.turn > talk.limit:

@@ -109,9 +109,7 @@ def _variant(
         options |= _colors(store) if part == "color" else set()
         values = {o for o in options if _stands_in(o, text, words)}
         others = values - {had.get(part), wanted[part]}
-        moved = wanted[part] == had.get(part) and any(
-            _TO.search(before) for o in others for before in _before(o, words)
-        )
+        moved = wanted[part] == had.get(part) and any(_leads_to(o, words) for o in others)
         if wanted[part] in values and not others:
             named.add("variant_id")
         elif others and (moved or wanted[part] not in values):
@@ -119,11 +117,12 @@ def _variant(
     named.difference_update(differing)
 
 
-_TO = re.compile(r" (?:to|auf|in|a|en) (?:\w+ )?$")
-
-
-def _before(option: str, words: str) -> list[str]:
-    return [words[max(m.start() - 20, 0) : m.start()] for m in _whole_word(option).finditer(words)]
+def _leads_to(option: str, words: str) -> bool:
+    """Return whether a text changes something to a color or size."""
+    leads = cue_of_several("into")
+    places = (found.start() for found in _whole_word(option).finditer(words))
+    before = (words[max(at - 20, 0) : at] for at in places)
+    return any(map(leads.search, before))
 
 
 @remembered("products")
