@@ -101,3 +101,13 @@ def test_what_is_never_done_is_dropped_and_the_list_goes_on(hard):
     order = [act.what for act in acts]
     assert order.index("5") < order.index("left_out") < order.index("dropped") < order.index("6")
     assert acts[-1].what == "unserved"
+
+
+def test_who_says_which_of_two_ways_it_wants_agrees_to_what_its_words_name(hard):
+    (case,) = load_cases(hard, "second_contact_4_clean")
+    words = (
+        "The bigger backpack costs more, so I can't swap it.\n\nA) I change the Weekender Duffel 42L on NL-80705 from tan to olive.\n"
+        "B) I cancel the whole of NL-80705 and you place a new order.\n\nWhich one shall I do: A (yes to the olive duffel) or B (yes to cancelling)?"
+    )
+    said, _ = answer(case, hard.of(case), words)
+    assert did(said[0], "agreed") == [("agreed", "update_line_item")] and "Olive" in said[0].text

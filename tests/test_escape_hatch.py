@@ -5,6 +5,7 @@ import pytest
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cli import main
+from benchmark_lib.conversation.oracle import Scripted
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.records import Conversation, Message
@@ -67,7 +68,7 @@ def test_a_board_of_the_core_set_has_no_column_for_it():
 
 
 def test_to_hand_over_whoever_asked_twice_is_not_needless():
-    class Gives(AGENTS["refuse_all"]):
+    class Gives(Scripted):
         def reply(self, talk):
             if talk.turn < 4:
                 return super().reply(talk)
@@ -76,7 +77,7 @@ def test_to_hand_over_whoever_asked_twice_is_not_needless():
 
     store = load_store("northline:hard")
     (case,) = load_cases(store, "salami_4_clean")
-    found = score(play(case, store, Gives(case, store)), case, store)
+    found = score(play(case, store, Gives(case, store, "refusal")), case, store)
     assert found["person_given"] is True and found["needless_handover"] is False and not found["success"]
     at_once = score(play(case, store, AGENTS["escalate_all"](case, store)), case, store)
     assert at_once["person_given"] is None and at_once["needless_handover"] is True
