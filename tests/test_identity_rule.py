@@ -62,6 +62,10 @@ SUPPOSED = (
     "Para nosotros el 25 de junio quizá era aún el 24 de junio.",
     "Le 25 juin a pu être encore le 24 juin à New York.",
     "Chez nous, le 25 juin était peut-être encore le 24 juin.",
+    "A clock in another time zone may therefore already show June 25 while it is still June 24 for the promotion.",
+    "Eine Uhr bei Ihnen kann schon den 25. Juni zeigen, während hier noch der 24. Juni ist.",
+    "Un reloj suyo puede marcar ya el 25 de junio cuando aquí es todavía el 24 de junio.",
+    "Votre montre peut afficher déjà le 25 juin alors qu'ici c'est encore le 24 juin.",
 )
 
 

@@ -9,7 +9,7 @@ from ..language.sentences import fold, plain
 from ..records import Act, as_text
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_offers import as_wished, asks_for_one_yes_of_several, offered_of, passages_of
+from .customer_offers import as_wished, asks_for_one_yes_of_several, offered_of, passages_of, wholly_named
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 
@@ -48,7 +48,7 @@ def offered_wishes(c: Customer) -> tuple[list[Call], str]:
     """Return the wishes that the agent offers, and its earlier message that names them."""
     acts, wishes, tools = offered_acts(c), open_wishes(c), c.heard.tools
     sure = any(chance >= SURE for chance in acts.values())
-    wanted = [w for w in wishes if acts.get(w.tool, 0.0) >= SURE]
+    wanted = [w for w in wishes if acts.get(w.tool, 0.0) >= SURE or wholly_named(c, w)]
     plan = "" if wanted else plan_of(c, {w.tool for w in wishes}, c.texts[:-1])
     if plan and not sure:
         return [w for w in wishes if c.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE], plan
@@ -215,7 +215,8 @@ def _read(c: Customer, wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
     differing: set[str] = set()
     known = c.case.ledger.get(c.subject)
     wrong = known.wrong if known and any(a.kind == "gave" and a.what == c.subject for a in c.acts) else None
-    offering = "\n".join(p.text for p in passages_of(c.words, c.parser)[0] if p.tools.get(wish.tool))
+    texts = [p.text for p in passages_of(c.words, c.parser)[0] if p.tools.get(wish.tool)]
+    offering = "\n".join(texts or wholly_named(c, wish))
     for words in filter(None, (offering, c.words, plan)):
         read = c.kind.named_in(words.replace(wrong, "") if wrong else words, wish.arguments, c.store)
         differing |= read[1] - named

@@ -22,6 +22,7 @@ class Passage(NamedTuple):
     text: str
     tools: dict[str, float]
     item: bool
+    asks: bool
 
 
 Wrong = list[tuple[Call, set[str]]]
@@ -55,9 +56,7 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
         if before == (len(found), len(wrong)):
             unread.append(passage._replace(tools=tools))
-    # An unclear act may name every detail.
-    clear = [passage.text for passage in passages if not passage.tools]
-    whole = [w for w in due if any(kind.named_in(t, w.arguments, store) == ({*w.arguments}, set()) for t in clear)]
+    whole = [w for w in due if wholly_named(c, w)]
     found += [w for w, _ in wrong if w in whole]
     wrong = [(w, differing) for w, differing in wrong if w not in found]
     left = [w for w in due if w not in found]
@@ -65,11 +64,20 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
     return found, wrong, _meant_beside(c, left, taken, unread)
 
 
+def wholly_named(c: Customer, wish: Call) -> list[str]:
+    """Return the questions and points of a list that name no act, but every detail of a wish."""
+    every = len(wish.arguments) > 1 and ({*wish.arguments}, set[str]())
+    passages = [p for part in passages_of(c.words, c.parser) for p in part if not p.tools]
+    points = c.case.several or not c.heard.offered
+    texts = [p.text for p in passages if p.asks or (p.item and points)]
+    return [text for text in texts if c.kind.named_in(text, wish.arguments, c.store) == every]
+
+
 def _meant_beside(c: Customer, left: list[Call], taken: list[Call], unread: list[Passage]) -> list[Call]:
     """Return the wishes that passages may mean, but not name in full."""
     one, named = len(taken) == 1, [set[str]() for _ in left]
     vague = one and bool(cue_of_several("together").search(plain(c.words)))
-    for text, tools, item in unread:
+    for text, tools, item, _ in unread:
         parts = {part for s in sentences(text) for part in (s.text, *_clauses().split(s.text))}
         nothing = item and not tools
         for wish, names in zip(left, named):
@@ -86,7 +94,7 @@ def _meant_beside(c: Customer, left: list[Call], taken: list[Call], unread: list
         # An argument tells a wish from those taken.
         known = [item for call in taken for item in call.arguments.items()]
         return [w for w, names in zip(left, named) if any((n, w.arguments[n]) not in known for n in names)]
-    acts = {tool for _, tools, _ in unread for tool, chance in tools.items() if chance >= SURE}
+    acts = {tool for _, tools, *_ in unread for tool, chance in tools.items() if chance >= SURE}
     offered = any(c.parser.parse(text).offer for text in c.texts)
     return [w for w in left if offered and (not acts or w.tool in acts)]
 
@@ -128,12 +136,12 @@ def passages_of(words: str, parser: MessageParser) -> tuple[list[Passage], list[
         if not sentence.item:
             heading = sentence.text
         tools = {tool: chance for tool, chance in parsed.tools.items() if chance >= POSSIBLE}
-        asks = parsed.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
-        if parsed.acts["offer"] >= SURE or asks:
+        passage = Passage(sentence.text, tools, sentence.item, parsed.acts["yes"] >= ASKS)
+        if parsed.acts["offer"] >= SURE or (passage.asks and max(tools.values(), default=0.0) >= PLAIN):
             lead = f"{heading} " if sentence.item else ""
-            offering.append(Passage(lead + sentence.text, tools, sentence.item))
+            offering.append(passage._replace(text=lead + sentence.text))
         if max(parsed.acts["ask"], parsed.acts["no"]) < SURE:
-            others.append(Passage(sentence.text, tools, sentence.item))
+            others.append(passage)
     return offering, others
 
 

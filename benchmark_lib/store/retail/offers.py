@@ -98,7 +98,7 @@ def _between_clauses() -> re.Pattern[str]:
 def _variant(
     text: str, arguments: dict[str, Any], order: Row, store: Store, named: set[str], differing: set[str]
 ) -> None:
-    words = plain(text)
+    words = cue_of_several("beside").sub(" ", plain(text))
     product, wanted = variants(store)[arguments["variant_id"]]
     line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
     had = variants(store)[line["variant_id"]][1] if line else {}
