@@ -9,7 +9,7 @@ from ..language.sentences import fold, plain
 from ..records import Act, as_text
 from ..store.every_desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_offers import as_wished, asks_for_one_yes_of_several, offered_of, passages_of, wholly_named
+from .customer_offers import as_wished, offered_of, passages_of, wholly_named
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 
@@ -20,7 +20,7 @@ BARE = 7
 
 
 def offered_acts(c: Customer) -> dict[str, float]:
-    """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
+    """Return the acts that a message names; a bare "Shall I?" names none."""
     least = CERTAIN if len(c.words.split()) <= BARE else SURE
     refused = {*c.heard.declined} - {*c.heard.proposed} if c.heard.proposed else ()
     tools = {tool: p for tool, p in c.heard.tools.items() if tool not in refused}
@@ -89,7 +89,7 @@ def choose(c: Customer) -> Literal[True]:
     picked = [] if c.acts else picks(c)
     several = not c.case.terms.wants_several_options and len(heard.alternatives) > 1
     unnamed = several and not {*heard.proposed} & {w.tool for w in picked}
-    if picked and not wanted and (unnamed or asks_for_one_yes_of_several(c.words)) and c.open("goal"):
+    if picked and not wanted and (unnamed or cue_of_several("yes_each").search(plain(c.words))) and c.open("goal"):
         c.answer("goal")
         c.acts.append(Act("agreed", picked[0].tool, arguments=dict(picked[0].arguments) if len(picked) == 1 else {}))
         return True
@@ -137,7 +137,7 @@ def wants_a_colleague(c: Customer) -> bool:
 def held_out(c: Customer) -> set[str]:
     """Return the acts to choose from; with several wishes, "or not" is not a choice."""
     acts = c.heard.alternatives | (set() if c.case.several else c.heard.or_not)
-    if asks_for_one_yes_of_several(c.words):
+    if cue_of_several("yes_each").search(plain(c.words)):  # "yes, A"
         acts |= {*c.sure}
     return acts
 

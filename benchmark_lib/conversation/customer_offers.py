@@ -1,8 +1,8 @@
-"""What a message offers to a scripted customer, in the customer's own terms."""
+"""What a message offers to a scripted customer."""
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..cases import Call
 from ..language.heard import ASKS, PLAIN, POSSIBLE, SURE
@@ -11,9 +11,6 @@ from ..language.patterns import cue_of_several, words_of
 from ..language.sentences import plain, sentences
 from ..store import Store
 from .customer import Customer
-
-Reading = tuple[Call, set[str], set[str]]
-"""A wish, the arguments that a passage names, and the arguments for which it names other values."""
 
 
 class Passage(NamedTuple):
@@ -56,8 +53,7 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found, wrong)
         if before == (len(found), len(wrong)):
             unread.append(passage._replace(tools=tools))
-    whole = [w for w in due if wholly_named(c, w)]
-    found += [w for w, _ in wrong if w in whole]
+    found += [w for w, _ in wrong if w in due and wholly_named(c, w)]
     wrong = [(w, differing) for w, differing in wrong if w not in found]
     left = [w for w in due if w not in found]
     taken = found + [w for w, _ in wrong]
@@ -121,14 +117,9 @@ def _clauses() -> re.Pattern[str]:
     return re.compile(rf"[,;] | (?:{'|'.join(words_of('values', 'and'))}) ")
 
 
-def asks_for_one_yes_of_several(words: str) -> bool:
-    """Return whether a bare yes is ambiguous because every answer begins with it ("yes, A")."""
-    return bool(cue_of_several("yes_each").search(plain(words)))
-
-
 @lru_cache(maxsize=1024)
 def passages_of(words: str, parser: MessageParser) -> tuple[list[Passage], list[Passage]]:
-    """Return the sentences that offer something, and the others, but for questions and refusals."""
+    """Return the sentences that offer, and the others but for questions and refusals."""
     # A list item follows its lead-in.
     offering, others = list[Passage](), list[Passage]()
     heading, message = "", parser.statements(words)
@@ -145,7 +136,7 @@ def passages_of(words: str, parser: MessageParser) -> tuple[list[Passage], list[
     return offering, others
 
 
-def _take(due: list[Reading], others: list[Reading], found: list[Call], wrong: Wrong) -> None:
+def _take(due: list[Any], others: list[Any], found: list[Call], wrong: Wrong) -> None:
     """Add a tool's wishes that fit a passage best; if none fits, add the closest as wrong."""
     for read in (due, others):
         fitting = [(wish, named) for wish, named, differing in read if not differing]

@@ -69,7 +69,7 @@ def _first(step: str, c: Customer) -> bool:
 
 @rule("facts", "cancel_before_ship_5", "What is your postcode?", "11105, where it's delivered.")
 def answers_questions(c: Customer) -> bool:
-    """Give the facts that the desk asks for, and say which of them it does not know."""
+    """Give the facts that the desk asks for, and say which it does not know."""
     c.asked = questions.asked_for(c)
     for slot in c.asked:
         if not wishes.bring_up_for(c, slot):
@@ -278,7 +278,7 @@ def asks_again(c: Customer) -> bool:
 
 @rule("course", "cancel_before_ship_5", "I can cancel your order.", "OK, I agree, please do now.")
 def agrees_unasked(c: Customer) -> bool:
-    """Say yes to an offer of what it wants, even if the desk does not ask for a yes."""
+    """Say yes to an offer of what it wants, even if not asked."""
     heard, wanted = c.heard, wishes.open_wishes(c)
     if heard.offer and consent.agree_to_all(c, wanted):
         return True
@@ -341,7 +341,7 @@ def pushes(c: Customer) -> bool:
 
 @rule("way", "damaged_no_proof", "Could you send a photo?", "Could a friend lend you a phone?", "no other camera")
 def knows_no_other_way(c: Customer) -> bool:
-    """Say that it has no other way to send a picture that the desk wants, and go on."""
+    """Say that it has no other way to send the picture, and go on."""
     # Repeated mentions count only in a question.
     asked = [s.text for s in sentences(c.words) if "?" in s.text or "no_other_way" not in c.used]
     lacked = any(f"lack:{slot}" in c.used for slot in c.kind.attachments)
@@ -354,7 +354,7 @@ def knows_no_other_way(c: Customer) -> bool:
 
 @rule("push", "cancel_after_ship", "It has left our warehouse, so it cannot be cancelled.", "Send it BACK?")
 def argues(c: Customer) -> bool:
-    """Answer the desk's reason for refusing, each only once."""
+    """Answer each reason for refusing once."""
     said = {name for line in range(1, c.line + 1) for name in c.case.moot.get(line, ())} | c.argued
     for reason in c.parser.reasons_in([c.words]) if c.case.against else ():
         if reason in c.case.against and reason not in said:
