@@ -11,9 +11,9 @@ SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 PHOTO = "photo"
 """The slot that an attachment fills."""
 IN_PASSING = frozenset({"email"})
-"""Slots with such common words that patterns and reader must agree, or the reader must be sure of a question.
+"""Slots with such common words that patterns and reader must agree, or the reader must be sure.
 
-For a photo, both must always agree: people write alike about photos received and photos requested.
+For a photo, both must always agree: people write alike about photos received and requested.
 """
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
@@ -23,7 +23,7 @@ SIGNED = "name"
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return questions that ask for something the customer has already given."""
+    """Return questions that ask for what the customer has given."""
     found = []
     for message, reading in claims.replies:
         parser = parser_of(claims.store)
@@ -32,9 +32,8 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
             value = _true_values(claims).get(slot)
-            # A sentence that contains the value checks it and does not ask for it.
-            reads_back = value is not None and squash(value) in squash(sentence.text)
-            if slot in given and not reads_back:
+            # A sentence that contains the value checks it.
+            if slot in given and not (value and squash(value) in squash(sentence.text)):
                 compared = f"given in message {given[slot]}"
                 found.append(ClaimFinding(NAME, message.turn, sentence.text, compared, slot, "asked_again"))
     return found
@@ -83,11 +82,11 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
         heard = parser.hear([sentence])[0]
         if heard.acts["done"] >= SURELY:
             continue
-        sure = heard.acts["ask"] >= SURELY
         asked = (SLOTS | {PHOTO}).intersection(heard.about("ask"))
         findings += [
             (s, sentence)
             for s in sorted(asked | by_patterns)
-            if s not in IN_PASSING | {PHOTO} or s in (asked if sure and s != PHOTO else asked & by_patterns)
+            if s not in IN_PASSING | {PHOTO}
+            or s in (asked if heard.acts["ask"] >= SURELY and s != PHOTO else asked & by_patterns)
         ]
     return findings

@@ -75,11 +75,12 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
 
 
 def proves(slot: str, value: Any, case: Any, store: Store) -> bool:
-    """Return whether a value is useful; another buyer's order number proves nothing."""
-    if slot != "order_id":
-        return True
+    """Return whether a value is useful; another buyer's number or postcode proves nothing."""
+    orders, value = store.tables["orders"], str(value).upper()
+    if slot == "postcode":
+        return value in as_text([orders.get(n) for n in (case.order, *case.others.values())])
     buyer = by_email(store).get(case.sender.lower(), {}).get("customer_id", "")
-    return store.tables["orders"].get(str(value).upper(), {}).get("customer_id") == buyer
+    return slot != "order_id" or orders.get(value, {}).get("customer_id") == buyer
 
 
 def differs(call: ToolCall, text: str, store: Store) -> str | None:
