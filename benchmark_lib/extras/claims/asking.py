@@ -7,7 +7,7 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
-"""Slots with one true value in a conversation: a second question can only be a repetition."""
+"""Slots with one true value in a conversation: a second question is a repetition."""
 PHOTO = "photo"
 """The slot that an attachment fills."""
 IN_PASSING = frozenset({"email"})
@@ -42,7 +42,7 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
     """Return the slots that the customer had given by a turn, each with its first message.
 
-    The sender's own address counts as given. A mistyped number, a value that proves nothing (see `Comparisons`) and
+    The sender's address counts as given. A mistyped number, a value that proves nothing (see `Comparisons`) and
     another address's postcode do not count.
     """
     found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
