@@ -398,3 +398,37 @@ def test_what_readers_expected_of_a_person_is_kept(store, cases):
     accepted = [row for row in rows if row["wrong"] is False]
     changed = [row for row in accepted if acts_after(store, cases[row["case"]], row["agent"]) != row["acts"]]
     assert len(rows) == 600 and len(accepted) > 300 and len(changed) <= 0.05 * len(accepted), changed[:3]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your picture shows a black Strand Travel Wallet. Shall I send the Ledger Passport Holder in cognac?",
+        "I'll send the Ledger Passport Holder in cognac in place of the black wallet. Is that all right?",
+    ],
+)
+def test_a_color_that_is_only_described_contradicts_none(store, cases, words):
+    assert not store.kind.named_in(words, cases["wrong_item_6"].outcomes[0].calls[0].arguments, store)[1]
+
+
+def test_the_street_that_an_address_changes_from_contradicts_none(store, cases):
+    call = cases["address_change_1"].outcomes[0].calls[0]
+    street = store.tables["orders"][call.arguments["order_id"]]["shipping_address"]["line1"].partition(",")[0]
+    assert store.kind.named_in(f"I can change it from {street} to the new one.", call.arguments, store) == (
+        set(),
+        set(),
+    )
+
+
+def test_the_label_of_a_point_is_no_offer(store):
+    words = "1. The parcel. It was last seen in Toledo, OH.\n2. When. It comes by July 9.\n3. The wallet. It needn't go back first."
+    heard = parser_of(store).parse(words)
+    assert not (heard.offered or heard.asked or heard.confirm)
+
+
+def test_a_postcode_that_proves_nothing_is_given_twice_at_most():
+    hard = load_store("northline:hard")
+    own = next(c for c in load_cases(hard) if c.id == "privacy_7")
+    words = "That is not the postcode of the order. What is the postcode that it was placed to?"
+    said, _ = answer(own, hard.of(own), *[words] * 5)
+    assert sum("V8V 1A1" in m.text for m in said) <= 2

@@ -114,7 +114,8 @@ def choose(c: Customer) -> Literal[True]:
 def agree_in_its_answer(c: Customer) -> None:
     """Agree to an offered wish if the answer to "Which one?" names more than its object."""
     wishes = [] if c.done or {"which_one", "goal"}.isdisjoint(c.asked) else open_wishes(c)
-    named = [(w, *c.kind.named_in(" ".join(c.parts), w.arguments, c.store)) for w in wishes if w.tool in c.sure]
+    words = " ".join(c.parts)
+    named = [(w, *c.kind.named_in(words, w.arguments, c.store)) for w in wishes if w.tool in c.sure]
     chosen = [w for w, own, differing in named if own - {c.subject} and not differing and c.accepted(w)]
     c.acts += [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in chosen]
 

@@ -61,7 +61,7 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
 
 
 def wholly_named(c: Customer, wish: Call) -> list[str]:
-    """Return the questions and points of a list that name no act, but every detail of a wish."""
+    """Return questions and list points that name no act, but every detail of a wish."""
     every = len(wish.arguments) > 1 and ({*wish.arguments}, set[str]())
     passages = [p for part in passages_of(c.words, c.parser) for p in part if not p.tools]
     points = c.case.several or not c.heard.offered

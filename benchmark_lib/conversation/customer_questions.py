@@ -13,9 +13,6 @@ from .customer import Customer, filled
 from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
 from .customer_wishes import PUSHED, open_wishes, served, untold
 
-FAIRLY = 0.5
-"""Minimum probability for the customer to identify itself or send a picture."""
-
 NUMBERED = re.compile(r"\b\d+[a-z]{0,2} [a-z]{3,}|\bbox \d+")
 """Pattern of what tells addresses apart: a number with its street, or a box."""
 
@@ -61,7 +58,8 @@ def _meant(c: Customer) -> list[str]:
     for slot in (s for s in heard.asked if s not in vague):
         own = next((s for s in (slot, *stands_for.get(slot, ())) if c.open(s)), slot)
         known = own in c.case.ledger or own in c.proofs or own in kind.slots_not_had
-        surely = heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
+        told_twice = c.given[own] > 1 and c.case.terms.may_stay_unproved
+        surely = not told_twice and heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
         if c.open(own) or (known and f"lack:{own}" not in c.used and surely):
             meant.append(own)
     meant = [s for s in meant if not {*stands_for.get(s, ())} & {*heard.asked} & {*meant}]
@@ -73,7 +71,7 @@ def _meant(c: Customer) -> list[str]:
         meant = [s for s, chance in likely.items() if chance >= SURE][:1]
     if not meant and heard.invites and not content and len(c.followed_up) == len(c.case.followups):
         meant = [s for s in ("goal",) if c.open(s)]
-    meant += [s for s in c.proofs if likely.get(s, 0.0) >= FAIRLY]
+    meant += [s for s in c.proofs if likely.get(s, 0.0) >= SURE]
     day = c.case.ledger.get("date")
     stated = day and day.when == "volunteered" and heard.dates == {"any"}
     meant = [s for s in meant if s not in vague and (s != "date" or not (stated or asks_another_date(c)))]

@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
-"""Minimum probabilities: of a request or a question for a yes, of other acts, of the only candidate, of any topic."""
+"""Minimum probabilities: of a request or a question for a yes, of other acts, the only candidate, any topic."""
 
 PLAIN = CLAIMS = 0.75
-"""Minimum probability for a sentence without a question mark to be a question, and for a report to be believed."""
+"""Minimum probability for a sentence without a mark to be a question, and for a report to be believed."""
 
 EVIDENT = 0.9
 """Minimum probability of a slot beside which another slot of the same sentence needs `PLAIN`."""
@@ -78,7 +78,7 @@ class ParsedMessage:
     invites: bool = False
     """True if the message invites the customer to go on."""
     dates: set[str] = field(default_factory=set)
-    """Kinds of dates it asks for: something ``ahead`` or ``behind``, or ``any`` if the words are unclear."""
+    """Kinds of dates it asks for: something ``ahead`` or ``behind``, or ``any`` if unclear."""
     checks: bool = False
     """True if it asks whether something given works ("Does the link open?")."""
     closes: bool = False
@@ -103,7 +103,7 @@ class ParsedSentence:
     either: bool = False
     """True if it contains "or"."""
     instead: bool = False
-    """True if it offers an alternative to the previous request ("if you haven't got it, your name will do")."""
+    """True if it offers an alternative to the previous request ("if not, your name will do")."""
     one_of: bool = False
     """True if it announces a list from which one item suffices."""
     chooses: bool = False
@@ -119,7 +119,7 @@ class ParsedSentence:
     item: bool = False
     """True if it is part of a list item."""
     plainly: bool = True
-    """True if its request is its topic, and not part of a refusal or a conditional offer of help."""
+    """True if its request is its topic, and not part of a refusal or an offer of help."""
     dates: frozenset[str] = frozenset()
     """Kinds of dates it asks for (see `ParsedMessage.dates`)."""
     checks: bool = False

@@ -292,6 +292,6 @@ _ADDRESS = re.compile(
     r"\b[a-z]{2},? \d{5}\b|(?:address|adresse|direccion|anschrift)\b.{0,40} \d{1,5}\b|^ \d{4,5} [a-z ]+$"
     r"|^ \d{1,5}[a-z]? (?:[a-z]+ ){1,3}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|place|way|row)\b"
 )
-"""Pattern of an address: a number and a street, a postcode beside its state or town, or a number after its name."""
+"""Pattern of an address: number and street, a postcode beside its state or town, or a number after its name."""
 _NUMBER = re.compile(r"\b[a-z]{2,4}-\d{4,}\b")
 _RULE = re.compile(r"\|?[\s:|-]{3,}\|?")

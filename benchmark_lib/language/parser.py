@@ -61,7 +61,7 @@ ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "report
 UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", "own_question", "means", "explains"}
 """Kinds of sentences that only sound like a request; together they are one more cue."""
 ANY_DATE = frozenset({"any"})
-"""Kind of date whose verb tells no direction; no statement asks for one in passing ("on whichever day suits you")."""
+"""Kind of date whose verb tells no direction; no statement asks for one ("on whichever day suits you")."""
 QUOTED_ADDRESS = re.compile(r" (?:\d{1,5}[a-z]? [a-z]|po box \d)[^?!:;|]{3,90}?,? [a-z]{2},? \d{5}\b")
 """An address within a sentence; one about something to be done is read without it."""
 IDENTIFYING = {"order_id", "which_one", "item", "goal"}
@@ -271,7 +271,7 @@ class MessageParser:
     def _topics_of(
         self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any
     ) -> dict[str, dict[str, float]]:
-        """Return a sentence's slots, tools and reported tools; for a plain yes, named slots only."""
+        """Return a sentence's slots, tools and reports; for a plain yes, named slots only."""
         topics_of: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
             topics_of[kind] = {}

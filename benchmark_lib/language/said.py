@@ -286,7 +286,7 @@ class ClaimPatterns:
         return self.compile([noun for nouns in self.book["again"]["slots"].values() for noun in nouns])
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
-        """Compile patterns into one that begins at the start of a word, with the parts filled in."""
+        """Compile patterns into one that begins at a word, with the parts filled in."""
         text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
         while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named

@@ -69,11 +69,10 @@ def sentences(text: str) -> list[Sentence]:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[Sentence, ...]:
-    result: list[Sentence] = []
-    colon = False
+    result, colon = list[Sentence](), False
     for line in text.splitlines():
         bullet = BULLET.match(line)
-        bare = line[bullet.end() :] if bullet else line
+        bare = _LABEL.sub(r"\1:", line[bullet.end() :]) if bullet else line
         windowed = (window for part in _end().split(bare) for window in windows(part.strip()))
         pieces = [(window, words) for window in windowed if (words := plain(window)).strip()]
         if not pieces:
@@ -105,6 +104,7 @@ def _end() -> re.Pattern[str]:
 
 
 BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
+_LABEL = re.compile(r"^(\W*[^\W\d_]+(?: [^\W\d_]+)?\W*)\.(?=\W*\s\S)")
 _SHORT = (
     r"(?<!['’])(?<!\b[ie]n\s)(?<!size\s)(?<!Größe\s)(?<!taille\s)(?<!talla\s)[A-Za-gi-z] (?<!\d\s)h [Nn]r [Nn]um "
     "[Rr]ef [Rr]éf [Aa]rt [Cc]a [Aa]v [Aa]vda bzw ggf inkl [Ss]r [Ss]ra "
@@ -203,16 +203,16 @@ def _last_blank(text: str) -> int:
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for it to count."""
 NEAR, OTHER = 0.6, 1.2
-"""Ratio to the first language's common words, for a second language and for an unsupported one that replaces it."""
+"""Ratio to the first language's common words, for a second language or an unsupported one in its place."""
 SURE, MOST_LANGUAGES = 40, 2
-"""Number of common words above which a message is surely in a language, and maximum number of such languages."""
+"""Common words above which a message is surely in a language, and maximum number of such languages."""
 SHORT = 6
 """Number of words below which a message without common words is read in every language."""
 
 OTHER_LANGUAGE = "other"
 """Result of `written_in` for a text in an unsupported language."""
 FEWEST, BESIDE = 3, 0.3
-"""Fewest significant words for a text's language to be known, and maximum share of a second language."""
+"""Fewest telling words for a language to be known, and maximum share of a second language."""
 
 
 @lru_cache(maxsize=4096)

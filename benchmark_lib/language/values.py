@@ -19,7 +19,7 @@ MOST_DIGITS, THOUSAND = 15, 3
 """Number of digits in the longest number that is read, and in a group of thousands."""
 
 LONGEST_LEAD = 20
-"""Most characters before a value's figures that belong to it (a month's name: ``september the 9``)."""
+"""Most characters before a value's figures that belong to it (``september the 9``)."""
 
 
 class Value(NamedTuple):

@@ -121,7 +121,7 @@ def _leads_to(option: str, words: str) -> bool:
     """Return whether a text changes something to a color or size."""
     leads = cue_of_several("into")
     places = (found.start() for found in _whole_word(option).finditer(words))
-    before = (words[max(at - 20, 0) : at] for at in places)
+    before = (words[max(at - 30, 0) : at] for at in places)
     return any(map(leads.search, before))
 
 
@@ -227,7 +227,8 @@ def _address(text: str, wanted: Row, current: Row, store: Store, named: set[str]
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
     streets = [s for s in _STREET.findall(text) if not any(name in _spaced(s) for name in goods)]
-    streets = [s for s in streets if not stands_in("line1", current["line1"], s)]
+    old = current["line1"]
+    streets = [s for s in streets if not (stands_in("line1", old, s) or stands_in("line1", s, old))]
     unit = (wanted.get("line2") or "").split(" ")[0]
     other_unit = len(unit) > 1 and unit.casefold() in fold(text) and not stands_in("line2", wanted["line2"], text)
     if codes and not stands_in("postcode", wanted["postcode"], text):
