@@ -349,16 +349,14 @@ def test_a_run_with_rules_is_another_setting_and_carries_them_in_its_name(played
 
 
 def test_no_false_alarm_in_the_example_conversations():
-    """Read by hand: nobody names a competitor or answers in another language; two use an emoji; each signature is one."""
+    """Read by hand: nobody names a competitor, answers in another language or uses an emoji; each signature is one."""
     replies = tables.rules_kept(load_results(DATA / "examples"), list(RULES.values()))
     broken = replies[replies["kept"].eq(False).fillna(False)]
     found = broken.groupby("rule").size()
     assert len(replies["case_id"].unique()) > 50
-    assert not {"no_competitors", "customer_language"} & set(found.index)
-    emojis = broken[broken["rule"] == "no_emojis"]
-    assert [*zip(emojis["case_id"], emojis["turn"])] == [("wismo_unfulfilled_6", 1), ("fraud_reroute_6", 1)]
+    assert not {"no_competitors", "customer_language", "no_emojis"} & set(found.index)
     told = replies[replies["kept"].fillna(False)]
-    assert "ticket_first" not in set(told["rule"]) and (told["rule"] == "sign_with_desk").sum() == 108
+    assert "ticket_first" not in set(told["rule"]) and (told["rule"] == "sign_with_desk").sum() == 122
 
 
 def test_runs_with_rules_are_found_among_others_each_with_the_run_beside_it(results):
