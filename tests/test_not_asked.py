@@ -4,6 +4,7 @@ import pytest
 from test_customer import answer, did
 
 from benchmark_lib.cases.load import every_case
+from benchmark_lib.extras.claims.orders import proves
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.store import load_store
 
@@ -286,3 +287,9 @@ def test_what_was_just_done_and_reported_in_any_words_is_done(hard, hard_cases):
     )
     assert did(said[1]) == [("followed_up", "0")]
     assert did(said[2], "pushed") and not did(said[2], "left")
+
+
+def test_a_postcode_that_is_not_the_orders_may_be_asked_for_again(hard, hard_cases):
+    case = hard_cases["privacy_7"]
+    own = hard.tables["orders"][case.order]["shipping_address"]["postcode"]
+    assert [proves("postcode", value, case, hard) for value in (case.ledger["postcode"].value, own)] == [False, True]

@@ -10,6 +10,7 @@ import floods
 import pytest
 from floods import assert_read_within
 
+from benchmark_lib.cases import load_cases
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.parser import parser_of
@@ -27,6 +28,7 @@ from benchmark_lib.language.sentences import (
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import audit_customer
+from benchmark_lib.store import load_store
 
 BIG, HUGE = 100_000, 1_000_000
 LIMIT = {BIG: 60, HUGE: 300}
@@ -208,3 +210,12 @@ def test_a_conversation_with_a_flooding_agent_ends_soon(case, store):
             lambda n, unit=unit: Flood(floods.repeated(unit, BIG, floods.OPENINGS[n])),
             lambda agent: play(case, store, agent),
         )
+
+
+def test_a_flood_of_offers_to_a_customer_of_many_wishes_is_read_within_a_bound():
+    """1,350 passes over eleven turns; reading each clause for each wish took 10,000."""
+    hard = load_store("northline:hard")
+    (many,) = load_cases(hard, "tool_trouble_4")
+    goods = " ".join(f"the daypack, the {n} socks in navy, NL-80208, to 5 Oak Street {n}." for n in range(2500))
+    words = f"I can cancel it. {goods[:BIG]} Shall I?"
+    assert_read_within(3000, lambda n: Flood(f"{floods.OPENINGS[n]} {words}"), lambda agent: play(many, hard, agent))

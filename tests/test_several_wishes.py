@@ -99,7 +99,7 @@ def test_a_yes_to_some_covers_exactly_those(store, four, tools, as_said):
     assert agreed(said[0]) == {tool: arguments for tool, arguments in wishes(four).items() if tool in tools}
 
 
-def test_an_offer_that_fits_no_wish_is_no_yes_to_the_others():
+def test_an_offer_of_one_act_is_no_yes_to_the_others():
     hard = load_store("northline:hard")
     (case,) = load_cases(hard, "policy_in_time_7")
     said, _ = answer(case, hard.of(case), "I can change the item from charcoal to grey. Shall I?")

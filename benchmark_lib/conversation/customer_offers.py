@@ -8,9 +8,12 @@ from ..cases import Call
 from ..language.heard import ASKS, PLAIN, POSSIBLE, SURE
 from ..language.parser import MessageParser
 from ..language.patterns import cue_of_several, words_of
-from ..language.sentences import plain, sentences
+from ..language.sentences import plain
 from ..store import Store
 from .customer import Customer
+
+CLAUSES = 300
+"""Most clauses that are read beside an offer; people write up to 130."""
 
 
 class Passage(NamedTuple):
@@ -33,10 +36,9 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
     A wish outside every outcome counts only if no other fits. A sentence may name any of the customer's orders; only
     a stranger's is wrong.
     """
-    found, wrong = list[Call](), Wrong()
-    words, kind, store = c.words, c.kind, c.store
+    found, wrong, kind, store = list[Call](), Wrong(), c.kind, c.store
     due = [w for w in wishes if c.accepted(w)]
-    passages, beside = passages_of(words, c.parser)
+    passages, beside = passages_of(c.words, c.parser)
     orders = store.tables[kind.subject].keys() - {c.case.order, *c.case.others.values()}
     unread = [*beside]
     for passage in passages:
@@ -56,32 +58,31 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
     found += [w for w, _ in wrong if w in due and wholly_named(c, w)]
     wrong = [(w, differing) for w, differing in wrong if w not in found]
     left = [w for w in due if w not in found]
-    taken = found + [w for w, _ in wrong]
-    return found, wrong, _meant_beside(c, left, taken, unread)
+    return found, wrong, _meant_beside(c, left, found + [w for w, _ in wrong], unread)
 
 
 def wholly_named(c: Customer, wish: Call) -> list[str]:
     """Return questions and list points that name no act, but every detail of a wish."""
     every = len(wish.arguments) > 1 and ({*wish.arguments}, set[str]())
     passages = [p for part in passages_of(c.words, c.parser) for p in part if not p.tools]
-    points = c.case.several or not c.heard.offered
-    texts = [p.text for p in passages if p.asks or (p.item and points)]
+    texts = [p.text for p in passages if p.asks or (p.item and (c.case.several or not c.heard.offered))]
     return [text for text in texts if c.kind.named_in(text, wish.arguments, c.store) == every]
 
 
 def _meant_beside(c: Customer, left: list[Call], taken: list[Call], unread: list[Passage]) -> list[Call]:
     """Return the wishes that passages may mean, but not name in full."""
-    one, named = len(taken) == 1, [set[str]() for _ in left]
+    one, named, rest = len(taken) == 1, [set[str]() for _ in left], CLAUSES
     vague = one and bool(cue_of_several("together").search(plain(c.words)))
     for text, tools, item, _ in unread:
-        parts = {part for s in sentences(text) for part in (s.text, *_clauses().split(s.text))}
-        nothing = item and not tools
+        parts = [*dict.fromkeys((text, *_clauses().split(text)))][:rest]
+        rest -= len(parts)
+        nothing = bool(parts) and item and not tools
         for wish, names in zip(left, named):
             read = [c.kind.named_in(part, wish.arguments, c.store) for part in parts]
             nothing = nothing and not any(map(any, read))
             # Beside one offer, an order's number may only tell its status.
             status = {c.subject} if one and wish.tool not in tools else set[str]()
-            own = [names for names, differing in read if not differing]
+            own = [said for said, differing in read if not differing]
             names |= set[str]().union(*own) - status
         vague |= nothing  # a point of a list that may be any wish
     if vague:

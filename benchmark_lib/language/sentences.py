@@ -51,7 +51,7 @@ def squash(text: str) -> str:
 
 
 LONGEST_ITEM = 60
-"""Characters of a list item without a bullet, after a line that ends in a colon."""
+"""Characters of a list item without a bullet, after a colon."""
 
 
 class Sentence(NamedTuple):
@@ -63,7 +63,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences, list items and lines of a message; split long ones into windows."""
+    """Return a message's sentences, list items and lines, long ones in windows."""
     return list(_sentences(text))
 
 
@@ -79,7 +79,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
             continue
         end = pieces[-1][1].rstrip()[-1]
         item = bool(bullet) or (colon and end not in ".?!:" and len(plain(bare).strip()) < LONGEST_ITEM)
-        result += [Sentence(window, words, item) for window, words in pieces]
+        result += [Sentence(w if w in line else w.replace(":", ".", 1), words, item) for w, words in pieces]
         colon = item if colon and item else end == ":"
     return tuple(result)
 
@@ -125,7 +125,7 @@ LONGEST_SENTENCE = 400
 """Characters of a window; a longer sentence is read in windows."""
 
 PIECE, OVERLAP = 2_000, 200
-"""Characters of running text that a pattern sees at once, and of their overlap with the next piece."""
+"""Characters of running text that a pattern sees at once, and of their overlap."""
 
 REPEATS, LONGEST_RUN = 4, 30
 """Most repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
@@ -175,12 +175,12 @@ def pieces(text: str) -> list[str]:
 
 
 def found_in(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether a pattern matches a running text, searched piece by piece."""
+    """Return whether a pattern matches a running text, piece by piece."""
     return any(pattern.search(piece) for piece in pieces(text))
 
 
 def limited(pattern: str) -> str:
-    """Limit every repeat in a pattern, so that no text makes it try ever more ways to match."""
+    """Limit every repeat in a pattern, so that no text makes it match without end."""
     tokens: list[str] = []
     for token in _TOKEN.findall(pattern):
         least = {"*": 0, "+": 1}.get(token, int(token[1:-2]) if token[0] == "{" and token[-2:] == ",}" else None)

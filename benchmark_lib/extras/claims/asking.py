@@ -31,8 +31,7 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
         asked = [(slot, s) for slot, s in asks(reading, parser) if PART_OF.get(slot) not in other]
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
-            value = _true_values(claims).get(slot)
-            # A sentence that contains the value checks it.
+            value = _true_values(claims).get(slot)  # if read back, it is checked
             if slot in given and not (value and squash(value) in squash(sentence.text)):
                 compared = f"given in message {given[slot]}"
                 found.append(ClaimFinding(NAME, message.turn, sentence.text, compared, slot, "asked_again"))

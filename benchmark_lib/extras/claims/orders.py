@@ -76,11 +76,12 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
 
 def proves(slot: str, value: Any, case: Any, store: Store) -> bool:
     """Return whether a value is useful; another buyer's number or postcode proves nothing."""
-    orders, value = store.tables["orders"], str(value).upper()
+    rows, value = store.tables["orders"], str(value).upper()
     if slot == "postcode":
-        return value in as_text([orders.get(n) for n in (case.order, *case.others.values())])
+        own = rows.keys() & {case.order, *case.others.values()}
+        return value in {rows[number]["shipping_address"]["postcode"] for number in own}
     buyer = by_email(store).get(case.sender.lower(), {}).get("customer_id", "")
-    return slot != "order_id" or orders.get(value, {}).get("customer_id") == buyer
+    return slot != "order_id" or rows.get(value, {}).get("customer_id") == buyer
 
 
 def differs(call: ToolCall, text: str, store: Store) -> str | None:
