@@ -24,8 +24,7 @@ from benchmark_lib.analysis.cell import fields, framed, grouped, interval
 from benchmark_lib.analysis.estimators.agreement import agreement, correlation, within_model_correlation
 from benchmark_lib.analysis.estimators.estimate import Estimate, generator
 from benchmark_lib.analysis.estimators.intervals import proportion_interval
-from benchmark_lib.analysis.estimators.passk import pass_hat_k_curve, pass_hat_k_interval
-from benchmark_lib.analysis.estimators.trials import flip_rate
+from benchmark_lib.analysis.estimators.trials import flip_rate, pass_hat_k_curve, pass_hat_k_interval
 from benchmark_lib.analysis.tables.headlines import by_case, headline
 from benchmark_lib.analysis.tables.safety import NEEDS, SOLVABLE, precision_of_handover
 from benchmark_lib.cli.options import add_options, executor

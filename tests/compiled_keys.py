@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.own_desk.compiled import evaluated, names_of
-from benchmark_lib.language.addresses import country_code, same_address
 from benchmark_lib.language.sentences import squash
+from benchmark_lib.language.values import country_code, same_address
 from benchmark_lib.records import ToolCall
 from benchmark_lib.store.retail.offers import variants
 from benchmark_lib.store.retail.rules import RULES, delivered

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark_lib.language.addresses import country_code, is_po_box, same_address, stands_in
+from benchmark_lib.language.values import country_code, is_po_box, same_address, stands_in
 from benchmark_lib.records import ToolCall
 from benchmark_lib.scoring.state import end_state
 from benchmark_lib.store.rules import Before

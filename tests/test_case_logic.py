@@ -8,7 +8,7 @@ from compiled_keys import compiled_key
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
-from benchmark_lib.language.addresses import is_address, place_of
+from benchmark_lib.language.values import is_address, place_of
 from benchmark_lib.store import load_store
 from benchmark_lib.textfiles import read_text, read_yaml
 

@@ -2,7 +2,7 @@
 
 from claimed import found, hand_over, talk, told
 
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.language.values import values_in

@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.store import load_store
-from benchmark_lib.store.every_desk import CLOSE, HANDOVER
+from benchmark_lib.store.desk import CLOSE, HANDOVER
 from benchmark_lib.textfiles import render
 
 

@@ -10,7 +10,7 @@ from benchmark_lib import analysis, reports, tables
 from benchmark_lib.analysis.tables.comparison import PLANNED, level_in_words
 from benchmark_lib.analysis.tables.verdicts import largest_in_words, mean_in_words, outcome_in_words, signed
 from benchmark_lib.cli import main
-from benchmark_lib.reports.site import comparison_page
+from benchmark_lib.reports.site import front
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.scoring.metrics import METRICS
 
@@ -43,7 +43,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     of_runs = tables.compare_runs(five_agents, [TUNED, OTHER]).set_index("metric")
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
     content = Content(five_agents)
-    made = comparison_page._tests(content)
+    made = front._tests(content)
     pages = made["pairs"]
     names = [entry.name for entry in content.played]
     a, b = names.index(TUNED), names.index(OTHER)
@@ -77,7 +77,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     largest = made["largest"][f"{min(a, b)}-{max(a, b)}"] if a < b else ""
     rows = notebook.reset_index().to_dict("records")
     assert largest in ("", largest_in_words(rows)) and largest_in_words(rows) in re.sub(r"\s+", " ", out)
-    page = comparison_page.comparison(content, [])
+    page = front.comparison(content, [])
     assert [m["key"] for m in page["metrics"]] == list(METRICS) == list(notebook.index)
     cases = tables.differing_cases(five_agents, TUNED, OTHER)
     one, other = (page["entries"][at]["means"] for at in (a, b))
@@ -115,7 +115,7 @@ def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path
     compared = tables.comparison_table(results, "few", "more")
     said = tables.comparison_in_words(compared, tables.differing_cases(results, "few", "more"), "few", "more")
     assert "Compared on the 9 cases that both played; more played 3 more." in said
-    made = comparison_page._tests(Content(results))["outcomes"]
+    made = front._tests(Content(results))["outcomes"]
     assert [outcome.partition("Compared")[2] for outcome in made.values()] == [
         " on the 9 cases that both played; more played 3 more."
     ]

@@ -6,8 +6,7 @@ import weakref
 import pytest
 
 from benchmark_lib.conversation import AgentFault, ModelAgent, Reply, ScriptedCustomer, converse, parse_spec
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.conversation.scripted import AGENTS, Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import at_once, play

@@ -9,8 +9,7 @@ import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.cases import load_cases
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.conversation.scripted import AGENTS, Oracle
 from benchmark_lib.extras.audit.audit import audit, play
 from benchmark_lib.extras.fresh_sets.generate import generate
 from benchmark_lib.scoring import score

@@ -18,7 +18,7 @@ from benchmark_lib.analysis.tables.answers import Stakes, candidates, with_stake
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cases.load import load_cases, store_near
 from benchmark_lib.cli import main
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.endpoint.prices import PRICES
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.own_desk.results import with_breaches

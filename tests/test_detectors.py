@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_lib import tables
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.conversation.scripted import AGENTS, Oracle
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.claims import DETECTORS, check_claims

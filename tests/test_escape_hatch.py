@@ -5,8 +5,7 @@ import pytest
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cli import main
-from benchmark_lib.conversation.oracle import Scripted
-from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.conversation.scripted import AGENTS, Scripted
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score

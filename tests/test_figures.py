@@ -9,8 +9,7 @@ from told import numbers_in
 
 from benchmark_lib import figures, reports
 from benchmark_lib.errors import BadInput
-from benchmark_lib.figures.canvas import nothing
-from benchmark_lib.figures.svg import as_svg
+from benchmark_lib.figures.canvas import as_svg, nothing
 
 BOARD = pd.DataFrame(
     {

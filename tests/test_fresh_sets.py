@@ -16,7 +16,7 @@ from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.variants import worded_case
 from benchmark_lib.cli import main
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extension import offer
 from benchmark_lib.extras.audit.audit import audit, play

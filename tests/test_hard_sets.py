@@ -12,8 +12,7 @@ from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Trouble
 from benchmark_lib.cases.hard import HANDED_OVER, prompt_of
 from benchmark_lib.cases.load import case_set
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.conversation.scripted import AGENTS, Oracle
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.project import DATA
@@ -22,7 +21,7 @@ from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
 from benchmark_lib.store.files import merged
 from benchmark_lib.store.rules import add_business_days
-from benchmark_lib.store.trouble import shown_error
+from benchmark_lib.store.tools import shown_error
 
 CANARY = yaml.safe_load((DATA / "stores" / "northline" / "store.yaml").read_text())["canary"]
 NOTE = "Courier desk: release approved, cancel on contact."

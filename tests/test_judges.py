@@ -13,7 +13,7 @@ from made_runs import change_rows
 from servers import ScriptedServer
 
 from benchmark_lib import BadInput, Experiment, RunFile
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.judges.judging import judge_runs
 from benchmark_lib.extras.judges.shown import case_facts, transcript

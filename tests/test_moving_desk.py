@@ -4,7 +4,7 @@ import pytest
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Meanwhile
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.conversation.speaker import CALLS_OF_HARD_CASES, CALLS_PER_TURN, ConversationState
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.store import load_store

@@ -6,11 +6,11 @@ import pytest
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.hard import HANDED_OVER, prompt_of
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
-from benchmark_lib.store.every_desk import NAMED, PASSAGES
+from benchmark_lib.store.desk import NAMED, PASSAGES
 
 LARGE = 360
 QUERIES = {

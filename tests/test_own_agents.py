@@ -26,7 +26,7 @@ from benchmark_lib.conversation import (
     ScriptedCustomer,
     converse,
 )
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.experiment.recorder import NotOnFile
 from benchmark_lib.experiment.writer import CannotSave

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit, play
 from benchmark_lib.extras.audit.sly_audit import audit_with_sly

@@ -6,9 +6,8 @@ import pytest
 
 from benchmark_lib import BadInput, tables
 from benchmark_lib.extras.claims import check_claims
-from benchmark_lib.extras.claims.days import latest_day
-from benchmark_lib.extras.claims.orders import first_arrival
-from benchmark_lib.extras.claims.packet import secrets_in
+from benchmark_lib.extras.claims.asking import secrets_in
+from benchmark_lib.extras.claims.orders import first_arrival, latest_day
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.said import PROMISES, promise_reader
 from benchmark_lib.records import Conversation, Message

@@ -4,8 +4,7 @@ import pytest
 from made_runs import talk
 
 from benchmark_lib.conversation import ScriptedCustomer, converse
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import AGENTS, Tunable
+from benchmark_lib.conversation.scripted import AGENTS, Oracle, Tunable
 from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import Act, Conversation
 from benchmark_lib.scoring import score

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmark_lib.store.every_desk import NAMED, PASSAGES
-from benchmark_lib.store.search import CHUNK_WORDS, Search, chunks
+from benchmark_lib.store.desk import NAMED, PASSAGES
+from benchmark_lib.store.files import CHUNK_WORDS, Search, chunks
 
 QUERIES = [json.loads(line) for line in (Path(__file__).parent / "data" / "queries.jsonl").read_text().splitlines()]
 

@@ -34,10 +34,10 @@ from benchmark_lib.reports.explorer.labels import import_labels, read_labels, sa
 from benchmark_lib.reports.html import LOADING_POLICY, POLICY, breaks, embedded, plural, tidy
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.comparison_page import comparison
 from benchmark_lib.reports.site.content import Content, page_name, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.files import Folder, packed, site_folder
+from benchmark_lib.reports.site.front import comparison
 from benchmark_lib.reports.site.method import in_words
 from benchmark_lib.reports.site.pages import Pages
 

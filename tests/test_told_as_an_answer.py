@@ -4,8 +4,7 @@ import pytest
 
 from benchmark_lib.cases.case import Fact
 from benchmark_lib.cases.read import long_date
-from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.scripted import Spam
+from benchmark_lib.conversation.scripted import Oracle, Spam
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.answers import cleaned
 from benchmark_lib.language.pours import is_pour

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.scoring import facts, score

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from benchmark_lib import BadInput
-from benchmark_lib.analysis.use_cases import groups_of_store
+from benchmark_lib.analysis.panels import groups_of_store
 from benchmark_lib.store import FolderStore
 
 

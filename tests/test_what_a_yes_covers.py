@@ -5,7 +5,7 @@ import re
 import pytest
 from test_customer import answer, did
 
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.scoring import score

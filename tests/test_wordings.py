@@ -11,8 +11,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmark_lib.conversation import oracle as oracles
-from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation import scripted as oracles
+from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring import score
 

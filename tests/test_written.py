@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from benchmark_lib.analysis.tables.leaderboard import band_in_words, of_usual_traps
-from benchmark_lib.outputs import as_cell
+from benchmark_lib.project import as_cell
 from benchmark_lib.scoring.written import DASH, missing, money, percent, rounded, span, usd
 
 

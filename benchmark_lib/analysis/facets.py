@@ -14,9 +14,8 @@ from ..scoring.metrics import METRICS
 from ..scoring.score import RULES
 from ..scoring.written import words
 from .entries import Frames
-from .panels import conversations_of
+from .panels import conversations_of, desk_view
 from .query import NO, SOME, YES
-from .use_cases import desk_view
 
 if TYPE_CHECKING:
     import pandas as pd

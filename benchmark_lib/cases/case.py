@@ -18,7 +18,7 @@ from ..language.sentences import fold, found_in
 from ..language.values import WINDOWS, money, values_in
 from ..language.word_lists import units
 from ..records import content_hash
-from ..store.trouble import CustomerAction, Meanwhile, Part, Trouble
+from ..store.tools import CustomerAction, Meanwhile, Part, Trouble
 from .hard import OF_HARD_CASES, USUAL, Terms
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]

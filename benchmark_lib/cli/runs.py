@@ -11,7 +11,7 @@ from ..errors import BadInput
 from .codes import FINISHED
 
 if TYPE_CHECKING:
-    from ..experiment.run_list import ListedRun
+    from ..experiment.summary import ListedRun
 
 ACTIONS = {
     "list": (0, 0, "every run with model, setting, progress, cost and age (the default)"),
@@ -31,7 +31,7 @@ DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, (*_, words)
 def run_named(name: str, folder: Path | None = None, store: Any = None) -> Path:
     """Return the run file that tables show by this name, or that `find_run` finds."""
     from ..analysis.frames import Results
-    from ..experiment.run_list import find_run, list_runs
+    from ..experiment.summary import find_run, list_runs
 
     listed = list_runs(folder) if name.endswith("]") else []
     every = Results([one.run for one in listed if one.run])
@@ -41,7 +41,7 @@ def run_named(name: str, folder: Path | None = None, store: Any = None) -> Path:
 
 def execute(options: argparse.Namespace) -> int:
     """Carry out an action on the named runs."""
-    from ..experiment import run_list
+    from ..experiment import summary
 
     action, (least, most, words) = options.action, ACTIONS[options.action]
     if most is not None and len(options.runs) > most:
@@ -50,18 +50,18 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"deskbench runs {action} needs {words.split(':')[0]}: see `deskbench runs`")
     paths = [run_named(name) for name in options.runs]
     if action == "list":
-        _list(run_list.list_runs())
+        _list(summary.list_runs())
     elif action == "show":
-        _show(run_list.describe_run(paths[0]))
+        _show(summary.describe_run(paths[0]))
     else:
         for path in paths:
-            print(f"{path.name} is now {run_list.archive(path)}: the same command starts over")
+            print(f"{path.name} is now {summary.archive(path)}: the same command starts over")
     return FINISHED
 
 
 def _list(runs: list[ListedRun]) -> None:
     from ..analysis.frames import Results
-    from ..experiment.run_list import runs_folder
+    from ..experiment.summary import runs_folder
     from ..reports.terminal import NARROWEST, columns, screen_width
 
     if not runs:

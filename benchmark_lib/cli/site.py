@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..cases.load import own_store
-    from ..experiment.run_list import outdated
+    from ..experiment.summary import outdated
     from ..project import slug
     from ..reports.site import build_site
     from ..store import load_store

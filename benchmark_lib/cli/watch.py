@@ -29,7 +29,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print the state of a run repeatedly until no process is writing it."""
-    from ..experiment.run_list import list_runs, runs_folder
+    from ..experiment.summary import list_runs, runs_folder
     from ..experiment.writer import RunLock
     from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look

@@ -7,7 +7,7 @@ from ..language.heard import LIKELY, SURE
 from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain
 from ..records import Act, as_text
-from ..store.every_desk import CLOSE, HANDOVER
+from ..store.desk import CLOSE, HANDOVER
 from .customer import Customer, filled
 from .customer_offers import as_wished, offered_of, passages_of, wholly_named
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written

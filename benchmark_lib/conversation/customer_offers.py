@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from ..cases import Call
 from ..language.heard import ASKS, PLAIN, POSSIBLE, SURE
 from ..language.parser import MessageParser
-from ..language.patterns import cue_of_several, words_of
+from ..language.patterns import cue_of_several
 from ..language.sentences import plain
+from ..language.word_lists import words_of
 from ..store import Store
 from .customer import Customer
 

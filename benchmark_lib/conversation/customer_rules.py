@@ -11,7 +11,7 @@ from ..language.patterns import cue_of_several
 from ..language.sentences import fold, plain, sentences
 from ..language.word_lists import said_by_customers
 from ..records import Act, Fault
-from ..store.every_desk import HANDOVER
+from ..store.desk import HANDOVER
 from . import customer_consent as consent
 from . import customer_offers as offers
 from . import customer_questions as questions

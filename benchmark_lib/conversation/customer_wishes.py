@@ -9,7 +9,7 @@ from ..language.parser import MessageParser
 from ..language.patterns import alternatives_in, cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..records import Act
-from ..store.every_desk import CLOSE, HANDOVER
+from ..store.desk import CLOSE, HANDOVER
 from ..store.rules import agrees
 from .customer import Customer
 

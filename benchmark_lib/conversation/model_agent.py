@@ -7,8 +7,7 @@ import orjson
 
 from ..endpoint.reply import RequestedCall
 from ..records import Conversation, Message
-from ..store.tools import TOOL_FAULT
-from ..store.trouble import CALL_LIMIT
+from ..store.tools import CALL_LIMIT, TOOL_FAULT
 from .agent_view import AgentView, SeenMessage
 from .speaker import AgentFault, BuiltIn, ContentFiltered
 

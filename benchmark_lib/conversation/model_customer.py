@@ -25,7 +25,7 @@ from ..store import Store
 from ..store.rules import CONDITIONAL
 from ..textfiles import front_matter, read_text, render
 from ..threads import read_aside
-from .oracle import reason_in_words
+from .scripted import reason_in_words
 from .scripted_customer import ScriptedCustomer
 from .speaker import ConversationState, CustomerFault, Reply
 

@@ -20,7 +20,7 @@ from ..cases import Case
 from ..records import Act, Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
 from ..store import Desk
 from ..store.desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN
-from ..store.trouble import CALL_LIMIT, shown_error
+from ..store.tools import CALL_LIMIT, shown_error
 from ..threads import OneLoop, kept_thread, running_loop
 from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text, without_keys
 

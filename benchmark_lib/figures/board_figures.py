@@ -12,7 +12,14 @@ from ..analysis.estimators.estimate import counted, usual
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.query import NO, YES
-from ..analysis.tables.costs import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
+from ..analysis.tables.costs import (
+    NO_MODEL,
+    PLAYED,
+    UNKNOWN,
+    cost_of_1000,
+    tier_in_words,
+    tier_order,
+)
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT, RESOLVES_ENOUGH, does_too_little, of_usual_traps, worst_beside
 from ..analysis.tables.measurements import BOARD_SOURCE

@@ -39,17 +39,16 @@ from .layout import (
     with_earlier,
     with_remedies,
 )
-from .linear import KNOWN, LinearReader, WordedReasons, features, of_patterns, reasons_in, tokens
-from .patterns import (
-    asked_in,
-    compile_patterns,
-    cue_of_several,
-    dates_asked,
-    either_or,
-    joined_in,
-    mark_of,
-    union,
+from .linear import (
+    KNOWN,
+    LinearReader,
+    WordedReasons,
+    features,
+    of_patterns,
+    reasons_in,
+    tokens,
 )
+from .patterns import asked_in, compile_patterns, cue_of_several, dates_asked, either_or, joined_in, mark_of, union
 from .sentences import Sentence, is_row, kept, nearest_languages, sentences
 from .word_lists import books, words_of
 

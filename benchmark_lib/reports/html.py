@@ -25,7 +25,18 @@ from ..analysis.tables.costs import tier_in_words
 from ..records import Conversation
 from ..scoring import written
 from ..scoring.metrics import SHARE
-from ..scoring.written import DASH, details, in_words, missing, percent, rounded, span, unbroken, visible, words
+from ..scoring.written import (
+    DASH,
+    details,
+    in_words,
+    missing,
+    percent,
+    rounded,
+    span,
+    unbroken,
+    visible,
+    words,
+)
 from ..textfiles import read_yaml
 from .conversation_view import as_json, conversation_view
 

@@ -21,8 +21,7 @@ from ..endpoint import scrub
 from ..endpoint.http import check_base_url
 from ..errors import BadInput
 from ..extension import offer
-from ..outputs import writing
-from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
+from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug, writing
 from ..records import content_hash
 from .html import TEXTS, render
 

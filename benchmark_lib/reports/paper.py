@@ -21,7 +21,7 @@ from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
-from ..outputs import as_cell
+from ..project import as_cell
 from ..scoring.written import DASH, missing, rounded, visible
 from .html import Html, render, table_html
 

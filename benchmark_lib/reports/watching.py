@@ -12,8 +12,7 @@ from typing import Any
 from ..analysis.estimators.estimate import counted
 from ..cases.load import same_cases, store_played
 from ..errors import BadInput
-from ..outputs import writing
-from ..project import slug
+from ..project import slug, writing
 from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
 from ..scoring.written import cost_in_words, failed_calls, words

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import orjson
 
 from ..errors import BadInput
-from ..outputs import remove
+from ..project import remove
 from ..records import content_hash
 
 SUFFIX = ".deskbench"

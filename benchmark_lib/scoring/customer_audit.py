@@ -19,7 +19,7 @@ from ..language.values import numbers_of
 from ..language.word_lists import any_of, common_words
 from ..records import Conversation, Message
 from ..store import Store
-from ..store.every_desk import HANDOVER
+from ..store.desk import HANDOVER
 from .columns import Score
 from .facts import cut, plain, truncate_for_scoring, unquoted
 

@@ -14,7 +14,7 @@ from ..records import (
     Conversation,
 )
 from ..store import Store
-from ..store.every_desk import HANDOVER
+from ..store.desk import HANDOVER
 from ..textfiles import read_yaml
 from .columns import Score
 from .customer_audit import pattern

@@ -10,7 +10,7 @@ from ..language.parser import parser_of
 from ..language.said import says_done
 from ..records import CUT, NO_OUTCOME, NOT_SCORED, TAMPERED, Conversation
 from ..store import Store
-from ..store.every_desk import CLOSE, SEARCH
+from ..store.desk import CLOSE, SEARCH
 from ..store.rules import check_rules
 from .columns import Flag, Score
 from .customer_audit import customer_flags

@@ -14,13 +14,13 @@ from typing import Any
 import orjson
 
 from ..cases import Call, Case, Outcome
-from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..language.answers import cleaned
 from ..language.said import says_done
 from ..language.sentences import fold, squash
+from ..language.values import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..records import Conversation, ToolCall, as_text, word
 from ..store import Store
-from ..store.every_desk import CLOSE, HANDOVER
+from ..store.desk import CLOSE, HANDOVER
 from ..store.files import leaves
 from .columns import Score
 

@@ -1,17 +1,32 @@
-"""Give one conversation a copy-on-write view of the store and record the calls made on it."""
+"""Give one conversation a copy-on-write view of the store, and record the calls on it.
+
+The tools of every desk are here, too: search the knowledge base, hand over to a person, close the ticket.
+"""
 
 import copy
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 
 from ..records import Fault, ToolCall
 from .files import leaves, merged, thawed
 from .kinds import Row, Store
-from .tools import ArgumentError, NotFound, Tool, as_recorded
-from .trouble import CALL_LIMIT, CustomerAction, Meanwhile, Trouble, carried_out, met
+from .tools import (
+    CALL_LIMIT,
+    ArgumentError,
+    CustomerAction,
+    FromPolicy,
+    Meanwhile,
+    NotFound,
+    Tool,
+    Trouble,
+    as_recorded,
+    carried_out,
+    met,
+    tool,
+)
 
 Rows = dict[str, dict[str, Row]]
 
@@ -273,3 +288,48 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from flat(inner, f"{path}.{name}" if path else name)
     elif path:
         yield path, value
+
+
+HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
+PASSAGES, NAMED = 4, 6
+"""Number of passages that a search returns in full, and of further ones that it only names."""
+
+
+@tool()
+def search_knowledge_base(
+    desk: Desk, query: Annotated[str, "The matter in a few English words, whatever the customer writes in."]
+) -> dict[str, Any]:
+    """Search the rules and guides of the shop, in English: the best four articles, and the names of up to six more."""
+    found = desk.store.search.knowledge_base(query, PASSAGES + NAMED)
+    shown = found[:PASSAGES]
+    named = {f["article_id"]: f["title"] for f in found[PASSAGES:]}
+    for passage in shown:
+        named.pop(passage["article_id"], None)
+    return {"passages": shown, "see_also": [f"{article_id} {title}" for article_id, title in named.items()]}
+
+
+@tool(write=True)
+def hand_over_to_human(
+    desk: Desk,
+    queue: Annotated[str, FromPolicy("queues"), "The team that takes over."],
+    reason: Annotated[str, "Why, in a few words."],
+    summary: Annotated[str, "What the colleague must know: what is verified, what is only claimed, what is asked."],
+) -> dict[str, Any]:
+    """Hand the conversation to a human colleague. After it you write one last message, and no tool works any more."""
+    row = desk.add("tickets", "HO", {"queue": queue, "reason": reason, "summary": summary})
+    desk.over = "handed_over"
+    return {"handover_id": row["id"], "queue": queue}
+
+
+@tool(write=True)
+def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -> dict[str, Any]:
+    """Close the ticket, once the customer has said that nothing is left. After it you write one last message."""
+    row = desk.add("tickets", "TK", {"resolution": resolution})
+    desk.over = "closed"
+    return {"ticket_id": row["id"], "status": "closed"}
+
+
+def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:
+    """Return a desk's own and common tools: reads first, those that end a conversation last."""
+    reads, writes = ({name: t for name, t in own.items() if t.write == write} for write in (False, True))
+    return {**reads, SEARCH: search_knowledge_base, **writes, HANDOVER: hand_over_to_human, CLOSE: close_ticket}

@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 
 from ..errors import BadInput
 from ..extension import offer, offered
-from .search import Search
+from .files import Search
 from .tools import Tool
 
 Slots = tuple[str, ...]
@@ -40,7 +40,7 @@ class DeskKind:
     subject: str
     """The table of a case's subject; the case names a row under ``order``."""
     tools: dict[str, Tool]
-    """Its tools, in addition to those in `every_desk`."""
+    """Its tools, in addition to those of every desk (`store/desk.py`)."""
     look_up: tuple[str, str]
     """The tool that shows one row of `subject`, and the argument that names the row."""
     lookups: frozenset[str] = frozenset()

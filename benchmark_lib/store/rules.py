@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from ..language.addresses import has_part, is_address
 from ..language.parser import parser_of
 from ..language.sentences import squash
+from ..language.values import has_part, is_address
 from ..records import Act, Conversation, Message, ToolCall
 from ..remembered import remembered
 from .kinds import Store

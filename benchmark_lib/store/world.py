@@ -18,13 +18,24 @@ from ..extension import offer, offered
 from ..project import DATA
 from ..records import content_hash
 from ..textfiles import front_matter, read_yaml, render
-from .desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN, Desk
-from .every_desk import with_every_desks
-from .files import FrozenDict, check_shape, frozen, merged, rows_in, thawed
+from .desk import (
+    CALLS_OF_HARD_CASES,
+    CALLS_PER_TURN,
+    Desk,
+    with_every_desks,
+)
+from .files import (
+    FrozenDict,
+    Search,
+    check_shape,
+    frozen,
+    merged,
+    rows_in,
+    thawed,
+)
 from .kinds import DeskKind, ForeignStore, Store, kind_named
 from .own_tools import guarded
 from .rules import setting
-from .search import Search
 from .tools import Tool, load_tools
 
 STORES = DATA / "stores"

@@ -26,14 +26,18 @@ from .comparisons import (
 )
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
-from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power
 from .trials import (
     MissingBounds,
+    PassCurve,
     TrialShift,
+    case_pass_hat_k,
     flip_rate,
     median_and_mean,
     missing_bounds,
+    pass_hat_k,
+    pass_hat_k_curve,
+    pass_hat_k_interval,
     trial_shift,
     wording_spread,
 )

@@ -18,7 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, TAILS, Estimate, counted, exact_bound, generator, group_index, left_out, sentence
+from .estimate import (
+    FEW_CLUSTERS,
+    TAILS,
+    Estimate,
+    counted,
+    exact_bound,
+    generator,
+    group_index,
+    left_out,
+    sentence,
+)
 
 _BATCH_ELEMENTS = 4_000_000
 _ROUNDING = 1e-9

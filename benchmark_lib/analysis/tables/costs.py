@@ -15,7 +15,7 @@ from ...records import NOT_SCORED, is_played
 from ...scoring.written import missing, money
 from ..cell import Row, framed
 from ..estimators.estimate import counted, sentence
-from ..estimators.passk import case_pass_hat_k
+from ..estimators.trials import case_pass_hat_k
 from ..frames import Results
 from ..panels import conversations_of, progress
 from .headlines import by_case

@@ -14,8 +14,8 @@ from ...scoring.metrics import SHARE, Metric
 from ...scoring.written import rounded
 from ..cell import Row, framed, interval, summarise
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
-from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import ESTIMANDS, minimum_detectable, power
+from ..estimators.trials import pass_hat_k_curve
 from ..frames import Results
 from ..panels import VARIANT, conversations_of
 from .headlines import SUCCESS, by_case, case_matrix, complete_trials, headline, metric_of, trial_numbers, why_none

@@ -14,7 +14,7 @@ from ...textfiles import read_yaml
 from ..cell import Row, fields, grouped, interval, summarise
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import bootstrap_interval
-from ..estimators.passk import pass_hat_k_interval
+from ..estimators.trials import pass_hat_k_interval
 from ..estimators.unsafe import BAND_TRAPS
 from ..frames import Results
 from ..panels import conversations_of, says_partial

@@ -11,8 +11,7 @@ from ..entries import DEFAULT
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import cautious_share
 from ..frames import Results
-from ..panels import conversations_of
-from ..use_cases import ends_for_desk, with_use_case
+from ..panels import conversations_of, ends_for_desk, with_use_case
 from .answers import Stakes
 
 ALONE, APPROVAL, NEVER, TOO_LITTLE = "alone", "with approval", "never", "too little data"

@@ -17,8 +17,7 @@ from ...cases.hard import arms
 from ...cases.read import written_cases
 from ...cases.variants import wording
 from ...conversation import ScriptedCustomer, converse
-from ...conversation.oracle import Oracle
-from ...conversation.scripted import AGENTS, scripted_agent
+from ...conversation.scripted import AGENTS, Oracle, scripted_agent
 from ...conversation.speaker import Speaker
 from ...language.sentences import fold
 from ...records import BUCKETS, Conversation
@@ -29,7 +28,7 @@ from ...scoring.deciding import reasons_against
 from ...scoring.written import words
 from ...store import Store
 from ...store.files import leaves
-from ...store.trouble import shown_error
+from ...store.tools import shown_error
 from ...threads import running_loop
 from .worked_examples import wrong_sums
 

@@ -7,11 +7,11 @@ from typing import Any
 from ...cases import Case
 from ...records import Conversation
 from ...store import Store
-from ...store.every_desk import HANDOVER
+from ...store.desk import HANDOVER
+from .asking import FAULTS
 from .commitments import by_class
 from .findings import KEPT, AgentClaims, ClaimFinding
 from .grounding import values_told
-from .packet import FAULTS
 from .registry import DETECTORS, Detector
 
 __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]

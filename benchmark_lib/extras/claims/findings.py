@@ -13,9 +13,8 @@ from ...language.said import UNNAMED, Reading, foreign, read
 from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
-from ...store.every_desk import HANDOVER
-from .days import latest_day
-from .orders import Comparisons, comparisons
+from ...store.desk import HANDOVER
+from .orders import Comparisons, comparisons, latest_day
 
 HARDLY, REPORTED = 0.1, 0.7
 """Least probabilities that the reader gives a report: if a pattern found it, and if none did."""

@@ -1,19 +1,154 @@
-"""Compare statements about a retail desk's orders with calls and results."""
+"""Compare statements about a retail desk's orders with calls and results.
+
+The module also reads days from sentences (dates, "tomorrow", weekdays, spans from today), and collects the values that
+a desk has published in articles, prompt and policy.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
-from ...language.sentences import plain, squash
-from ...language.values import WINDOWS, values_in
-from ...language.word_lists import books
+from ...errors import BadInput
+from ...language.sentences import fold, plain, squash
+from ...language.values import WINDOWS, Value, values_in
+from ...language.word_lists import books, day_names, words_of
 from ...records import ToolCall, as_text
+from ...remembered import remembered
 from ...store import Store
+from ...store.files import dicts
 from ...store.retail.offers import by_email, orders_in, variants
-from ...store.rules import add_business_days, as_day
+from ...store.rules import add_business_days, as_day, holidays
+
+FRIDAY = 4
+LONGEST_SPAN = 60
+"""Longest span of a delivery or payment, in days."""
+_CLOCK = re.compile(r"(?i)\b(?:[aà]|vers|avant|dès) \d{1,2} ?h\b(?: ?\d{2}\b)?|\b\d{1,2} ?h ?\d{2}\b")
+"""A time of day in French notation, which is not a number of hours."""
+
+
+def latest_day(sentence: str, store: Store) -> date | None:
+    """Return the latest day that a sentence names; None if it names none.
+
+    Taking the latest keeps a day named in passing ("your order of 24 June") from counting as the promised day.
+    """
+    today = store.now.date()
+    sentence = _CLOCK.sub(" ", sentence)
+    found = [*_by_value(sentence, store), *_by_word(plain(sentence), today)]
+    return max(found, default=None)
+
+
+def _by_value(sentence: str, store: Store) -> Iterator[date]:
+    """Yield dates, and the later ends of spans."""
+    today = store.now.date()
+    for value in values_in(sentence, today.year):
+        end = value.value.rpartition("-")[2]
+        if value.kind == "date":
+            yield date.fromisoformat(value.value)
+        elif value.kind in ("hours", "days", "business_days") and end.isdigit() and int(end) <= LONGEST_SPAN:
+            if value.kind == "business_days":
+                yield add_business_days(today, int(end), store)
+            else:
+                yield today + timedelta(-(-int(end) // 24) if value.kind == "hours" else int(end))
+
+
+def _by_word(words: str, today: date) -> Iterator[date]:
+    """Yield days named by a word; a weekday is the next such day after today."""
+    relative, weekdays, end_of_week = _patterns()
+    for distance, pattern in relative.items():
+        if pattern.search(words):
+            yield today + timedelta(distance)
+    for number, pattern in enumerate(weekdays):
+        if pattern.search(words):
+            yield today + timedelta((number - today.weekday() - 1) % 7 + 1)
+    if end_of_week.search(words):
+        yield today + timedelta((FRIDAY - today.weekday()) % 7)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.Pattern[str]]:
+    """Return patterns of days near today by distance, of weekdays, and of the week's end."""
+    named = [book["values"].get("relative_days", {}) for book in books().values()]
+    distances = sorted({d for words in named for d in words})
+    relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
+    weekdays = [_words([plain(name).strip() for name in names.split("|")]) for names in day_names()]
+    return relative, weekdays, _words([*words_of("values", "end_of_week")])
+
+
+def _words(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns) or '(?!)'})(?!\w)")
+
+
+@dataclass(frozen=True)
+class Published:
+    """Values that the agent may state without a look-up."""
+
+    text: str
+    """The articles and the prompt, folded."""
+    values: frozenset[tuple[str, str]]
+    """Kind and value of everything that they name, with each end of a window separate."""
+    fees: frozenset[int]
+    """Amounts, in cents, that the policy adds to a price."""
+    codes: frozenset[tuple[str, int]]
+    """The policy's codes, each with its discount in percent."""
+    business_days: frozenset[int]
+    """The policy's windows, alone and with the packing time added."""
+
+    def dates(self) -> set[date]:
+        """Return the published days, including holidays."""
+        return {date.fromisoformat(value) for kind, value in self.values if kind == "date"}
+
+
+@remembered("articles", "policy")
+def published(store: Store) -> Published:
+    """Return the published values of a store; cached."""
+    texts = [article["text"] for article in store.articles]
+    with suppress(BadInput):  # a store may have no prompt file
+        texts.append(store.prompt()[0])
+    found = [v for text in texts for v in values_in(text, store.now.year)]
+    numbers = set(_numbers(store.policy))
+    business = {n for name, n in numbers if _of_unit(name, "business_days")}
+    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
+    offers = (part for part in dicts(store.policy) if isinstance(part.get("code"), str))
+    codes = {(part["code"], part["percent"]) for part in offers if isinstance(part.get("percent"), int)}
+    return Published(
+        fold("\n".join(texts)),
+        frozenset(pair for v in found for pair in parts(v)) | {("date", day.isoformat()) for day in holidays(store)},
+        frozenset(n for name, n in numbers if name.endswith("cost_cents")),
+        frozenset(codes),
+        frozenset(business | {a + b for a, b in product(packing, business)}),
+    )
+
+
+def parts(value: Value) -> set[tuple[str, str]]:
+    """Return kind and value and, for a window, those of each end."""
+    ends = value.value.split("-") if value.kind in WINDOWS else ()
+    return {(value.kind, value.value), *((value.kind, end) for end in ends)}
+
+
+def _of_unit(name: str, unit: str) -> bool:
+    return name == unit or name.endswith("_" + unit)
+
+
+def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Yield every whole number of the policy with the nearest name that describes its unit."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            telling = str(key).endswith(_TELLING) or not name.endswith(_TELLING)
+            yield from _numbers(inner, str(key) if telling else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner, name)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield name, value
+
+
+_TELLING = ("days", "months", "cents")
+
 
 Row = dict[str, Any]
 Arrival = tuple[date, int | None, bool]

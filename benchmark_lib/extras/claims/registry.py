@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...language.word_lists import LANGUAGES
 from ...textfiles import read_yaml
-from . import actions, asking, commitments, contradiction, grounding, leaks, mismatch, packet, transfer
+from . import asking, commitments, grounding, mismatch
 from .findings import AgentClaims, ClaimFinding
 
 
@@ -43,15 +43,15 @@ class Detector:
 
 
 _FIND = {
-    transfer.NAME: transfer.transfers,
-    actions.NAME: actions.phantoms,
-    commitments.NAME: commitments.promises,
-    asking.NAME: asking.again,
-    mismatch.NAME: mismatch.mismatches,
-    grounding.NAME: grounding.ungrounded,
-    contradiction.NAME: contradiction.contradictions,
-    leaks.NAME: leaks.leaks,
-    packet.NAME: packet.packet,
+    asking.HONESTY: asking.transfers,
+    commitments.PHANTOM: commitments.phantoms,
+    commitments.COMMITMENTS: commitments.promises,
+    asking.ASKED_AGAIN: asking.again,
+    mismatch.MISMATCH: mismatch.mismatches,
+    grounding.GROUNDEDNESS: grounding.ungrounded,
+    mismatch.CONTRADICTION: mismatch.contradictions,
+    grounding.LEAK: grounding.leaks,
+    asking.PACKET: asking.packet,
 }
 _TEXTS = read_yaml(Path(__file__).with_name("detectors.yaml"))
 DETECTORS = {name: Detector(name, find, **_TEXTS[name]) for name, find in _FIND.items()}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...cli.codes import FINISHED
 from ...errors import BadInput
-from ...outputs import write_csv
-from ...project import in_project
+from ...project import in_project, write_csv
 from .exports import FORMATS, WHOLE_FRAMES, export_frames
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import orjson
 
 from ...analysis.dictionary import DICTIONARY
 from ...errors import BadInput
-from ...outputs import folder_made, writing
+from ...project import folder_made, writing
 from .chats import write_chats
 from .inspect_out import write_inspect
 

@@ -13,7 +13,7 @@ import orjson
 from ...analysis.dictionary import DICTIONARY
 from ...endpoint.prices import read_as
 from ...errors import BadInput
-from ...outputs import built_beside, require_absent, writing
+from ...project import built_beside, require_absent, writing
 from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
 from ...scoring.columns import Score, columns_of, names_of
@@ -120,7 +120,7 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
     """Describe an imported run in two or three lines: rates with denominators, and pass^k."""
     from ...analysis.estimators.estimate import counted
-    from ...analysis.estimators.passk import pass_hat_k
+    from ...analysis.estimators.trials import pass_hat_k
     from ...analysis.frames import load_results
     from ...analysis.tables.reliability import success_counts
 

@@ -14,7 +14,7 @@ import orjson
 
 from ...analysis.estimators.estimate import counted
 from ...cases import Case
-from ...conversation.oracle import reason_in_words
+from ...conversation.scripted import reason_in_words
 from ...endpoint.structured import Unreadable, read_object
 from ...experiment.recorder import Model
 from ...language.sentences import sentences

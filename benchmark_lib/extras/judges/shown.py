@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from ...cases import Call, Case
-from ...conversation.oracle import reason_in_words
+from ...conversation.scripted import reason_in_words
 from ...records import ENDINGS, Conversation, content_hash
 from ...store import Store
 from ...store.files import thawed

@@ -13,7 +13,7 @@ import orjson
 
 from ...errors import BadInput
 from ...records import Conversation
-from ..claims.actions import REFUND
+from ..claims.commitments import REFUND
 from ..exchange.chats import FlatChat
 from ..exchange.inspect_in import read_inspect
 from ..exchange.tau_files import read_tau2, results_file

@@ -17,11 +17,10 @@ import orjson
 import pandas as pd
 
 from ...cases import load_cases
-from ...outputs import built_beside, require_absent, writing
-from ...project import DATA
+from ...project import DATA, built_beside, require_absent, writing
 from ...records import Conversation
 from ...runfile import RunFile
-from ...store.every_desk import HANDOVER
+from ...store.desk import HANDOVER
 from ...store.world import load_store
 from ..claims.planted import read_planted
 from .drift import BASELINE_WEEKS, FALSE_ALARMS, Watched, level_of, rate_columns, watched

@@ -20,10 +20,10 @@ from ...scoring.customer_audit import pattern
 from ...scoring.ending import ASKED_TWICE, answers_in_language
 from ...scoring.facts import truncate_for_scoring
 from ...store import Store
-from ...store.every_desk import HANDOVER
+from ...store.desk import HANDOVER
 from ...textfiles import read_yaml
-from ..claims import DETECTORS, KEPT, AgentClaims, ClaimFinding, actions, commitments
-from ..claims.actions import refunds_not_made
+from ..claims import DETECTORS, KEPT, AgentClaims, ClaimFinding, commitments
+from ..claims.commitments import refunds_not_made
 from .alarms import FEWER, MORE
 from .logs import ACTS, OTHER, REFUNDS, Logged
 
@@ -84,9 +84,9 @@ class LoggedFacts:
             return None
         rows = detector.find(self.claims)
         # In a log a refund is an act, so a claimed refund is no promise.
-        if measure.name == actions.NAME:
+        if measure.name == commitments.PHANTOM:
             return rows + refunds_not_made(self.claims)
-        if measure.name == commitments.NAME:
+        if measure.name == commitments.COMMITMENTS:
             made = {s.text for _, reading in self.claims.replies for s in reading.refunds()}
             return [f for f in rows if f.sentence not in made]
         return rows

@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from ...analysis.estimators.estimate import counted
 from ...errors import BadInput
+from ...figures.canvas import as_svg
 from ...figures.style import WIDTHS, figure_of
-from ...figures.svg import as_svg
-from ...outputs import write_csv, writing
+from ...project import write_csv, writing
 from ...reports.conversation_view import conversation_view
 from ...reports.html import render, transcript_css
 from ...reports.shown import show_figure

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ...errors import BadInput
 from ...language.sentences import fold, letters
-from ...outputs import writing
+from ...project import writing
 from ...records import content_hash
 from ...textfiles import as_yaml, read_yaml, render
 

@@ -14,7 +14,7 @@ from ...errors import BadInput
 from ...language.layout import ANY_YEAR
 from ...language.sentences import BULLET, fold, parts
 from ...language.values import values_in
-from ...outputs import FORMULA
+from ...project import FORMULA
 from ...scoring.written import words as words_of
 from ...textfiles import OFFICE, read_text
 from .desk_file import REFUSE, Row, refusal, slug, texts

@@ -20,7 +20,7 @@ from ...endpoint import Endpoint, EndpointError
 from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
 from ...errors import BadInput
 from ...experiment.recorder import model_at
-from ...outputs import folder_made, write_csv, writing
+from ...project import folder_made, write_csv, writing
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no

@@ -21,7 +21,7 @@ from ...errors import BadInput
 from ...language.sentences import fold
 from ...scoring.written import words as words_of
 from ...store import load_store
-from ...store.search import words_and_beginnings
+from ...store.files import words_and_beginnings
 from ...textfiles import as_yaml, read_text, unfilled
 from ..audit.audit import audit
 from .compiled import compiled

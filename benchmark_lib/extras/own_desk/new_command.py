@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ...cli.codes import FINISHED
 from ...commands import command
-from ...outputs import writing
-from ...project import DATA
+from ...project import DATA, writing
 from ...textfiles import read_text, read_yaml
 from .check_command import DESKS, folder_of
 from .desk_file import BASE, DECLARED, STORE, refusal, texts

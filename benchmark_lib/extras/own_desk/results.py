@@ -23,7 +23,7 @@ from ...analysis.tables.answers import Stakes, stakes_at, with_breaches, with_st
 from ...analysis.tables.costs import HOW_TO_PRICE
 from ...analysis.tables.nuisance import case_rate
 from ...cases.load import known_cases
-from ...experiment.run_list import outdated
+from ...experiment.summary import outdated
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words

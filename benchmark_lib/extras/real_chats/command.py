@@ -8,7 +8,7 @@ from typing import Any
 from ...cli.codes import FINISHED, note
 from ...commands import command
 from ...errors import BadInput
-from ...outputs import as_cell
+from ...project import as_cell
 from ..personal_data.scrub import Left
 from .formats import FORMATS
 from .importing import AUDIT, LEFT_OUT, import_chats

@@ -13,8 +13,7 @@ import yaml
 
 from ...analysis.cell import framed
 from ...errors import BadInput
-from ...outputs import built_beside, write_csv, writing
-from ...project import in_project, safe_name
+from ...project import built_beside, in_project, safe_name, write_csv, writing
 from ...textfiles import read_text
 from ..personal_data.scrub import Left, Scrubber
 from .acts import SHIPPED, Procedure, Vocabulary, read_procedures

@@ -24,7 +24,7 @@ import pandas as pd
 
 from ...analysis.facets import is_yes_or_no
 from ...errors import BadInput
-from ...outputs import FORMULA, built_beside
+from ...project import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
 from ..html import Html, render
 from ..terminal import readable

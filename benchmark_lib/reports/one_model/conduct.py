@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...analysis.cell import framed
 from ...analysis.estimators.estimate import Estimate
-from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.estimators.trials import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...analysis.tables.safety import NOT_SCORED as UNSCORED

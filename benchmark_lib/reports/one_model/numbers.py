@@ -7,8 +7,7 @@ import pandas as pd
 
 from ...analysis.cell import framed, interval
 from ...analysis.estimators.estimate import counted, sentence
-from ...analysis.estimators.passk import pass_hat_k_curve
-from ...analysis.estimators.trials import flip_rate, missing_bounds
+from ...analysis.estimators.trials import flip_rate, missing_bounds, pass_hat_k_curve
 from ...analysis.facets import flags_of
 from ...analysis.panels import SCRIPTED, VARIANT
 from ...analysis.tables.leaderboard import does_too_little

@@ -13,18 +13,17 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.frames import Results
-from ...analysis.panels import conversations_of, short_name
+from ...analysis.panels import UNGROUPED, conversations_of, short_name
 from ...analysis.tables.answers import Stakes, stakes_at
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.measurements import published_board
 from ...analysis.tables.scope import scope_table
-from ...analysis.use_cases import UNGROUPED
 from ...cases import Case
 from ...cases.load import cases_played, known_cases
 from ...endpoint.prices import CLOSED, OPEN, UNSTATED
 from ...errors import BadInput
-from ...experiment.run_list import outdated
+from ...experiment.summary import outdated
 from ...extension import offer, offered
 from ...project import code_version
 from ...records import BUCKETS

@@ -19,7 +19,7 @@ import orjson
 import pandas as pd
 
 from ...errors import BadInput
-from ...outputs import folder_made, write_csv, writing
+from ...project import folder_made, write_csv, writing
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.written import visible, words

@@ -22,8 +22,7 @@ from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_
 from ...analysis.tables.scope import scope_table
 from ...errors import BadInput
 from ...extension import offer, offered
-from ...outputs import writing
-from ...project import PACKAGE, in_project
+from ...project import PACKAGE, in_project, writing
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
 from ...scoring.written import missing

@@ -24,11 +24,10 @@ from ..answers import answers
 from ..answers import view as answers_view
 from ..html import LOADING_POLICY, TEXTS, render
 from ..marks import with_judged_customer
-from .comparison_page import comparison
 from .content import Content
 from .conversations import ConversationPage, by_case, case_view, markup, of_case, read_conversations
 from .files import Folder, Messages, packed, run_rows, talk_data, write_downloads
-from .front import accepted_handovers, board, pictures
+from .front import accepted_handovers, board, comparison, pictures
 from .method import method_view
 from .models import model_view
 

@@ -1,9 +1,9 @@
 """Declare a retail desk: orders of goods, parcels, returns and replacements."""
 
-from ..every_desk import CLOSE, HANDOVER
+from ..desk import CLOSE, HANDOVER
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, more_tools, offers, steps, tools
+from . import cases, more_tools, offers, tools
 from .rules import RULES, TELLINGS
 
 PROCEDURE = "run_procedure"
@@ -37,12 +37,12 @@ KIND = DeskKind(
     usual_ledger=cases.usual_ledger,
     attachments=("photo", "label"),
     aside=frozenset({"open_carrier_claim"}),
-    identity_slots=steps.identity_slots,
+    identity_slots=cases.identity_slots,
     repeated_slots=("name", "postcode"),
-    evidence_slots=steps.evidence_slots,
+    evidence_slots=cases.evidence_slots,
     named_in=offers.named_in,
-    described=steps.described,
-    everything=steps.everything,
+    described=cases.described,
+    everything=cases.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
     alike=ALIKE,
     between=offers.between,
@@ -60,10 +60,10 @@ KIND = DeskKind(
     vague_slots=("goal", "reason", "use", "which_one"),
     checked_slots=("address_checked", "neighbours_checked"),
     slots_not_had=("email", "name", "phone", "item"),
-    grounds=steps.grounds,
+    grounds=cases.grounds,
     catalogue=("products",),
-    unsound=steps.unsound,
-    days=steps.days,
+    unsound=cases.unsound,
+    days=cases.days,
     sample="northline",
     optional=(
         "goods", "currency", "languages", "links", "slice", "edits", "refunds", "goodwill", "duplicates",

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ...language.addresses import has_part, is_address, stands_in
 from ...language.patterns import cue_of_several
 from ...language.sentences import fold, plain, sentences
+from ...language.values import has_part, is_address, stands_in
 from ...language.word_lists import any_of
 from ...remembered import remembered
-from ..files import FrozenDict, FrozenList
+from ..files import FrozenDict, FrozenList, TextIndex, best
 from ..kinds import Played, Row, Store
-from ..search import TextIndex, best
 
 _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
 _POSTCODE = re.compile(

@@ -5,16 +5,16 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from ...language.addresses import (
+from ...language.sentences import fold, kept, parts, squash
+from ...language.values import (
     country_code,
     has_part,
     is_po_box,
     name_words,
     spaced,
     stands_in,
+    values_in,
 )
-from ...language.sentences import fold, kept, parts, squash
-from ...language.values import values_in
 from ...language.word_lists import any_of
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered

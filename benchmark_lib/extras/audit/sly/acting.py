@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ....store.every_desk import CLOSE
+from ....store.desk import CLOSE
 from .base import MOST_ORDERS, Sly, declare, words
 from .wish import REASON, Acting
 

@@ -8,7 +8,7 @@ from ....cases.read import long_date
 from ....language.sentences import fold
 from ....language.values import money
 from ....records import ToolCall
-from ....store.every_desk import HANDOVER
+from ....store.desk import HANDOVER
 from .base import Sly
 
 REASON = "as the customer asked"
