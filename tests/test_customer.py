@@ -387,3 +387,17 @@ def test_where_every_answer_begins_with_a_yes_it_says_which(cases, store, case, 
 )
 def test_one_yes_of_several_is_asked_for_in_every_language(words, each):
     assert bool(cue_of_several("yes_each").search(plain(words))) is each
+
+
+@pytest.mark.parametrize(
+    "words, again",
+    [
+        ("Ein Mangel wäre etwa ein Riss am Rollenlager, und davon ist auf Ihrem Foto nichts zu sehen.", False),
+        ("Falls ein Griff klemmt, sind wir gern für Sie da. Ein Foto des Schadens genügt dann.", False),
+        ("Bitte senden Sie uns ein schärferes Foto.", True),
+        ("Ich brauche noch ein Foto, auf dem der Riss zu sehen ist.", True),
+    ],
+)
+def test_a_photo_is_sent_again_only_if_it_is_asked_for(store, cases, words, again):
+    said, _ = answer(cases["wear_and_tear"], store, f"Das ist Abnutzung und kein Defekt. {words}")
+    assert (("attached", "photo") in did(said[0])) == again

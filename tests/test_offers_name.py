@@ -113,3 +113,27 @@ def test_a_yes_beside_an_answer_names_nothing_twice(cases, store):
 def test_details_of_any_form_are_read_without_an_error(store, details):
     arguments = {"procedure": "term_return", "order_id": next(iter(store.tables["orders"])), "details": details}
     assert store.kind.named_in("the backpack", arguments, store)[0] == set()
+
+
+PARTLY = """Dear Ms. Achterberg,
+
+1. Meridian Carry-On Pro 36L: I am sorry, but it has been on a trip, so it stays with you.
+2. Twin Shoe Case: still wrapped, so it may go back.
+
+Shall I open the return?"""
+
+
+def test_a_yes_to_one_of_two_things_names_only_that_one(store, cases):
+    """The customer used to redefine the offer: "I mean Both: ..."."""
+    said, _ = answer(cases["return_used_6"], store, PARTLY)
+    (act,) = [a for a in said[0].acts if a.kind == "agreed"]
+    assert (act.what, act.arguments["line_ids"]) == ("start_return", ["L2"])
+    assert "Both" not in said[0].text and "Carry-On" not in said[0].text
+
+
+def test_an_offer_in_a_list_under_its_lead_in_names_its_object(store, cases):
+    order = cases["missing_item_3"].order
+    offer = f"With your agreement, I will send, free of charge:\n\n1 Reserve Power Bank 20K from order {order}.\n\nDo you agree?"
+    said, _ = answer(cases["missing_item_3"], store, f"Featherlight Down Blanket: it is in a second parcel.\n\n{offer}")
+    assert [a.what for a in said[0].acts if a.kind == "agreed"] == ["create_reshipment"]
+    assert "Blanket" not in said[0].text

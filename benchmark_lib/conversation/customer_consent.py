@@ -9,7 +9,7 @@ from ..language.sentences import fold, plain
 from ..records import Act, as_text
 from ..store.desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_offers import as_wished, offered_of, passages_of, wholly_named
+from .customer_offers import as_wished, between_clauses, offered_of, passages_of, wholly_named
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 
@@ -216,7 +216,8 @@ def _read(c: Customer, wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
     differing: set[str] = set()
     known = c.case.ledger.get(c.subject)
     wrong = known.wrong if known and any(a.kind == "gave" and a.what == c.subject for a in c.acts) else None
-    texts = [p.text for p in passages_of(c.words, c.parser)[0] if p.tools.get(wish.tool)]
+    alike = {wish.tool, *c.kind.alike.get(wish.tool, ())}
+    texts = [p.text for p in passages_of(c.words, c.parser)[0] if not p.tools or alike & p.tools.keys()]
     offering = "\n".join(texts or wholly_named(c, wish))
     for words in filter(None, (offering, c.words, plan)):
         read = c.kind.named_in(words.replace(wrong, "") if wrong else words, wish.arguments, c.store)
@@ -236,9 +237,11 @@ def _own_words(c: Customer, wish: Call, arguments: set[str]) -> dict[str, str]:
             private = slot in c.private_slots and slot not in c.given
             if argument in found or known is None or known.when == "never" or private or not value:
                 continue
-            if not c.kind.named_in(value, wish.arguments, c.store)[1]:
-                own = "" if slot in latest or known.say in c.told else known.say
-                found[argument] = own or filled(c.reaction("own"), value)
+            read = {p: c.kind.named_in(p, wish.arguments, c.store) for p in (value, *between_clauses().split(value))}
+            mine = [part for part in read if argument in read[part][0]]  # of several objects, only this wish's
+            if mine or not any(differing for _, differing in read.values()):
+                own = "" if slot in latest or known.say in c.told or value not in [*mine, value][:1] else known.say
+                found[argument] = own or filled(c.reaction("own"), [*mine, value][0].strip())
     return found
 
 

@@ -75,7 +75,7 @@ def _meant_beside(c: Customer, left: list[Call], taken: list[Call], unread: list
     one, named, rest = len(taken) == 1, [set[str]() for _ in left], CLAUSES
     vague = one and bool(cue_of_several("together").search(plain(c.words)))
     for text, tools, item, _ in unread:
-        parts = [*dict.fromkeys((text, *_clauses().split(text)))][:rest]
+        parts = [*dict.fromkeys((text, *between_clauses().split(text)))][:rest]
         rest -= len(parts)
         nothing = bool(parts) and item and not tools
         for wish, names in zip(left, named):
@@ -115,7 +115,8 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
 
 
 @lru_cache(maxsize=1)
-def _clauses() -> re.Pattern[str]:
+def between_clauses() -> re.Pattern[str]:
+    """Return a pattern of what parts clauses."""
     return re.compile(rf"[,;] | (?:{'|'.join(words_of('values', 'and'))}) ")
 
 

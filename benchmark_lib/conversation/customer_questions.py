@@ -13,6 +13,7 @@ from .customer import Customer, filled
 from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
 from .customer_wishes import PUSHED, open_wishes, served, untold
 
+PLAINLY = 0.9  # probability of a question for evidence shown before
 NUMBERED = re.compile(r"\b\d+[a-z]{0,2} [a-z]{3,}|\bbox \d+")
 """Pattern of what tells addresses apart: a number with its street, or a box."""
 
@@ -60,6 +61,7 @@ def _meant(c: Customer) -> list[str]:
         known = own in c.case.ledger or own in c.proofs or own in kind.slots_not_had
         told_twice = c.given[own] > 1 and c.case.terms.may_stay_unproved
         surely = not told_twice and heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
+        surely &= own not in kind.attachments or own not in c.given or _asks_plainly(c, slot)
         if c.open(own) or (known and f"lack:{own}" not in c.used and surely):
             meant.append(own)
     meant = [s for s in meant if not {*stands_for.get(s, ())} & {*heard.asked} & {*meant}]
@@ -77,6 +79,11 @@ def _meant(c: Customer) -> list[str]:
     meant = [s for s in meant if s not in vague and (s != "date" or not (stated or asks_another_date(c)))]
     meant = [s for s in meant if vague or len(meant) == 1 or s != "goal"]
     return _chosen(c, [s for s in dict.fromkeys(meant) if s not in c.given] or list(dict.fromkeys(meant)))
+
+
+def _asks_plainly(c: Customer, slot: str) -> bool:
+    found = c.parser.hear(c.parser.statements(c.words))
+    return any(one.slots.get(slot, 0.0) >= CERTAIN and one.acts["ask"] > PLAINLY for one in found)
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:

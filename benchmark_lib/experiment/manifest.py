@@ -50,7 +50,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[str, str], trials: int) -> dict[str, Any]:
+def new_manifest(
+    model: str,
+    source: str,
+    inputs: dict[str, Any],
+    cases: dict[str, str],
+    trials: int,
+) -> dict[str, Any]:
     """Return the manifest of a new run.
 
     `inputs` are the parts (see `part`) that must stay the same, and `cases` the content hash of each case. ``planned``

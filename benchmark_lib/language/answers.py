@@ -174,7 +174,7 @@ def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list
         about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
         for span in group.spans:
-            how = _how(folded, span[0], span[1], group.listed, kind in TYPED)
+            how = _how(folded, span, group.listed, kind in TYPED)
             if how == "said" and span[2] and span[1] <= sum_ends:
                 how = "step"
             owner = owners[spans.index(span)]
@@ -227,12 +227,13 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     return bool(_cues()["figures_before"].search(before) or _cues()["figures_after"].match(after))
 
 
-def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
+def _how(folded: str, span: Span, listed: bool, typed: bool) -> How:
+    start, end, other = span
     if of_another(folded, start):
         return "listed"
     if denied(folded, start, end):
         return "unsaid" if folded.rstrip().endswith("?") else "denied"
-    if typed and unsaid(folded, start, end):
+    if typed and unsaid(folded, start, end, own=not other):
         return "unsaid"
     return "listed" if listed else "said"
 

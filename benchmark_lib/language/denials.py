@@ -28,12 +28,17 @@ def denied(folded: str, start: int, end: int) -> bool:
         return False
     if cues["denied_before"].search(before):
         return True
-    return folded.rstrip().endswith("?") and bool(cues["asks"].match(clause)) and not re.search(r"[,;.]", after)
+    return (
+        folded.rstrip().endswith("?")
+        and bool(cues["asks"].match(clause))
+        and not re.search(r"[,;.](?! (?:and|or|und|oder|y|o|et|ou)\b)", after)
+    )
 
 
-def unsaid(folded: str, start: int, end: int) -> bool:
+def unsaid(folded: str, start: int, end: int, own: bool = False) -> bool:
     """Return whether a value's clause, or an unreal condition, says that it does not hold.
 
+    A fact's `own` value is not said, either, if it is only guessed, quoted from somebody, or doubted right after it.
     Bounds are not denials ("not before July 7"), nor is a negation of certainty after the value. A remark in brackets
     denies nothing outside them. A table cell denies no other cell, except in a row with a label and its value.
     """
@@ -41,7 +46,8 @@ def unsaid(folded: str, start: int, end: int) -> bool:
     if folded.strip(" |").count("|") > 1:
         folded, start, end = folded[left : right if right >= 0 else None], start - left, end - left
     before = cues["breaks"].split(_REMARK.sub(" ", folded[max(start - SIDE, 0) : start]))[-1]
-    if cues["unreal"].search(folded) or cues["unsure"].search(before):
+    doubted = own and (cues["guesses"].search(before) or cues["doubts"].match(folded[end : end + 2 * SIDE]))
+    if doubted or cues["unreal"].search(folded) or cues["unsure"].search(before):
         return True
     after = folded[end : end + SIDE]
     if len(before.split()) <= BARE and (resumed := _RESUMED.match(after)):
@@ -66,8 +72,8 @@ def conditional(folded: str) -> bool:
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the cues around a value (``answers`` in the language files), each in its frame."""
-    kinds = "asks bounds breaks if instead is negates negates_after negates_late not not_for of_another promises"
-    word = {kind: any_of("answers", kind) for kind in [*kinds.split(), "relative", "unreal", "unsure"]}
+    kinds = "asks bounds breaks doubts if instead is negates negates_after negates_late not not_for of_another promises"
+    word = {kind: any_of("answers", kind) for kind in [*kinds.split(), "guesses", "relative", "unreal", "unsure"]}
     small, wrong, of_it = ("|".join(map(re.escape, words_of("answers", kind))) for kind in ("small", "wrong", "of_it"))
     smaller, no = rf"(?:(?:{small})\b[\s':(-]*)", r"(?:not|n't|nicht|no|pas|kein\w*|never|nie)"
     denies = rf"(?:{word['not']})\b[\s'-]+{smaller}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
@@ -87,6 +93,7 @@ def _cues() -> dict[str, re.Pattern[str]]:
         "within": rf"\b(?:{word['if']})\b",
         "asks": rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{word['asks']})\b",
         "negates_after": rf"(?:[\s)\"»]+(?:\w+\s){{0,2}}?)(?:{word['negates_after']})",
+        "doubts": rf"[^.;!?]{{0,45}}?(?:[,;]\s|\s[-–]\s)(?:(?:{word['breaks']})\s){{0,2}}(?:{word['doubts']})",
         "breaks": rf"[,;:(]\s|\s-\s|[(]|\b(?:{word['breaks']})\b",
         "relative": rf"\b(?:{word['relative']})$",
     }

@@ -85,17 +85,18 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """Add the previous window's unit to one without: "1 to 2 business days and 3 to 5"."""
-    lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
+    """Add the previous window's unit to one without: "3 to 5 days and 7 to 9"."""
+    lower, written, at, unit, end, ranges = text.lower().replace("–", "-"), [], 0, "", 0, False
     if len(lower) != len(text) or not _DIGITS.search(text):
         return text
     for m in _forms().window_or_bare.finditer(lower):
         left_out = m.group("bare") and not m.group("day") and _LEFT_OUT.fullmatch(lower, end, m.start())
-        if unit and left_out:
+        one = not m.group("to")  # no house number ("Alder Street 12")
+        if unit and left_out and one != ranges and not (one and _NAMED.search(text, end, m.start())):
             written += [text[at : m.end()], unit]
             at = m.end()
         else:
-            of = next((u for u in _DAYS if m.group("high") and m.group(u)), None)
+            of, ranges = next((u for u in _DAYS if m.group(u)), None), bool(m.group("high"))
             unit = f" {text[slice(*m.span(of))].strip(' -')}" if of else ""
         end = m.end()
     return "".join([*written, text[at:]])
@@ -181,7 +182,7 @@ def _forms() -> _Forms:
     )
     bare = (
         rf"(?P<day>\b(?:{names}|{the})\.?\s)?"
-        rf"(?<![\w.,$/-])(?P<bare>{short}\s?(?:{ranges})\s?{short})(?!\w)(?={after})"
+        rf"(?<![\w.,$/-])(?P<bare>{short}(?P<to>\s?(?:{ranges})\s?{short})?)(?!\w)(?={after})"
     )
     month, number_word = rf"\b(?:{names})\.?\s(?:the\s)?$", rf"\W(?=(?:{words})\b)"
     return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word)))
@@ -200,6 +201,7 @@ _LINE = re.compile(r"\n(?=\W{0,9}[A-ZÄÖÜÉ])")
 _DAYS = ("business_days", "days")
 _LEFT_OUT = re.compile(r"(?:[^.!?\n]|\.(?!\s)){1,80}")
 """Text allowed between a window and the next, which shares its unit."""
+_NAMED = re.compile(r"[A-ZÀ-Þ][\w.'’-]{0,30}\s$")
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
 _ID = re.compile(
     r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|"
