@@ -1,7 +1,9 @@
 """What readers make of words by writers who had seen neither patterns nor training sentences, one for each language and set.
 
-The bounds are what store 1.7.0 and scoring-18 reach. `messages_4` was opened once, for them: 26 of its 120 messages were misread, where
-store 1.5.0 misread 28 (four of them only offer to close a ticket). Never train on these files: to teach a reader, ask new writers.
+The bounds are what store 1.10.0 and scoring-20 reach. `messages_4` was opened once for store 1.7.0, which misread 26 of its 120. The files whose
+names end in `_2`, `_3` (values), `_5` (messages), and `voices` were opened once for store 1.10.0; five writers, four languages. In `messages_5`,
+seven of the misread ones let the customer choose between two acts: the writers call that a proposal of both, the desk's customer calls it no offer.
+`values_3` is meant to be hard: its wrong ones suppose, hedge and quote. Never train on these files: to teach a reader, ask new writers.
 """
 
 from collections import Counter
@@ -15,9 +17,12 @@ from benchmark_lib.cases.case import Fact, stated_facts
 from benchmark_lib.language.parser import parser_of
 
 FOLDER = Path(__file__).parent / "data" / "blind"
-HEARD = {"ask": 54, "offer": 47, "done": 50, "no": 44}
-"""Wordings of each act that are understood with their slot or tool, of 60."""
-WORKING = ("business", "working", "werktag", "ouvré", "hábiles", "laborables")
+HEARD = {
+    "wordings": (60, {"ask": 54, "offer": 47, "done": 50, "no": 44}),
+    "wordings_2": (75, {"ask": 65, "offer": 56, "done": 60, "no": 50}),
+}
+"""Wordings of each act, and how many of them are understood with their slot or tool."""
+WORKING = ("business", "working", "werktag", "ouvr", "hábil", "laborable")
 """Words for days on which the desk works."""
 
 
@@ -30,18 +35,20 @@ def heard(parser, text):
     return {"ask": {*parsed.asked}, "offer": {*parsed.proposed}, "done": {*parsed.claimed}, "no": {*parsed.declined}}
 
 
-def test_asks_offers_reports_and_refusals(store):
-    found, of = Counter(), Counter()
-    for row in rows("wordings"):
+@pytest.mark.parametrize("name", HEARD)
+def test_asks_offers_reports_and_refusals(store, name):
+    (each, least), found, of = HEARD[name], Counter(), Counter()
+    for row in rows(name):
         act, _, topic = row["label"].partition(":")
         of[act] += 1
         found[act] += topic in heard(parser_of(store), row["text"])[act]
-    assert {*of.values()} == {60}
-    assert [act for act, least in HEARD.items() if found[act] < least] == [], dict(found)
+    assert {*of.values()} == {each}
+    assert [act for act, number in least.items() if found[act] < number] == [], dict(found)
 
 
 @pytest.mark.parametrize(
-    "name, most, refusals", [("messages", 10, 6), ("messages_2", 8, 2), ("messages_3", 13, 3), ("messages_4", 26, 5)]
+    "name, most, refusals",
+    [("messages", 10, 6), ("messages_2", 8, 2), ("messages_3", 13, 3), ("messages_4", 26, 5), ("messages_5", 25, 2)],
 )
 def test_few_whole_messages_are_misread(store, name, most, refusals):
     """No question or offer is missed or made up, no act is believed that was not done, and few refusals are made up."""
@@ -56,7 +63,10 @@ def test_few_whole_messages_are_misread(store, name, most, refusals):
 
 def fact(given, kind, text):
     """The fact of one of two objects, as a case asks for it."""
-    said = {"say": f"{given['object']}: {given['value']}", "ask": f"And what about the {given['object']}?"}
+    said = {
+        "say": f"For the {given['object']} it is {given['value']}.",
+        "ask": f"And what about the {given['object']}?",
+    }
     if kind == "money":
         return Fact(kind="money", value=round(float(str(given["value"]).strip("$").replace(",", "")) * 100), **said)
     if kind == "date":
@@ -65,10 +75,14 @@ def fact(given, kind, text):
     return Fact(kind="measure", value=int(given["value"]), unit=unit, **said)
 
 
-@pytest.mark.parametrize("right, most", [(True, 4), (False, 2)])
-def test_values_are_told_for_the_object_that_they_are_given_for(right, most):
+@pytest.mark.parametrize(
+    "name, right, most",
+    [("values", True, 4), ("values", False, 2), ("values_2", True, 6), ("values_2", False, 2)]
+    + [("values_3", True, 2), ("values_3", False, 22)],
+)
+def test_values_are_told_for_the_object_that_they_are_given_for(name, right, most):
     wrong = of = 0
-    for row in rows("values"):
+    for row in rows(name):
         if row["kind"] not in ("date", "money", "days") or (set(row["told"]) == {"a", "b"}) != right:
             continue
         facts = {name: fact(row[name], row["kind"], row["text"]) for name in ("a", "b")}
@@ -85,9 +99,10 @@ def test_values_are_told_for_the_object_that_they_are_given_for(right, most):
     assert of >= 30 and wrong <= most, f"{wrong} of {of}"
 
 
-def test_reasons_of_refusals(store):
-    found = [row["reason"] in parser_of(store).reasons_in([row["text"]]) for row in rows("reasons")]
-    assert len(found) == 64 and sum(found) >= 56
+@pytest.mark.parametrize("name, of, least", [("reasons", 64, 56), ("reasons_2", 40, 39)])
+def test_reasons_of_refusals(store, name, of, least):
+    found = [row["reason"] in parser_of(store).reasons_in([row["text"]]) for row in rows(name)]
+    assert len(found) == of and sum(found) >= least
 
 
 def test_claims_of_an_act_without_its_name(open_case, store):

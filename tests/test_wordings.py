@@ -3,6 +3,8 @@
 The writer had seen neither the reader's patterns nor its sentences. On the first opening the three ways lost 12, 19 and 18 of
 the 120 cases; what the reader then learned were plain requests in general, and other writers' sentences; the last eight were mended with these words in view. An oracle asks
 nothing twice, so a request that is not heard loses the case.
+
+Five further writers each gave an agent one voice in English (`blind/voices.jsonl`), opened once on store 1.10.0: they lose 0, 0, 0, 1 and 0 of 96.
 """
 
 import copy
@@ -19,14 +21,15 @@ from benchmark_lib.scoring import score
 FOLDER = Path(__file__).parent / "data" / "wordings"
 WORDINGS = {path.stem: [orjson.loads(x) for x in path.read_bytes().splitlines()] for path in FOLDER.glob("*.jsonl")}
 WAYS = (0, 1, 2)
+VOICES = [orjson.loads(x) for x in (FOLDER.parent / "blind" / "voices.jsonl").read_bytes().splitlines()]
 MOST_LOST = 1
 """How many of the 120 cases each way may lose."""
 
 
-def book_in_other_words(phrases, language, way):
+def book_in_other_words(phrases, language, way, rows=None):
     """A store's phrases with an agent's words changed, and the reasons in those words."""
     book, reasons = {key: copy.deepcopy(part) for key, part in phrases[language].items()}, {}
-    for row in WORDINGS[language]:
+    for row in rows or WORDINGS[language]:
         words = row["wordings"][way]
         if row["kind"] == "ask":
             book["slots"][row["name"]]["ask"] = words
@@ -47,13 +50,24 @@ def test_there_are_enough_wordings_and_each_is_another():
 @pytest.mark.parametrize("way", WAYS)
 def test_an_oracle_in_other_words_reaches_the_same_ends(store, cases, way, monkeypatch):
     books = {language: book_in_other_words(store.phrases, language, way) for language in WORDINGS}
+    assert len(lost_in(books, store, cases, monkeypatch)) <= MOST_LOST
+
+
+@pytest.mark.parametrize("voice", range(5))
+def test_an_oracle_with_another_writers_voice_reaches_the_same_ends(store, cases, voice, monkeypatch):
+    books = {"en": book_in_other_words(store.phrases, "en", voice, VOICES)}
+    assert len(lost_in(books, store, cases, monkeypatch)) <= MOST_LOST
+
+
+def lost_in(books, store, cases, monkeypatch):
+    """The resolvable cases, in the languages of the books, that an oracle with these words does not resolve."""
     usual, lost = oracles.reason_in_words, []
     for case in cases.values():
-        if case.bucket != "resolvable":
+        if case.bucket != "resolvable" or case.language not in books:
             continue
         agent = Oracle(case, store)
         agent.book, reasons = books[case.language]
         monkeypatch.setattr(oracles, "reason_in_words", lambda s, r, la, own=reasons: own.get(r) or usual(s, r, la))
         if not score(play(case, store, agent), case, store)["resolved"]:
             lost.append(case.id)
-    assert len(lost) <= MOST_LOST, lost
+    return lost
