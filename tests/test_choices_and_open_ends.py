@@ -111,3 +111,30 @@ def test_who_says_which_of_two_ways_it_wants_agrees_to_what_its_words_name(hard)
     )
     said, _ = answer(case, hard.of(case), words)
     assert did(said[0], "agreed") == [("agreed", "update_line_item")] and "Olive" in said[0].text
+
+
+def test_points_that_explain_are_no_menu_if_the_desk_then_asks_for_one_act(hard):
+    """A right player lost its case: the customer wrote "Yes. It's my house.", and no yes was recorded."""
+    (case,) = load_cases(hard, "second_contact_8")
+    words = (
+        "I would send one Aluma Cabin 34L in graphite, free of charge.\n\n"
+        "- The window begins on the day on which the replacement is created, so a later yes may move it.\n"
+        "- Nothing has to be sent back first.\n- The decision of June 24 is the one that holds, so I cannot pay the 60 dollars.\n\n"
+        "Shall I create the replacement, one Aluma Cabin 34L in graphite, to the Tucson address above?\n\nKind regards"
+    )
+    said, _ = answer(case, hard.of(case), words)
+    assert did(said[0], "agreed") == [("agreed", "create_replacement")]
+
+
+def test_an_offer_that_names_all_is_not_undone_by_a_later_and_conditional_one(hard):
+    """The customer used to say "Thanks, but no" to the adapter because of the color of the power bank."""
+    (case,) = load_cases(hard, "changing_customer_2")
+    words = (
+        "The adapter: I would send you a new Passage World Adapter 65W in white, as on order NL-80802, free of charge. Is that a yes?\n\n"
+        "The power bank: please charge it for an hour and hold its button. If there is no output then, I can offer the replacement; "
+        "that would be the sage of your order, as the warranty does not allow a change to black."
+    )
+    said, _ = answer(case, hard.of(case), words)
+    assert [a.arguments["line_id"] for a in said[0].acts if a.kind == "agreed"] == ["L2"] and not did(
+        said[0], "refused"
+    )

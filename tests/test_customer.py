@@ -401,3 +401,12 @@ def test_one_yes_of_several_is_asked_for_in_every_language(words, each):
 def test_a_photo_is_sent_again_only_if_it_is_asked_for(store, cases, words, again):
     said, _ = answer(cases["wear_and_tear"], store, f"Das ist Abnutzung und kein Defekt. {words}")
     assert (("attached", "photo") in did(said[0])) == again
+
+
+def test_one_of_two_proofs_is_enough_with_another_sentence_between(store, cases):
+    words = (
+        "1. The postcode that your order was delivered to. I may not speak about an order on the strength of the email address alone. "
+        "(Should the order number turn up after all, that will do just as well.)\n2. A photo of the crack, attached to your reply."
+    )
+    said, _ = answer(cases["damaged_item_6"], store, words)
+    assert len({what for kind, what in did(said[0], "gave")} & {"postcode", "order_id"}) == 1

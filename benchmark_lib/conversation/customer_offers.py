@@ -15,6 +15,8 @@ from .customer import Customer
 
 CLAUSES = 300
 """Most clauses that are read beside an offer; people write up to 130."""
+Wrong = list[tuple[Call, set[str]]]
+"""Wishes for which a message offers something else, each with the arguments that differ."""
 
 
 class Passage(NamedTuple):
@@ -24,10 +26,6 @@ class Passage(NamedTuple):
     tools: dict[str, float]
     item: bool
     asks: bool
-
-
-Wrong = list[tuple[Call, set[str]]]
-"""Wishes for which a message offers something else, each with the arguments that differ."""
 
 
 def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list[Call]]:

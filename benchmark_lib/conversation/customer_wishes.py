@@ -254,8 +254,7 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     A list does not count for a customer with several wishes, nor if the desk then names its choice.
     """
     message = parser.statements(words)
-    listed: set[str] = set()
-    menu, least, languages = False, MENU, tuple(parser.languages(message))
+    listed, menu, one, least, languages = set[str](), False, False, MENU, tuple(parser.languages(message))
     for sentence, parsed, named in zip(message, parser.hear(message), parser.tools_named(message), strict=True):
         tools = ({tool for tool, chance in parsed.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
         if parsed.acts["no"] >= max(SURE, parsed.acts["offer"]):
@@ -265,8 +264,9 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         either &= max(parsed.acts[a] for a in ("offer", "yes", "ask")) >= LIKELY
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
-        menu &= not parsed.asks_for_a_yes or len(named) != 1 or parsed.either  # "Shall I send one?"
-    return menu
+        surely = {tool for tool in named if parsed.tools.get(tool, 0.0) >= SURE} or named
+        one |= parsed.asks_for_a_yes and len(surely) == 1 and not parsed.either  # "Shall I send one?"
+    return menu and not one
 
 
 def objection_of(c: Customer) -> str:

@@ -245,7 +245,7 @@ def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
         if one.one_of:
             groups.append(slots)
             listed = True
-        before = slots or before
+        before |= slots
     return groups
 
 
