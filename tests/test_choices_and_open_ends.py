@@ -138,3 +138,23 @@ def test_an_offer_that_names_all_is_not_undone_by_a_later_and_conditional_one(ha
     assert [a.arguments["line_id"] for a in said[0].acts if a.kind == "agreed"] == ["L2"] and not did(
         said[0], "refused"
     )
+
+
+def test_a_change_of_mind_is_no_yes_to_what_it_changes(hard):
+    """The customer used to begin with "Yes, all of it", which agreed to the cancellation that it then took back."""
+    (case,) = load_cases(hard, "changing_customer_4")
+    words = (
+        "NL-80804 is not packed yet, so it can still be cancelled: with your yes I cancel the whole order, the Meridian Carry-On 38L in black, "
+        "the Lather Toiletry Bag and the Shirt Folder. A cancelled order cannot be brought back.\n\nIf you would rather keep the things: while it "
+        "is unpacked I can also send it to you in New Jersey, under your own name, and change the Carry-On to navy or sage. For that I need the "
+        "full address and the color.\n\nWhich is it: yes to cancelling, or New Jersey?"
+    )
+    said, _ = answer(case, hard.of(case), words)
+    assert said[0].text.startswith("Hold on, don't cancel!") and not did(said[0], "agreed")
+
+
+@pytest.mark.parametrize(
+    "words", ["Hold the button for its hour, then try your phone and write again to tell me how it went."]
+)
+def test_a_phone_that_is_charged_is_no_phone_number(hard, words):
+    assert "phone" not in parser_of(hard).parse(words).asked

@@ -469,3 +469,15 @@ def test_another_figure_after_a_unit_is_not(said):
 
 def test_figures_under_one_label_after_another_are_guesses():
     assert not LITRES.told(["Litres gained: 32", "Litres gained: 40"])
+
+
+def test_a_long_count_that_ends_in_the_answer_is_no_dump():
+    count = (
+        "Here is the slow count for it, with the two things in it, going to Dundee:\n\n- Ordered Thursday, June 25: day zero.\n"
+        "- Packing, at most 2 business days: Friday, June 26 and Monday, June 29. At the slowest, the carrier collects it today.\n"
+        "- Transit, at most 10 business days from collection: June 30, July 1 and 2, then (July 3 is a holiday and does not count, nor do "
+        "weekends) July 6 to 10, then July 13 and 14.\n\nThe end of the range is therefore Tuesday, July 14, 2026. The earliest day would be "
+        "Wednesday, July 8, as the short transit is 6 business days. We do not name a more exact day within that window. When the parcel is "
+        "handed to the carrier, an email brings you the tracking link, and the expected date there is again the end of the window."
+    )
+    assert Fact(kind="date", value="2026-07-14").told([count])

@@ -218,7 +218,9 @@ def _read(c: Customer, wish: Call, plan: str = "") -> tuple[set[str], set[str]]:
     wrong = known.wrong if known and any(a.kind == "gave" and a.what == c.subject for a in c.acts) else None
     alike = {wish.tool, *c.kind.alike.get(wish.tool, ())}
     texts = [p.text for p in passages_of(c.words, c.parser)[0] if not p.tools or alike & p.tools.keys()]
-    whole = [t for t in texts if c.kind.named_in(t, wish.arguments, c.store) == ({*wish.arguments}, set())]
+    left_open = c.kind.open_to(wish.arguments, c.case, c.store) - {c.subject}
+    alone = [(t, *c.kind.named_in(t, wish.arguments, c.store)) for t in texts if left_open]
+    whole = [text for text, its, others in alone if left_open <= its and not others]
     offering = "\n".join(whole[:1] or texts or wholly_named(c, wish))
     for words in filter(None, (offering, c.words, plan)):
         read = c.kind.named_in(words.replace(wrong, "") if wrong else words, wish.arguments, c.store)

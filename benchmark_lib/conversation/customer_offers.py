@@ -55,7 +55,7 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
         if before == (len(found), len(wrong)):
             unread.append(passage._replace(tools=tools))
     found += [w for w, _ in wrong if w in due and wholly_named(c, w)]
-    wrong = [(w, differing) for w, differing in wrong if w not in found]
+    wrong = [(w, other) for w, other in wrong if w not in found and w.after in (None, *c.followed_up)]
     left = [w for w in due if w not in found]
     return found, wrong, _meant_beside(c, left, found + [w for w, _ in wrong], unread)
 
@@ -115,7 +115,7 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
 @lru_cache(maxsize=1)
 def between_clauses() -> re.Pattern[str]:
     """Return a pattern of what parts clauses."""
-    return re.compile(rf"[,;] | (?:{'|'.join(words_of('values', 'and'))}) ")
+    return re.compile("[,;] (?:B )?| B ".replace("B", f"(?:{'|'.join(words_of('values', 'and'))})"))
 
 
 @lru_cache(maxsize=1024)

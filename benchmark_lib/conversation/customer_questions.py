@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from ..language.heard import SURE
+from ..language.heard import EVIDENT, SURE
 from ..language.patterns import cue_of_several, holds
 from ..language.sentences import plain, sentences
 from ..language.values import values_in
@@ -13,7 +13,6 @@ from .customer import Customer, filled
 from .customer_consent import BARE, CERTAIN, agree, picks, wants_a_colleague
 from .customer_wishes import PUSHED, open_wishes, served, untold
 
-PLAINLY = 0.9  # probability of a question for evidence shown before
 NUMBERED = re.compile(r"\b\d+[a-z]{0,2} [a-z]{3,}|\bbox \d+")
 """Pattern of what tells addresses apart: a number with its street, or a box."""
 
@@ -32,7 +31,8 @@ def asked_for(c: Customer) -> list[str]:
     if loses_patience(c) or (c.done and heard.checks):
         asked = []
     elif served(c) and not untold(c):
-        asked = [slot for slot in asked if heard.slots.get(slot, 0.0) >= CERTAIN or slot in c.proofs]
+        sure = {slot for slot, chance in heard.slots.items() if chance >= CERTAIN} | {*c.proofs}
+        asked = [s for s in asked if s in sure and (s not in c.kind.attachments or _asks_plainly(c, s))]
     c.checked = says_whether_it_is_this(c) or says_that_it_is_right(c)
     known = c.checked and (c.subject in c.given or heard.slots.get(c.subject, 0.0) < CERTAIN)
     return [slot for slot in asked if not known or slot != c.subject]
@@ -83,7 +83,7 @@ def _meant(c: Customer) -> list[str]:
 
 def _asks_plainly(c: Customer, slot: str) -> bool:
     found = c.parser.hear(c.parser.statements(c.words))
-    return any(one.slots.get(slot, 0.0) >= CERTAIN and one.acts["ask"] > PLAINLY for one in found)
+    return any(one.slots.get(slot, 0.0) >= CERTAIN and one.acts["ask"] > EVIDENT for one in found)
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:

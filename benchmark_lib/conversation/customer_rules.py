@@ -131,8 +131,7 @@ def chooses(c: Customer) -> bool:
 
 @rule("offer", "arithmetic_3", "I can cancel both orders. Shall I?", "Oh yes please, cancel those!")
 def agrees_to_several(c: Customer) -> bool:
-    """Say yes to all that is offered of its several wishes."""
-    # A question to go ahead may have a list ("May I go ahead with: ...").
+    """Say yes to all that is offered of its several wishes ("May I go ahead with: ...")."""
     asks = any(cue_of_several("asks").match(f" {s.plain.lstrip(' *_¿,')}") for s in sentences(c.words))
     several = len(c.heard.offered) > 1 or (asks and any(mark in c.words for mark in "?:") and not c.asked)
     return (questions.wants_a_yes(c) or (not c.done and several)) and consent.agree_to_all(c, wishes.open_wishes(c))

@@ -34,14 +34,14 @@ def written(parts: list[str], last: bool = True) -> str:
 
 
 def open_wishes(c: Customer) -> list[Call]:
-    """Return the calls that the customer wants and that have not been made."""
+    """Return the wanted calls that are not made, nor brought up by this very message."""
     wishes = [call for o in c.case.outcomes for call in o.calls if call.tool != HANDOVER]
-    if not (c.resolvable and c.accepting and c.pushes):
+    if not (c.resolvable and c.accepting and c.pushes) and not (c.case.terms.changes_its_mind and c.followed_up):
         wishes += c.case.requested
     wishes += [Call(tool=t) for t in c.case.accepts if t not in {w.tool for w in wishes}]
     given_up = [(call.tool, call.arguments) for call in c.dropped]
     remaining: list[Call] = []
-    for wish in wishes:
+    for wish in (w for w in wishes if Act("followed_up", str(w.after)) not in c.acts):
         if wish not in remaining and (wish.tool, wish.arguments) not in given_up and not made(c, wish):
             remaining.append(wish)
     return remaining

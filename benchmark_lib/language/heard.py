@@ -13,7 +13,7 @@ PLAIN = CLAIMS = 0.75
 """Minimum probability for a sentence without a mark to be a question, and for a report to be believed."""
 
 EVIDENT = 0.9
-"""Minimum probability of a slot beside which another slot of the same sentence needs `PLAIN`."""
+"""Minimum probability of a slot beside which others need `PLAIN`, and of a question for what was shown before."""
 
 REMEMBERED = 6
 """Most sentences or lines between an offer and a bare "Shall I go ahead?" that refers to it."""

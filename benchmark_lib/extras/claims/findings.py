@@ -9,7 +9,12 @@ from ...cases import Case
 from ...language.heard import SURE
 from ...language.parser import parser_of
 from ...language.patterns import either_or
-from ...language.said import UNNAMED, Reading, foreign, read
+from ...language.said import (
+    UNNAMED,
+    Reading,
+    foreign,
+    read,
+)
 from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store

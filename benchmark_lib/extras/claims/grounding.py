@@ -17,7 +17,11 @@ from itertools import combinations
 from typing import Any
 
 from ...language.sentences import fold, plain, squash
-from ...language.values import Value, numbers_of, values_in
+from ...language.values import (
+    Value,
+    numbers_of,
+    values_in,
+)
 from ...language.word_lists import any_of
 from ...records import as_text
 from ...remembered import remembered

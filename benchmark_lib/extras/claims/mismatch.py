@@ -69,7 +69,12 @@ def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) ->
     return next((s.text for s in said if claims.compared.differs(call, s.text, claims.store)), None)
 
 
-def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claims: AgentClaims) -> bool:
+def _tells_another(
+    quoted: str,
+    call: ToolCall,
+    calls: Iterable[ToolCall],
+    claims: AgentClaims,
+) -> bool:
     """Return whether the differing words describe another call, judging by its object's number."""
     subject = claims.store.kind.look_up[1]
     numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
