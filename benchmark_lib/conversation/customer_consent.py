@@ -243,7 +243,7 @@ def _own_words(c: Customer, wish: Call, arguments: set[str]) -> dict[str, str]:
             read = {p: c.kind.named_in(p, wish.arguments, c.store) for p in (value, *between_clauses().split(value))}
             mine = [part for part in read if argument in read[part][0]]  # of several objects, only this wish's
             if mine or not any(differing for _, differing in read.values()):
-                own = "" if slot in latest or known.say in c.told or value not in [*mine, value][:1] else known.say
+                own = "" if slot in latest or known.say in c.told or [*mine, value][0] != value else known.say
                 found[argument] = own or filled(c.reaction("own"), [*mine, value][0].strip())
     return found
 

@@ -46,10 +46,9 @@ def loses_patience(c: Customer) -> bool:
 def _meant(c: Customer) -> list[str]:
     """Return the requested slots that the customer can answer.
 
-    Replace a slot that is not in the ledger with the first slot it may stand for ("which one" for a colour). If no
-    slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, nor its date
-    unless plainly asked, and state no wish if the customer is content. If a picture is requested, skip slots that
-    nobody has ("could somebody lend you a phone for it?").
+    Replace a slot that is not in the ledger with the first slot it may stand for ("which one" for a colour). If none is
+    certain, take the likeliest open one. Repeat no facts of the email beside news, nor its date unless plainly asked.
+    State no wish if content. Beside a picture, skip what nobody has ("could somebody lend you one?") or the desk names.
     """
     heard, kind, meant = c.heard, c.kind, list[str]()
     stands_for = {slot: tuple(book.get("stands_for", ())) for slot, book in c.phrases["slots"].items()}
@@ -66,7 +65,8 @@ def _meant(c: Customer) -> list[str]:
             meant.append(own)
     meant = [s for s in meant if not {*stands_for.get(s, ())} & {*heard.asked} & {*meant}]
     if {*kind.attachments} & {*heard.asked}:
-        meant = [s for s in meant if c.open(s) or s not in kind.slots_not_had or s in c.proofs]
+        others = {*kind.slots_not_had} - {*c.proofs}
+        meant = [s for s in meant if s not in others or (c.open(s) and c.known(s) not in c.words)]
     if heard.confirm:
         meant = [s for s in meant if c.open(s) or s not in kind.checked_slots]
     if not meant and heard.question and not heard.confirm:

@@ -91,7 +91,7 @@ def changes_its_mind(c: Customer) -> bool:
         return True
     due = [w for w in wishes.open_wishes(c) if all(w in o.calls for o in outcomes)]
     wanted = [w for w in due if w.tool in c.sure or w in offers.offered_of(c, due)[0]]
-    return not wanted or consent.agree_to_all(c, wanted) or consent.agree(c, wanted)
+    return not wanted or consent.agree_to_all(c, due) or consent.agree(c, wanted)
 
 
 @rule("offer", "cancel_after_ship", "We cannot cancel it.", "No, sorry.", "Shall we leave it there?", "The review")

@@ -52,15 +52,16 @@ def customers_read() -> dict[str, int]:
     """Count how readers judged the scripted customer's messages (``customer_turns_read.yaml``).
 
     The counts are rounds, messages, either and both (clearly wrong to at least one reader, or to both), found (those in
-    both that the judge named) and alarms (named by the judge, but clearly wrong to neither reader); and replies, wrong
-    and grave, of the answers to first replies.
+    both that the judge named) and alarms (named by the judge, but clearly wrong to neither reader); later_rounds,
+    later_messages and later_both, without a judge; and replies, wrong and grave, of the answers to first replies.
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
     both, caught, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
     either = both + counts[1, True] + counts[1, False]
     sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
-    return sizes | read["first_replies"] | {"either": either, "both": both, "found": caught, "alarms": alarms}
+    known = read["later"] | read["first_replies"]
+    return sizes | known | {"either": either, "both": both, "found": caught, "alarms": alarms}
 
 
 def _played() -> dict[str, Results]:
