@@ -171,3 +171,14 @@ def test_a_yes_to_one_and_two_covers_both_beside_a_new_request(hard):
     )
     said, _ = answer(case, hard.of(case), words)
     assert {what for _, what in did(said[0], "agreed")} == {"create_reshipment", "start_return"}
+
+
+def test_a_new_address_with_its_zip_code_is_no_question_for_the_old_one(hard):
+    (case,) = load_cases(hard, "changing_customer_4")
+    words = (
+        "NL-80804 can be cancelled: on your yes I will cancel the whole of it. It can also be kept, sent to you in New Jersey, and with the "
+        "Meridian in navy or sage. For this I would need the complete address with its ZIP code, and the color.\n\n"
+        "Which may it be: a yes to the cancellation, or the address and the color?"
+    )
+    said, _ = answer(case, hard.of(case), words)
+    assert ("gave", "address") in did(said[0]) and ("gave", "postcode") not in did(said[0])

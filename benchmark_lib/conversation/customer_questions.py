@@ -74,10 +74,10 @@ def _meant(c: Customer) -> list[str]:
     if not meant and heard.invites and not content and len(c.followed_up) == len(c.case.followups):
         meant = [s for s in ("goal",) if c.open(s)]
     meant += [s for s in c.proofs if likely.get(s, 0.0) >= SURE]
-    day = c.case.ledger.get("date")
-    stated = day and day.when == "volunteered" and heard.dates == {"any"}
+    stated = heard.dates == {"any"} and getattr(c.case.ledger.get("date"), "when", "") == "volunteered"
+    moves = heard.slots.get("address", 0.0) >= SURE and c.open("address") and c.subject in c.given
     meant = [s for s in meant if s not in vague and (s != "date" or not (stated or asks_another_date(c)))]
-    meant = [s for s in meant if vague or len(meant) == 1 or s != "goal"]
+    meant = ["address" if moves and s == "postcode" else s for s in meant if vague or len(meant) == 1 or s != "goal"]
     return _chosen(c, [s for s in dict.fromkeys(meant) if s not in c.given] or list(dict.fromkeys(meant)))
 
 

@@ -5,7 +5,11 @@ a desk has published in articles, prompt and policy.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+)
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
