@@ -114,7 +114,7 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
 
 @lru_cache(maxsize=1)
 def between_clauses() -> re.Pattern[str]:
-    """Return a pattern of what parts clauses."""
+    """Return a pattern of what parts clauses: a comma, a semicolon, "and" (B)."""
     return re.compile("[,;] (?:B )?| B ".replace("B", f"(?:{'|'.join(words_of('values', 'and'))})"))
 
 
