@@ -113,44 +113,47 @@ def test_who_says_which_of_two_ways_it_wants_agrees_to_what_its_words_name(hard)
     assert did(said[0], "agreed") == [("agreed", "update_line_item")] and "Olive" in said[0].text
 
 
+def first_answer(hard, name, words):
+    (case,) = load_cases(hard, name)
+    return answer(case, hard.of(case), words)[0][0]
+
+
 def test_points_that_explain_are_no_menu_if_the_desk_then_asks_for_one_act(hard):
     """A right player lost its case: the customer wrote "Yes. It's my house.", and no yes was recorded."""
-    (case,) = load_cases(hard, "second_contact_8")
-    words = (
+    said = first_answer(
+        hard,
+        "second_contact_8",
         "I would send one Aluma Cabin 34L in graphite, free of charge.\n\n"
         "- The window begins on the day on which the replacement is created, so a later yes may move it.\n"
         "- Nothing has to be sent back first.\n- The decision of June 24 is the one that holds, so I cannot pay the 60 dollars.\n\n"
-        "Shall I create the replacement, one Aluma Cabin 34L in graphite, to the Tucson address above?\n\nKind regards"
+        "Shall I create the replacement, one Aluma Cabin 34L in graphite, to the Tucson address above?\n\nKind regards",
     )
-    said, _ = answer(case, hard.of(case), words)
-    assert did(said[0], "agreed") == [("agreed", "create_replacement")]
+    assert did(said, "agreed") == [("agreed", "create_replacement")]
 
 
 def test_an_offer_that_names_all_is_not_undone_by_a_later_and_conditional_one(hard):
     """The customer used to say "Thanks, but no" to the adapter because of the color of the power bank."""
-    (case,) = load_cases(hard, "changing_customer_2")
-    words = (
+    said = first_answer(
+        hard,
+        "changing_customer_2",
         "The adapter: I would send you a new Passage World Adapter 65W in white, as on order NL-80802, free of charge. Is that a yes?\n\n"
         "The power bank: please charge it for an hour and hold its button. If there is no output then, I can offer the replacement; "
-        "that would be the sage of your order, as the warranty does not allow a change to black."
+        "that would be the sage of your order, as the warranty does not allow a change to black.",
     )
-    said, _ = answer(case, hard.of(case), words)
-    assert [a.arguments["line_id"] for a in said[0].acts if a.kind == "agreed"] == ["L2"] and not did(
-        said[0], "refused"
-    )
+    assert [a.arguments["line_id"] for a in said.acts if a.kind == "agreed"] == ["L2"] and not did(said, "refused")
 
 
 def test_a_change_of_mind_is_no_yes_to_what_it_changes(hard):
     """The customer used to begin with "Yes, all of it", which agreed to the cancellation that it then took back."""
-    (case,) = load_cases(hard, "changing_customer_4")
-    words = (
+    said = first_answer(
+        hard,
+        "changing_customer_4",
         "NL-80804 is not packed yet, so it can still be cancelled: with your yes I cancel the whole order, the Meridian Carry-On 38L in black, "
         "the Lather Toiletry Bag and the Shirt Folder. A cancelled order cannot be brought back.\n\nIf you would rather keep the things: while it "
         "is unpacked I can also send it to you in New Jersey, under your own name, and change the Carry-On to navy or sage. For that I need the "
-        "full address and the color.\n\nWhich is it: yes to cancelling, or New Jersey?"
+        "full address and the color.\n\nWhich is it: yes to cancelling, or New Jersey?",
     )
-    said, _ = answer(case, hard.of(case), words)
-    assert said[0].text.startswith("Hold on, don't cancel!") and not did(said[0], "agreed")
+    assert said.text.startswith("Hold on, don't cancel!") and not did(said, "agreed")
 
 
 @pytest.mark.parametrize(
@@ -162,23 +165,23 @@ def test_a_phone_that_is_charged_is_no_phone_number(hard, words):
 
 def test_a_yes_to_one_and_two_covers_both_beside_a_new_request(hard):
     """A right player lost its case: only the return, whose act has a known verb, was agreed to."""
-    (case,) = load_cases(hard, "privacy_8")
-    words = (
+    said = first_answer(
+        hard,
+        "privacy_8",
         "1. The socks: our packing records show that they were left out. I will send the Tailwind Compression Socks in plum, size M, free of "
         "charge, to Desanka Radkovic, 3311 N Alder Street, Tacoma, WA 98407. They are there by July 9 at the latest.\n\n"
         "2. The Puff Inflatable Pillow (NL-80615) can go back. I will open a return for the one in sky and give you the link.\n\n"
-        "3. Your brother: I can't say anything about an order of somebody else's.\n\nShall I do 1 and 2?\n\nKind regards"
+        "3. Your brother: I can't say anything about an order of somebody else's.\n\nShall I do 1 and 2?\n\nKind regards",
     )
-    said, _ = answer(case, hard.of(case), words)
-    assert {what for _, what in did(said[0], "agreed")} == {"create_reshipment", "start_return"}
+    assert {what for _, what in did(said, "agreed")} == {"create_reshipment", "start_return"}
 
 
 def test_a_new_address_with_its_zip_code_is_no_question_for_the_old_one(hard):
-    (case,) = load_cases(hard, "changing_customer_4")
-    words = (
+    said = first_answer(
+        hard,
+        "changing_customer_4",
         "NL-80804 can be cancelled: on your yes I will cancel the whole of it. It can also be kept, sent to you in New Jersey, and with the "
         "Meridian in navy or sage. For this I would need the complete address with its ZIP code, and the color.\n\n"
-        "Which may it be: a yes to the cancellation, or the address and the color?"
+        "Which may it be: a yes to the cancellation, or the address and the color?",
     )
-    said, _ = answer(case, hard.of(case), words)
-    assert ("gave", "address") in did(said[0]) and ("gave", "postcode") not in did(said[0])
+    assert ("gave", "address") in did(said) and ("gave", "postcode") not in did(said)
