@@ -218,3 +218,23 @@ def test_customers_give_a_number_in_words_of_their_own(store, cases, language):
             assert known.value in said.text and said.acts[0].detail == known.value
             forms.append(said.text.replace(known.value, "...").casefold())
     assert len({*forms}) >= min(4, len(forms)), forms
+
+
+def test_the_number_beside_an_order_number_is_no_telephone_number(store, cases):
+    said, _ = answer(
+        cases["damaged_item_2"], store, "I need your order number.\n\nCould you send me the number or postcode?"
+    )
+    assert did(said[0]) == [("gave", "order_id")]
+
+
+def test_a_proof_is_given_again_as_such(store, cases):
+    case, asks = cases["wismo_unfulfilled_4"], "What is your postcode?"
+    said, _ = answer(case, store, asks, f"That does not match. {asks}")
+    again = store.phrases["en"]["customer"]["again"]
+    assert said[1].text in {f"{words} {case.ledger['postcode'].value}." for words in again}
+
+
+def test_to_what_is_sent_once_more_it_says_yes(store, cases):
+    words = "You would like it sent once more; I may do that as soon as I have your yes. Is that right? A short yes is enough."
+    said, _ = answer(cases["delivery_dispute_1"], store, words)
+    assert ("agreed", "create_reshipment") in did(said[0])

@@ -70,6 +70,12 @@ def test_a_list_of_all_gets_one_yes_that_names_each_of_them(store, four):
     assert said[0].text == YES[0] and agreed(said[0]) == wishes(four)
 
 
+def test_beside_a_yes_to_all_it_says_no_wish_again(store, four):
+    """ "Tell me which ones" is a way to say no to some of them."""
+    said, _ = answer(four, store, as_list(listed(four, store)) + " A yes will do, or tell me which ones.")
+    assert said[0].text == YES[0]
+
+
 def test_the_yes_is_never_the_same_twice(store, four):
     words = as_list(listed(four, store))
     said, _ = answer(four, store, *[f"{words} {'Really?' * n}" for n in range(4)])

@@ -110,6 +110,8 @@ class Customer:
             words = known.say
         elif known.attach and again:
             words = self.reaction("once_more")
+        elif again and slot in self.private_slots:
+            words = f"{self.moment('again')} {value}"
         else:
             words = filled(self.phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), value)
             if not self.capitals and words.casefold() == value.casefold():

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from html import unescape
-from itertools import product
+from itertools import permutations, product
 from typing import Literal, NamedTuple
 
 from .denials import SIDE, conditional, denied, of_another, unsaid
-from .layout import ANY_YEAR, sentences_of
+from .layout import ANY_YEAR, Placed, column_of, sentences_of
 from .owners import Objects, Owners, Span
 from .sentences import fold, kept, plain
 from .values import values_in, with_units
@@ -90,7 +90,7 @@ def mentions(
     for number, place in enumerate(sentences_of(text, right)):
         spans = _spans(place.folded, right, others)
         owned_by = owners.of(place, spans)
-        read = _read(place.folded, spans, kind, number, owned_by) if spans else []
+        read = _read(place, spans, kind, number, owned_by) if spans else []
         above, under = telling(" ".join(place.heads[-1:])), (*place.heads, place.number)
         collected += [m._replace(about=m.about or above, under=under) for m in read]
     return _without_counting(collected, asked) if kind == "date" else collected
@@ -164,12 +164,14 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[Span]:
     return sorted(spans)
 
 
-def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list[int | None]) -> list[Mention]:
+def _read(place: Placed, spans: list[Span], kind: str, sentence: int, owners: list[int | None]) -> list[Mention]:
     collected: list[Mention] = []
-    given, dates = conditional(folded), kind == "date"
-    mends = corrects(folded)
+    folded, dates = place.folded, kind == "date"
+    columns = [telling(column_of(place, start)) for start, _, _ in spans if dates]
+    apart = 0 < len(columns) <= COUNTED and not any(a <= b for a, b in permutations(columns, 2))
+    given, mends = conditional(folded), corrects(folded)
     worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
-    for number, group in enumerate(_chains(folded, spans, dates)):
+    for number, group in enumerate(_chains(folded, spans, dates, apart)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
@@ -177,10 +179,10 @@ def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list
             how = _how(folded, span, group.listed, kind in TYPED)
             if how == "said" and span[2] and span[1] <= sum_ends:
                 how = "step"
-            owner = owners[spans.index(span)]
+            index = spans.index(span)
             counted, ends = _in_count(folded, span, spans) if dates else (False, False)
-            at = (sentence, number)
-            collected.append(Mention(span[2], how, about, mends, at, given, owner=owner, counted=counted, ends=ends))
+            own = about | columns[index] if apart else about, mends, (sentence, number), given
+            collected.append(Mention(span[2], how, *own, owner=owners[index], counted=counted, ends=ends))
     if dates or not _cues()["worked"].search(folded):
         return collected
     if any(not m.value for m in collected):
@@ -201,12 +203,15 @@ class _Chain(NamedTuple):
     listed: bool
 
 
-def _chains(folded: str, spans: list[Span], dates: bool) -> list[_Chain]:
-    """Group values that only joining words separate, and mark options and enumerations."""
+def _chains(folded: str, spans: list[Span], dates: bool, apart: bool) -> list[_Chain]:
+    """Group values that only joining words separate, and mark options and enumerations.
+
+    Values under different headings of a table stay `apart`.
+    """
     chains: list[_Chain] = []
     for index, span in enumerate(spans):
         between = folded[spans[index - 1][1] : span[0]] if index else ""
-        if index and (_SUM.fullmatch(between) or _cues()["joint"].fullmatch(between)):
+        if index and not apart and (_SUM.fullmatch(between) or _cues()["joint"].fullmatch(between)):
             last = chains[-1]
             either = last.listed or bool(_cues()["either"].search(between))
             chains[-1] = _Chain([*last.spans, span], either)

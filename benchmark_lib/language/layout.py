@@ -259,8 +259,13 @@ def offered(
 
 def cell_heads(place: Placed, at: int) -> str:
     """Return the texts to which a table cell belongs: its row and the head of its column."""
+    return f"{place.folded} | {column_of(place, at)}"
+
+
+def column_of(place: Placed, at: int) -> str:
+    """Return the head of a table cell's column; an empty text outside a table."""
     bars = place.folded[:at].count("|") - 1
-    return f"{place.folded} | {place.columns[bars] if 0 <= bars < len(place.columns) else ''}"
+    return place.columns[bars] if 0 <= bars < len(place.columns) else ""
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -27,8 +27,8 @@ TOKEN = web.AppKey("token", str)
 
 HELP = """\
 You sit on one side of a support conversation. Each request below goes to {base}/CHAIR, where CHAIR is the number of your
-chair (1 to {count}; with one chair it may be left out). Answers are plain text, in which lines that begin with a bar are
-quoted, or JSON if you send the header `Accept: application/json`.
+chair (1 to {count}; with one chair it may be left out). Two players need two chairs: in one, each would act for the other.
+Answers are plain text, in which lines that begin with a bar are quoted, or JSON with the header `Accept: application/json`.
 
 GET  /CHAIR/next        what is new: first your instructions, then what the other side writes. It waits up to {wait:g} seconds
                         for something to come (?wait=5 for another time).
