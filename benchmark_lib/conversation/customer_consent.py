@@ -4,12 +4,12 @@ from typing import Literal
 
 from ..cases import Call
 from ..language.heard import LIKELY, SURE
-from ..language.patterns import cue_of_several
+from ..language.patterns import between_clauses, cue_of_several
 from ..language.sentences import fold, plain
 from ..records import Act, as_text
 from ..store.desk import CLOSE, HANDOVER
 from .customer import Customer, filled
-from .customer_offers import as_wished, between_clauses, offered_of, passages_of, wholly_named
+from .customer_offers import as_wished, offered_of, passages_of, wholly_named
 from .customer_wishes import has_more_to_say, open_wishes, own_yes, plan_of, written
 from .speaker import ASKED_BACK
 

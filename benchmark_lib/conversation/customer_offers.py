@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from ..cases import Call
 from ..language.heard import ASKS, PLAIN, POSSIBLE, SURE
 from ..language.parser import MessageParser
-from ..language.patterns import cue_of_several
+from ..language.patterns import between_clauses, cue_of_several
 from ..language.sentences import plain
-from ..language.word_lists import words_of
 from ..store import Store
 from .customer import Customer
 
@@ -110,12 +109,6 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
         if meant and tool not in meant:
             read |= {tool: 0.0} | {t: max(tools[tool], tools.get(t, 0.0)) for t in meant}
     return read
-
-
-@lru_cache(maxsize=1)
-def between_clauses() -> re.Pattern[str]:
-    """Return a pattern of what parts clauses: a comma, a semicolon, "and" (B)."""
-    return re.compile("[,;] (?:B )?| B ".replace("B", f"(?:{'|'.join(words_of('values', 'and'))})"))
 
 
 @lru_cache(maxsize=1024)

@@ -91,9 +91,7 @@ def _chosen(c: Customer, news: list[str]) -> list[str]:
     heard, kind = c.heard, c.kind
     for choice in heard.choices:
         either = [s for s in kind.proofs if s in choice and s in news]
-        vague = kind.vague_slots if heard.confirm else ()
-        asked = choice - {*vague}
-        likely = [s for s, chance in heard.slots.items() if s in asked and c.open(s) and chance >= SURE]
+        likely = [s for s, chance in heard.slots.items() if s in choice and c.open(s) and chance >= SURE]
         others = [] if any(s in news for s in choice) else likely[:1]
         best = ([s for s in either if c.open(s)] or others or either)[:1]
         rest = {*either} | ({*kind.of_proofs} & choice - heard.apart if best == [c.subject] else set())

@@ -240,7 +240,7 @@ def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
             groups[-1] |= slots
         elif slots and one.instead and before:
             groups.append(before | slots)
-        elif slots and one.either:
+        elif slots and one.either and (one.marked or len(slots) > 1):
             groups.append(slots)
         if one.one_of:
             groups.append(slots)

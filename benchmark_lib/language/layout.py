@@ -257,11 +257,6 @@ def offered(
     return replace(one, tools={t: c for t, c in one.tools.items() if t not in compared}) if compared else one
 
 
-def cell_heads(place: Placed, at: int) -> str:
-    """Return the texts to which a table cell belongs: its row and the head of its column."""
-    return f"{place.folded} | {column_of(place, at)}"
-
-
 def column_of(place: Placed, at: int) -> str:
     """Return the head of a table cell's column; an empty text outside a table."""
     bars = place.folded[:at].count("|") - 1

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from .layout import Placed, cell_heads
+from .layout import Placed, column_of
 from .sentences import letters
 from .word_lists import any_of, words_of
 
@@ -49,8 +49,8 @@ class Owners:
         above = [self._only(head) for head in reversed(place.heads)]
         if self._topic[0] == place.block and not marks:
             above.append(self._topic[1])
-        cells = [self._only(cell_heads(place, start)) if place.columns else None for start, _, _ in spans]
-        ways = zip(cells, _in_sentence(place.folded, marks, spans), strict=True)
+        texts = (f"{place.folded} | {column_of(place, start)}" if place.columns else "" for start, _, _ in spans)
+        ways = zip(map(self._only, texts), _in_sentence(place.folded, marks, spans), strict=True)
         return [next((one for one in (*way, *above) if one is not None), None) for way in ways]
 
     def _marks(self, folded: str) -> list[Mark]:

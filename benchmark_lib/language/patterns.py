@@ -89,23 +89,25 @@ def _statement_joins(asks: bool, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 def asked_in(plain: str, languages: tuple[str, ...]) -> list[str]:
     """Split three or more questions, and a list of needs ("I need these: A, B, and C.")."""
-    lead, _, listed = plain.partition(": ")
-    if mark_of(plain) != "?" and not (
-        cue_of_several("inline").search(lead) and holds("heard_as", "needs", lead, languages)
-    ):
-        return [plain]
     ands = "|".join(words_of("values", "and", languages=languages))
-    if mark_of(plain) != "?":
-        parts = re.split(rf"[,;] (?:(?:{ands}),? )?", listed)
-        return (
-            [f"{lead}:", *(f" {part}" for part in parts)]
-            if len(parts) > 1 < min(len(p.split()) for p in parts)
-            else [plain]
-        )
-    starts = "|".join(words_of("several", "question", languages=languages))
-    parts = re.split(rf"(?:,(?: (?:{ands}),?)?| (?:{ands}),?) (?=(?:{starts})[ ,])", plain)
-    several = len(parts) > 2 and all(len(part.split()) > 2 for part in parts)
-    return [f" {part.strip(' ?')}?" for part in parts] if several else [plain]
+    if mark_of(plain) == "?":
+        starts = "|".join(words_of("several", "question", languages=languages))
+        parts = re.split(rf"(?:,(?: (?:{ands}),?)?| (?:{ands}),?) (?=(?:{starts})[ ,])", plain)
+        several = len(parts) > 2 and all(len(part.split()) > 2 for part in parts)
+        return [f" {part.strip(' ?')}?" for part in parts] if several else [plain]
+    lead, _, listed = plain.partition(": ")
+    if not (cue_of_several("inline").search(lead) and holds("heard_as", "needs", lead, languages)):
+        return [plain]
+    parts = re.split(rf"[,;] (?:(?:{ands}),? )?", listed)
+    several = len(parts) > 1 < min(len(part.split()) for part in parts)
+    return [f"{lead}:", *(f" {part}" for part in parts)] if several else [plain]
+
+
+@lru_cache(maxsize=1)
+def between_clauses() -> re.Pattern[str]:
+    """Return a pattern of what parts clauses: a comma, a semicolon, a stop, a line, "and"."""
+    ands = any_of("values", "and")
+    return re.compile(rf"[,;]\s(?:(?:{ands})\s)?|\n|[.!?]\s|\s(?:{ands})\s")
 
 
 @lru_cache(maxsize=16)

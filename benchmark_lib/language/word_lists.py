@@ -52,10 +52,9 @@ def number_words() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def units() -> dict[str, str]:
     """Return the units of measures, each with one expression for its text after a number."""
-    written = {
+    return {
         unit: f"{lead}(?:{'|'.join([*signs, *words_of('units', unit)])})" for unit, (lead, signs) in _UNITS.items()
-    }
-    return {**written, "count": ""}
+    } | {"count": ""}
 
 
 @lru_cache(maxsize=512)

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ...language.patterns import cue_of_several
+from ...language.patterns import between_clauses, cue_of_several
 from ...language.sentences import fold, plain, sentences
 from ...language.values import has_part, is_address, stands_in
-from ...language.word_lists import any_of
 from ...remembered import remembered
 from ..files import FrozenDict, FrozenList, TextIndex, best
 from ..kinds import Played, Row, Store
@@ -84,14 +83,9 @@ def between(text: str, case: Played, store: Store) -> str:
 
 def _orders(text: str) -> set[str]:
     """Return the orders that a message names, without those to be kept."""
-    clauses = [(plain(clause), set(_ORDER.findall(clause))) for clause in _between_clauses().split(text)]
+    clauses = [(plain(clause), set(_ORDER.findall(clause))) for clause in between_clauses().split(text)]
     kept = cue_of_several("kept")
     return {n for words, ids in clauses for n in ids if len(ids) > 1 or not kept.search(words)}
-
-
-@lru_cache(maxsize=1)
-def _between_clauses() -> re.Pattern[str]:
-    return re.compile(rf"[,;\n]|[.!?]\s|\s(?:{any_of('values', 'and')})\s")
 
 
 def _variant(
@@ -163,7 +157,7 @@ def _articles(text: str, order: Row, arguments: dict[str, Any], store: Store) ->
 def _changing(text: str) -> str:
     """Return a text without its clauses about keeping something."""
     kept = cue_of_several("kept")
-    return ". ".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
+    return ". ".join(c for c in between_clauses().split(text) if not kept.search(plain(c)))
 
 
 def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: Store) -> tuple[set[str], bool]:
