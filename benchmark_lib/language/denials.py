@@ -47,7 +47,9 @@ def unsaid(folded: str, start: int, end: int, own: bool = False) -> bool:
         folded, start, end = folded[left : right if right >= 0 else None], start - left, end - left
     before = cues["breaks"].split(_REMARK.sub(" ", folded[max(start - SIDE, 0) : start]))[-1]
     doubted = own and (cues["guesses"].search(before) or cues["doubts"].match(folded[end : end + 2 * SIDE]))
-    if doubted or cues["unreal"].search(folded) or cues["unsure"].search(before):
+    supposed = cues["supposed"].search(folded)  # unless it is open: "If it were set up today, ..."
+    unreal = supposed and not cues["same_day"].search(folded[supposed.start() :].partition(",")[0])
+    if doubted or unreal or cues["unreal"].search(folded) or cues["unsure"].search(before):
         return True
     after = folded[end : end + SIDE]
     if len(before.split()) <= BARE and (resumed := _RESUMED.match(after)):
@@ -73,7 +75,8 @@ def conditional(folded: str) -> bool:
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the cues around a value (``answers`` in the language files), each in its frame."""
     kinds = "asks bounds breaks doubts if instead is negates negates_after negates_late not not_for of_another promises"
-    word = {kind: any_of("answers", kind) for kind in [*kinds.split(), "guesses", "relative", "unreal", "unsure"]}
+    more = "guesses relative same_day supposed unreal unsure"
+    word = {kind: any_of("answers", kind) for kind in f"{kinds} {more}".split()}
     small, wrong, of_it = ("|".join(map(re.escape, words_of("answers", kind))) for kind in ("small", "wrong", "of_it"))
     smaller, no = rf"(?:(?:{small})\b[\s':(-]*)", r"(?:not|n't|nicht|no|pas|kein\w*|never|nie)"
     denies = rf"(?:{word['not']})\b[\s'-]+{smaller}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
