@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.cell import ITEM, framed, interval
+from ...analysis.cell import ITEM, Row, framed, grouped, interval
 from ...analysis.estimators.agreement import agreement, agreement_table, correlation
 from ...analysis.estimators.comparisons import paired_difference
 from ...analysis.estimators.estimate import sentence
@@ -84,7 +83,7 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
     """Return the judges that are also judged, which must be named wherever their scores appear."""
-    verdicts = _verdicts(results)
+    verdicts = getattr(results, "verdicts", results)
     models = {*verdicts["model"], *(results.conversations["model"] if hasattr(results, "conversations") else ())}
     return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
 
@@ -108,20 +107,24 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
         and ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART`
         or more apart), reason.
     """
-    rows = list[dict[str, Any]]()
-    for pair, scorer, of_entries in _pairs(results):
-        for entry, both in of_entries.groupby("entry", sort=False):
-            seen = both.dropna(subset=["a", "b"])
-            by_case = seen.groupby("case_id")[["a", "b"]].mean()
-            difference = paired_difference(by_case["b"], by_case["a"], bounds=(-100.0, 100.0))
-            kappa, cells = crossed(seen["a"] >= cut, seen["b"] >= cut, "both_pass only_a only_b neither")
-            row = {"entry": entry, "judge_a": pair[0], "judge_b": pair[1], "scorer": scorer, "n": len(seen)}
-            row |= {f"unscored_{name}": int(both[name].isna().sum()) for name in ("a", "b")}
-            row |= {f"mean_{name}": seen[name].mean() for name in ("a", "b")}
-            row |= {**interval(difference, "difference"), **kappa.columns(), "raw": kappa.raw, **cells}
-            far = int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum())
-            rows.append({**row, "far_apart": far, "reason": sentence(difference.reason, kappa.reason)})
-    return framed(rows, " ".join(rows[0]) if rows else "entry judge_a judge_b scorer n difference kappa ac1 reason")
+
+    def of_pair(both: pd.DataFrame) -> Row:
+        seen = both.dropna(subset=["score_a", "score_b"])
+        a, b = seen["score_a"], seen["score_b"]
+        by_case = seen.groupby("case_id")[["score_a", "score_b"]].mean()
+        difference = paired_difference(by_case["score_b"], by_case["score_a"], bounds=(-100.0, 100.0))
+        kappa, cells = crossed(a >= cut, b >= cut, "both_pass only_a only_b neither")
+        row = {"n": len(seen), "mean_a": a.mean(), "mean_b": b.mean()}
+        row |= {f"unscored_{one}": int(both[f"score_{one}"].isna().sum()) for one in "ab"}
+        row |= {**interval(difference, "difference"), **kappa.columns(), "raw": kappa.raw, **cells}
+        row["far_apart"] = int(((a - b).abs() >= FAR_APART).sum())
+        return row | {"reason": sentence(difference.reason, kappa.reason)}
+
+    columns = (
+        "n unscored_a unscored_b mean_a mean_b difference low high kappa kappa_low kappa_high ac1 ac1_low ac1_high raw "
+        "both_pass only_a only_b neither far_apart reason"
+    )
+    return grouped(_pairs(results), of_pair, columns, "entry judge_a judge_b scorer")
 
 
 def crossed(first: pd.Series, second: pd.Series, names: str) -> tuple[Agreement, dict[str, int]]:
@@ -144,17 +147,12 @@ def judge_disagreements(results: Results | pd.DataFrame, *, cut: float = CUT, le
         One row per conversation and scorer: entry, run_id, case_id, trial, scorer, gap, and each judge's name, score,
         quote and reason.
     """
-    import pandas as pd
-
-    columns = ["entry", *ITEM, "scorer", "gap", *(f"{n}_{one}" for one in "ab" for n in JUDGED)]
-    frames = [pd.DataFrame(columns=columns)]
-    for _, scorer, both in _pairs(results):
-        seen = both.dropna(subset=["a", "b"])
-        gap = (seen["a"] - seen["b"]).abs()
-        apart = ((seen["a"] >= cut) != (seen["b"] >= cut)) | (gap >= least)
-        frames.append(seen.assign(gap=gap, scorer=scorer, score_a=seen["a"], score_b=seen["b"])[apart])
-    frame = pd.concat(frames[1:] or frames, ignore_index=True)[columns]
+    both = _pairs(results).dropna(subset=["score_a", "score_b"])
+    gap = (both["score_a"] - both["score_b"]).abs()
+    apart = ((both["score_a"] >= cut) != (both["score_b"] >= cut)) | (gap >= least)
+    columns = ["entry", *ITEM, "scorer", "gap", *(f"{name}_{one}" for one in "ab" for name in JUDGED)]
     order = ["gap", "case_id", "trial", "scorer"]
+    frame = both.assign(gap=gap)[apart][columns]
     return frame.sort_values(order, ascending=[False, True, True, True], ignore_index=True)
 
 
@@ -291,7 +289,8 @@ def rate_by_case(conversations: pd.DataFrame, flags: pd.Series) -> Estimate:
 
 def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return each judge's newest verdict by conversation and scorer, with what the record says."""
-    frame = _verdicts(results).drop_duplicates([*ITEM, "judge", "scorer"], keep="last").reset_index(drop=True)
+    verdicts: pd.DataFrame = getattr(results, "verdicts", results)
+    frame = verdicts.drop_duplicates([*ITEM, "judge", "scorer"], keep="last").reset_index(drop=True)
     if not hasattr(results, "conversations"):
         known = {"success": float("nan"), "cluster": frame["case_id"], "entrant": False, "addressed": 0, "rubric": ""}
         return frame.assign(**{name: value for name, value in known.items() if name not in frame.columns})
@@ -299,17 +298,11 @@ def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
     return frame.merge(record, on=ITEM, how="left")
 
 
-def _verdicts(results: Results | pd.DataFrame) -> pd.DataFrame:
-    return results.verdicts if hasattr(results, "verdicts") else results
-
-
-def _pairs(results: Results | pd.DataFrame) -> Iterator[tuple[tuple[str, str], str, pd.DataFrame]]:
-    """Yield pairs of judges by scorer, with scores, quotes and reasons of both."""
+def _pairs(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return what each two judges said of a conversation, by scorer; their columns end in ``_a`` and ``_b``."""
     frame = newest(results)
-    for a, b in combinations(sorted(set(frame["judge"])), 2):
-        for scorer in dict.fromkeys(frame["scorer"]):
-            given = (frame[(frame["judge"] == judge) & (frame["scorer"] == scorer)] for judge in (a, b))
-            one, other = (rows[["entry", *ITEM, *JUDGED]] for rows in given)
-            both = one.merge(other, on=["entry", *ITEM], suffixes=("_a", "_b"))
-            if len(both):
-                yield (a, b), scorer, both.rename(columns={"score_a": "a", "score_b": "b"})
+    frame = frame.assign(place=frame["scorer"].factorize()[0])
+    key = ["entry", *ITEM, "scorer", "place"]
+    both = frame[[*key, *JUDGED]].merge(frame[[*key, *JUDGED]], on=key, suffixes=("_a", "_b"))
+    both = both[both["judge_a"] < both["judge_b"]]
+    return both.sort_values(["judge_a", "judge_b", "place"], kind="stable")
