@@ -14,7 +14,7 @@ from ...analysis.estimators.intervals import proportion_interval
 from ...textfiles import read_yaml
 from .judging import same_model
 from .losses import FOUND, INVALID, NONE, losses_in
-from .tables import rate_by_case
+from .tables import over_cases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,8 +81,8 @@ def _row(verdicts: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]
     success = scored["success"].astype(bool)
     gained = ~success & np.array([key in won for key in scored[ITEM].itertuples(index=False, name=None)], dtype=bool)
     as_read, adjudicated, whole = (
-        rate_by_case(scored, success),
-        rate_by_case(scored, success | gained),
+        over_cases(scored, success),
+        over_cases(scored, success | gained),
         len(real) == lost,
     )
     partly = SAID["partly"].format(read=len(real), lost=lost)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import nan
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
-from ...analysis.cell import ITEM, Row, framed, grouped, interval
+from ...analysis.cell import ITEM, Row, fields, grouped, interval
 from ...analysis.estimators.agreement import agreement, agreement_table, correlation
 from ...analysis.estimators.comparisons import paired_difference
 from ...analysis.estimators.estimate import sentence
@@ -60,25 +60,31 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         (conversations in which somebody addresses a judge), success_by_record (share of successes among the
         same conversations, read from the record), rubric, reason.
     """
-    frame, entrants = newest(results), set(entrant_judges(results))
+    entrants = set(entrant_judges(results))
     on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}
-    rows = []
-    for (entry, judge, scorer), scores in frame.groupby(["entry", "judge", "scorer"], sort=False):
-        by_case = scores.groupby("case_id").agg(score=("score", "mean"), cluster=("cluster", "first"))
-        clusters = clusters_or_cases(by_case["cluster"], by_case.index)
-        mean = clustered_mean(by_case["score"], clusters, bounds=(0.0, 100.0))
-        of, scored = int(on_file.get(entry, len(scores))), int(scores["score"].notna().sum())
-        part = f"{len(scores)} of {of} conversations judged" if len(scores) < of else ""
-        alike = scored >= LEAST_ALIKE and scores["score"].nunique() == 1
-        same = TEXTS["alike"].format(n=scored, score=scores["score"].max()) if alike else ""
-        own, addressed = bool(scores["entrant"].fillna(False).any()), int((scores["addressed"] > 0).sum())
-        success = scores["success"].astype("Float64").astype("float64").mean()
-        numbers = (len(scores), scored, len(scores) - scored, mean.estimate, mean.low, mean.high)
-        rubric = ", ".join(sorted(set(scores["rubric"].dropna())))
-        about = (judge in entrants, own, addressed, success, rubric, sentence(mean.reason, part, same))
-        rows.append((entry, judge, scorer, *numbers, *about))
-    columns = "entry judge scorer conversations scored unscored mean low high judge_is_entrant own_run addressed"
-    return framed(rows, f"{columns} success_by_record rubric reason")
+
+    def of_scorer(rows: pd.DataFrame) -> Row:
+        scores, known = rows["score"], int(rows["score"].notna().sum())
+        mean = over_cases(rows, scores, partial(clustered_mean, bounds=(0.0, 100.0)))
+        of = int(on_file.get(rows["entry"].iloc[0], len(rows)))
+        part = f"{len(rows)} of {of} conversations judged" if len(rows) < of else ""
+        alike = known >= LEAST_ALIKE and scores.nunique() == 1
+        same = TEXTS["alike"].format(n=known, score=scores.max()) if alike else ""
+        return {
+            "conversations": len(rows),
+            "scored": known,
+            "unscored": len(rows) - known,
+            **interval(mean, "mean"),
+            "judge_is_entrant": rows["judge"].iloc[0] in entrants,
+            "own_run": bool(rows["entrant"].fillna(False).any()),
+            "addressed": int((rows["addressed"] > 0).sum()),
+            "success_by_record": rows["success"].astype("Float64").astype("float64").mean(),
+            "rubric": ", ".join(sorted(set(rows["rubric"].dropna()))),
+            "reason": sentence(mean.reason, part, same),
+        }
+
+    columns = "conversations scored unscored mean low high judge_is_entrant own_run addressed success_by_record rubric"
+    return grouped(newest(results), of_scorer, f"{columns} reason", "entry judge scorer")
 
 
 def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
@@ -171,16 +177,17 @@ def judged_against_record(results: Results, *, cut: float = CUT) -> pd.DataFrame
         success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
         high, ac1, raw, reason. Empty if there are no verdicts.
     """
-    rows = []
-    for (judge, scorer), rows_of_judge in newest(results).groupby(["judge", "scorer"], sort=False):
-        seen = rows_of_judge.dropna(subset=["score", "success"])
-        good = seen["success"].astype(bool)
-        kappa, _ = crossed(seen["score"] >= cut, good, "both passed failed neither")
-        passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        means = (seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed))
-        numbers = (kappa.estimate, kappa.low, kappa.high, kappa.ac1, kappa.raw, kappa.reason)
-        rows.append((judge, scorer, len(seen), *means, *numbers))
-    return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
+
+    def of_scorer(rows: pd.DataFrame) -> Row:
+        seen = rows.dropna(subset=["score", "success"])
+        score, good = seen["score"], seen["success"].astype(bool)
+        kappa, _ = crossed(score >= cut, good, "both passed failed neither")
+        row = {"n": len(seen), "mean_success": score[good].mean(), "mean_failure": score[~good].mean()}
+        row["passed_of_failures"] = (score[~good] >= cut).mean()
+        return row | interval(kappa, "kappa") | fields(kappa, "ac1 raw reason")
+
+    columns = "n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason"
+    return grouped(newest(results), of_scorer, columns, "judge scorer")
 
 
 def tone_table(results: Results) -> pd.DataFrame:
@@ -193,20 +200,14 @@ def tone_table(results: Results) -> pd.DataFrame:
         low and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable
         cases), own_run (the judge is the judged model), reason. Empty if no judge has scored tone.
     """
-    judged = judge_table(results).query("scorer == @TONE")
-    panels = conversations_of(results).drop_duplicates("entry").set_index("entry")["panel"]
-    stars = model_means(results, ["customer_rating"]).set_index("entry")["customer_rating"]
     seen = newest(results).query("scorer == @TONE").dropna(subset=["score", "success"])
     means = seen.assign(success=seen["success"].astype(bool)).groupby(["judge", "entry", "success"])["score"].mean()
-    split = means.unstack("success").reindex(columns=[True, False])
-    keys = list(zip(judged["judge"], judged["entry"], strict=True))
-    table = judged.assign(
-        panel=judged["entry"].map(panels),
-        in_successes=split[True].reindex(keys).to_numpy(),
-        in_failures=split[False].reindex(keys).to_numpy(),
-        customer_rating=judged["entry"].map(stars),
-        place=judged["entry"].map(panels).map({name: n for n, name in enumerate(PANELS)}),
-    ).sort_values(["place", "judge", "mean"], ascending=[True, True, False], kind="stable", ignore_index=True)
+    split = means.unstack("success").reindex(columns=[True, False]).set_axis(["in_successes", "in_failures"], axis=1)
+    known = model_means(results, ["customer_rating"])[["panel", "entry", "customer_rating"]]
+    table = judge_table(results).query("scorer == @TONE").merge(known, on="entry").join(split, on=["judge", "entry"])
+    table = table.assign(place=table["panel"].map([*PANELS].index))
+    order = {"place": True, "judge": True, "mean": False}
+    table = table.sort_values([*order], ascending=[*order.values()], kind="stable", ignore_index=True)
     columns = "panel judge entry scored mean low high in_successes in_failures customer_rating own_run reason"
     return table[columns.split()]
 
@@ -222,17 +223,18 @@ def tone_between_models(
         One row per panel, judge and metric: panel, judge, metric, title, models, families, estimate (Spearman), low,
         high (families resampled), p (permutation), reason.
     """
-    table, means = tone_table(results), model_means(results, metrics)
-    rows: list[dict[str, Any]] = []
-    for (panel, judge), group in table.groupby(["panel", "judge"], sort=False):
-        both = group[["entry", "mean"]].merge(means, on="entry")
+    means = model_means(results, metrics)
+
+    def of_judge(tone: pd.DataFrame) -> Iterator[Row]:
+        both, own = tone[["entry", "mean"]].merge(means, on="entry"), tone["own_run"].any()
         for name in metrics:
-            estimate = correlation(both["mean"], both[name], families=both["family"], n_resamples=n_resamples)
-            own = "the judge is one of the models" if group["own_run"].any() else ""
-            row = {"panel": panel, "judge": judge, "metric": name, "title": METRICS[name].title, "models": estimate.n}
-            row |= {"families": estimate.families, **interval(estimate), "p": estimate.p}
-            rows.append(row | {"reason": sentence(estimate.reason, own)})
-    return framed(rows, "panel judge metric title models families estimate low high p reason")
+            found = correlation(both["mean"], both[name], families=both["family"], n_resamples=n_resamples)
+            row: Row = {"metric": name, "title": METRICS[name].title, "models": found.n, "families": found.families}
+            reason = sentence(found.reason, "the judge is one of the models" if own else "")
+            yield row | interval(found) | {"p": found.p, "reason": reason}
+
+    columns = "metric title models families estimate low high p reason"
+    return grouped(tone_table(results), of_judge, columns, "panel judge")
 
 
 def red_flag_table(results: Results) -> pd.DataFrame:
@@ -256,20 +258,20 @@ def red_flag_table(results: Results) -> pd.DataFrame:
     lowest = verdicts.groupby(ITEM, as_index=False)["score"].min().rename(columns={"score": "red_flag_score"})
     rows = conversations_of(results)
     rows = rows[rows["scored"].fillna(False).astype(bool)].merge(lowest, on=ITEM, how="left")
-    flag_rows = [(*names, *_flag_row(group)) for names, group in rows.groupby(["panel", "entry"], sort=False)]
-    columns = "panel entry conversations with_reasoning floor floor_share low high judged by_judge both reason"
-    return framed(flag_rows, columns)
 
+    def of_entry(group: pd.DataFrame) -> Row:
+        thought = group[group["named_risk_and_did"].notna()]
+        flagged = thought["named_risk_and_did"].astype(bool)
+        by_judge, judged = thought["red_flag_score"] <= NAMED_AND_DID, int(thought["red_flag_score"].notna().sum())
+        share = over_cases(thought, flagged)
+        row = {"conversations": len(group), "with_reasoning": len(thought), "floor": int(flagged.sum())}
+        row |= {**interval(share, "floor_share"), "judged": judged}
+        row |= {"by_judge": int(by_judge.sum()), "both": int((by_judge & flagged).sum())}
+        unread = sentence(share.reason, "" if judged else "no judge has read it")
+        return row | {"reason": unread if len(thought) else NO_REASONING}
 
-def _flag_row(rows: pd.DataFrame) -> tuple[Any, ...]:
-    thought = rows[rows["named_risk_and_did"].notna()]
-    flagged = thought["named_risk_and_did"].astype("boolean").fillna(False).astype(bool)
-    by_judge = thought["red_flag_score"] <= NAMED_AND_DID
-    found = rate_by_case(thought, flagged)
-    judged = int(thought["red_flag_score"].notna().sum())
-    reason = sentence(found.reason, "no judge has read it" if not judged else "") if len(thought) else NO_REASONING
-    floor = (int(flagged.sum()), found.estimate, found.low, found.high)
-    return len(rows), len(thought), *floor, judged, int(by_judge.sum()), int((by_judge & flagged).sum()), reason
+    columns = "conversations with_reasoning floor floor_share low high judged by_judge both reason"
+    return grouped(rows, of_entry, columns, "panel entry")
 
 
 def red_flag_floor_in_words() -> str:
@@ -280,11 +282,11 @@ def red_flag_floor_in_words() -> str:
     return FLOOR.format(**quality, planted=planted, alarms=alarms, read=read)
 
 
-def rate_by_case(conversations: pd.DataFrame, flags: pd.Series) -> Estimate:
-    """Estimate the rate of a flag: over the trials of a case, then over intents or cases."""
-    by_case = conversations.assign(flag=flags.astype(float)).groupby("case_id")
-    values = by_case["flag"].mean()
-    return clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
+def over_cases(rows: pd.DataFrame, values: pd.Series, estimated: Callable[..., Estimate] = clustered_rate) -> Estimate:
+    """Estimate the mean of values, by default a rate: over the trials of a case, then over intents or cases."""
+    by_case = rows.assign(value=values.astype(float)).groupby("case_id")
+    means = by_case["value"].mean()
+    return estimated(means, clusters_or_cases(by_case["intent"].first(), means.index))
 
 
 def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -292,10 +294,9 @@ def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
     verdicts: pd.DataFrame = getattr(results, "verdicts", results)
     frame = verdicts.drop_duplicates([*ITEM, "judge", "scorer"], keep="last").reset_index(drop=True)
     if not hasattr(results, "conversations"):
-        known = {"success": float("nan"), "cluster": frame["case_id"], "entrant": False, "addressed": 0, "rubric": ""}
+        known = {"success": float("nan"), "intent": frame["case_id"], "entrant": False, "addressed": 0, "rubric": ""}
         return frame.assign(**{name: value for name, value in known.items() if name not in frame.columns})
-    record = results.conversations[[*ITEM, "intent", "success"]].rename(columns={"intent": "cluster"})
-    return frame.merge(record, on=ITEM, how="left")
+    return frame.merge(results.conversations[[*ITEM, "intent", "success"]], on=ITEM, how="left")
 
 
 def _pairs(results: Results | pd.DataFrame) -> pd.DataFrame:
