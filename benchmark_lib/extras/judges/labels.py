@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from io import StringIO
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from itertools import combinations, product
+from typing import TYPE_CHECKING
 
-from ...analysis.cell import framed, interval
+from ...analysis.cell import ITEM, Row, fields, grouped, interval
 from ...analysis.estimators.agreement import judge_correction
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.facets import QUESTIONS, is_yes_or_no
@@ -14,7 +15,7 @@ from ...errors import BadInput
 from ...project import in_project
 from ...textfiles import read_text
 from .judging import TEXTS
-from .tables import CUT, ITEM, crossed, newest
+from .tables import CUT, crossed, newest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +30,8 @@ WRONG_TRIAL = "the trial {trial!r} is not a whole number: correct it"
 WRONG_LABEL = "the label {label!r} is not a number from 0 to 100, the judges' scale: correct it"
 TWICE = "a second label for the same conversation and scorer: keep one"
 COLUMNS = (
-    "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
-    "ac1 ac1_low ac1_high reason"
+    "first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high ac1 "
+    "ac1_low ac1_high reason"
 )
 
 
@@ -58,22 +59,22 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         raise BadInput(f"the labels lack the column {missing[0]}: pass the result of `reports.read_labels`")
     people = labels.dropna(subset=["label"])
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
-    rows = list[dict[str, Any]]()
-    for scorer, group in people.groupby("scorer", sort=True):
+
+    def of_question(group: pd.DataFrame) -> Iterator[Row]:
+        scorer = str(group["scorer"].iloc[0])
         last = group.drop_duplicates([*ITEM, "rater"], keep="last")
-        said = last.assign(yes=last["label"] >= (1 if is_yes_or_no(str(scorer)) else cut))
+        said = last.assign(yes=last["label"] >= (1 if is_yes_or_no(scorer) else cut))
         answers = said.pivot(index=ITEM, columns="rater", values="yes")
-        names = sorted(answers)
-        others = _answers_on_file(str(scorer), results, cut) if results is not None else {}
-        pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
+        names, others = sorted(answers), _answers_on_file(scorer, results, cut) if results is not None else {}
         answers = answers.assign(**{name: column.reindex(answers.index) for name, column in others.items()})
-        for pair in pairs:
+        for pair in [*combinations(names, 2), *product(names, others)]:
             both = answers[list(pair)].dropna().astype(bool)
-            kappa, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
-            raw = {"raw": kappa.raw, "raw_low": kappa.raw_low, "raw_high": kappa.raw_high, "reason": kappa.reason}
-            row = {"scorer": str(scorer), "first": pair[0], "second": pair[1], "n": kappa.n}
-            rows.append({**row, **cells, **raw, **kappa.columns()})
-    return framed([row for row in rows if row["n"]], COLUMNS)
+            if len(both):
+                found, cells = crossed(both[pair[0]], both[pair[1]], "both_yes only_first only_second both_no")
+                row = {"first": pair[0], "second": pair[1], "n": found.n, **cells, **found.columns()}
+                yield row | fields(found, "raw raw_low raw_high reason")
+
+    return grouped(people, of_question, COLUMNS, "scorer", sort=True)
 
 
 def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.Series]:
@@ -121,17 +122,18 @@ def judge_calibrated(
             "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer "
             "with results.verdicts"
         )
-    rows = []
-    for (entry, judge, scorer), rows_of_judge in frame.groupby(["entry", "judge", "scorer"], sort=False):
-        scores, people = rows_of_judge["score"], rows_of_judge["label"]
+    unjudged = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
+
+    def of_scorer(rows: pd.DataFrame) -> Row:
+        scores, people = rows["score"], rows["label"]
         if cut is not None:
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
         share = judge_correction(scores, people)
-        note = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
-        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": share.judged, **interval(share, "corrected")}
-        row |= {"bias": float((scores - people).mean()), "labels": share.labels, "n": share.n, "weight": share.weight}
-        rows.append(row | {"method": share.method, "reason": sentence(share.reason, note)})
-    return framed(rows, "entry judge scorer judged corrected low high bias labels n weight method reason")
+        row = {**interval(share, "corrected"), "bias": float((scores - people).mean())}
+        return row | fields(share, "judged labels n weight method") | {"reason": sentence(share.reason, unjudged)}
+
+    columns = "judged corrected low high bias labels n weight method reason"
+    return grouped(frame, of_scorer, columns, "entry judge scorer")
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:

@@ -61,7 +61,7 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def _readings(results: Results | pd.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return, by entry and judge, the newest version's second readings, real or planted."""
     found = defaultdict(list)
-    for run in results.runs if hasattr(results, "runs") else ():
+    for run in getattr(results, "runs", ()):
         rows = [row for row in run.verdicts() if losses_in(row["verdict"])]
         versions = {row["judge"]: row["version"] for row in rows}
         for row in rows:
@@ -80,19 +80,15 @@ def _row(verdicts: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]
     won = {tuple(one[name] for name in ITEM) for one in real if one["changed"]}
     success = scored["success"].astype(bool)
     gained = ~success & np.array([key in won for key in scored[ITEM].itertuples(index=False, name=None)], dtype=bool)
-    as_read, adjudicated, whole = (
-        over_cases(scored, success),
-        over_cases(scored, success | gained),
-        len(real) == lost,
-    )
-    partly = SAID["partly"].format(read=len(real), lost=lost)
+    as_read, adjudicated = over_cases(scored, success), over_cases(scored, success | gained)
+    whole = len(real) == lost
     return {
         "conversations": len(scored),
         **interval(as_read, "as_read", "as_read_"),
         **{"lost": lost, "read": len(real) - unread, "unread": unread, "changed": int(gained.sum())},
         **(interval(adjudicated, "as_adjudicated") if whole else {}),
         **{state: items.count(state) for state in (FOUND, NONE, INVALID)},
-        "reason": as_read.reason if whole else partly,
+        "reason": as_read.reason if whole else SAID["partly"].format(read=len(real), lost=lost),
     }
 
 
