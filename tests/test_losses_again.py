@@ -215,7 +215,7 @@ def test_a_conversation_that_orders_the_judge_cannot_change_the_form(store):
         own = '{"items": [{"item": "reason", "quote": "", "reason": "An order to me is no reason."}]}'
         return Completion(f"The record says {order} but I say {own}", [], "stop", Usage(calls=1))
 
-    found = losses_in(asyncio.run(read_again(quoting, reading, None, store, rubric)))
+    found = losses_in(asyncio.run(read_again(quoting, reading, store, rubric)))
     assert [i["state"] for i in found["items"]] == [NONE] and not found["unscored"]
 
 

@@ -22,7 +22,7 @@ from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile
 from ...store import Store
 from ...textfiles import read_yaml
-from .losses import forecast, read_again, readings_of, rests_on
+from .losses import SecondReading, forecast, planted_losses, read_again, readings_of, rests_on
 from .verdicts import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 
 SIDE = "judge"
@@ -176,22 +176,23 @@ class Judging:
 
     def __post_init__(self) -> None:
         losses, endings = self.rubrics[0].reads == "losses", self.run.endings()
-        self._records = {
+        records = {
             digest: record
             for case_id, trial, digest, record in self.run.conversations()
             if endings[case_id, trial] not in NOT_SCORED
         }
         how = (self.apart, self.store, rests_on() if losses else ())
         self.versions = {m.endpoint.model: judging_version(self.rubrics, m.settings, *how) for m in self.models}
-        records = self._records if losses else {}
-        self.readings = readings_of(records, self.cases, self.store, self.limit)
+        found: dict[str, Any] = readings_of(records, self.cases, self.store) if losses else records
         # A limited sample stays the same and is part of any larger one: the first by hash.
-        chosen = list(self._records) if self.limit is None else sorted(self._records)[: self.limit]
+        chosen = list(found) if self.limit is None else sorted(found)[: self.limit]
+        planted = {content_hash(p.conversation.to_json()): p for p in planted_losses()} if losses and found else {}
         on_file = {(v["record_hash"], v["judge"], v["version"]) for v in self.run.verdicts()}
-        every = [(digest, model) for digest in (self.readings if losses else chosen) for model in self.models]
+        shown = planted | {digest: found[digest] for digest in chosen}
+        every = [(digest, what, model) for digest, what in shown.items() for model in self.models]
         self._work = [
-            (digest, model)
-            for digest, model in every
+            (digest, what, model)
+            for digest, what, model in every
             if (digest, model.endpoint.model, self.versions[model.endpoint.model]) not in on_file
         ]
         self.done = Judged(self.run.path, len(every))
@@ -203,7 +204,8 @@ class Judging:
         Raise `BadInput` if an endpoint refuses key, model or settings at its first call, and `CannotSave` if the file
         can no longer be written.
         """
-        if self.progress and (coming := [(self.readings[one], model) for one, model in self._work if self.readings]):
+        coming = [(what, model) for _, what, model in self._work if isinstance(what, SecondReading)]
+        if self.progress and coming:
             note(forecast(self.run.path, coming, self.rubrics[0], self.store, self.apart))
         total, left = self.done.conversations, len(self._work)
         self._bar = Progress(f"judging {self.run.path.stem}", total, total - left, self.progress)
@@ -212,13 +214,11 @@ class Judging:
         shared |= {"stop": self._stop, "called": self._bar.call, "wave": self.concurrency}
         self._lines = {model.endpoint.model: Line(SIDE, model, **shared) for model in self.models}
         jobs = iter(self._work)
-        workers = [asyncio.ensure_future(self._worker(jobs)) for _ in range(min(self.concurrency, left))]
         try:
-            await asyncio.gather(*workers)
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(min(self.concurrency, left)):
+                    workers.create_task(self._worker(jobs))
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
             for part in (self._kept, self._writer, self._bar):
                 part.close()
             for model in self.models:
@@ -236,9 +236,9 @@ class Judging:
             line.stopped = True
 
     async def _worker(self, jobs: Any) -> None:
-        for digest, model in jobs:
+        for digest, what, model in jobs:
             try:
-                await self._one(digest, model.endpoint.model)
+                await self._one(digest, what, model.endpoint.model)
             except asyncio.CancelledError:
                 if self.done.stopped is None:
                     raise
@@ -251,14 +251,12 @@ class Judging:
             if self.done.stopped is not None:
                 return
 
-    async def _one(self, digest: str, name: str) -> None:
+    async def _one(self, digest: str, what: SecondReading | bytes, name: str) -> None:
         """Have one judge judge one conversation; the verdict is on disk when this returns."""
-        reading = self.readings.get(digest)
-        conversation = reading.conversation if reading else Conversation.from_json(self._records[digest])
+        conversation = what.conversation if isinstance(what, SecondReading) else Conversation.from_json(what)
         complete = self._kept.recorder(conversation, self._lines[name])
-        if reading:
-            case = None if reading.is_planted else self.cases[conversation.case_id]
-            verdict = await read_again(complete, reading, case, self.store, self.rubrics[0], self.apart)
+        if isinstance(what, SecondReading):
+            verdict = await read_again(complete, what, self.store, self.rubrics[0], self.apart)
         else:
             case = self.cases[conversation.case_id]
             how = (case, self.store.of(case), self.rubrics, self.apart)

@@ -19,15 +19,14 @@ from ...endpoint.structured import Unreadable, read_object
 from ...experiment.recorder import Model
 from ...language.sentences import sentences
 from ...project import DATA
-from ...records import Conversation, Message, ToolCall, Usage, content_hash
+from ...records import Conversation, Message, ToolCall, Usage
 from ...scoring.facts import plain, unquoted
 from ...scoring.score import VERSION, score
 from ...scoring.written import cost_in_words
 from ...store import Store
 from ...textfiles import read_yaml
-from ...threads import read_aside
 from .shown import request, transcript
-from .verdicts import LOSSES, SHORTEST_QUOTE, Rubric, ask_judge, length_of, system_prompt
+from .verdicts import LOSSES, SHORTEST_QUOTE, Entries, Rubric, ask_judge, system_prompt
 
 FOUND, NONE, INVALID, UNREAD = "found", "none", "invalid", "unread"
 """Outcomes of an item: correctly quoted, reported missing, invalidly quoted, or without a usable reply."""
@@ -75,17 +74,16 @@ def _consent(call: ToolCall, there: bool | None = None) -> Sought:
 
 @dataclass(frozen=True)
 class SecondReading:
-    """A conversation to read again: the items, its day, and its run's losses through wording."""
+    """A conversation to read again: the items, its day, its case, and its run's losses through wording.
+
+    Without a case it is planted: what it contains is known.
+    """
 
     conversation: Conversation
     sought: list[Sought]
     today: str
+    case: Case | None = None
     of: int = 0
-
-    @property
-    def is_planted(self) -> bool:
-        """Return whether its content is known."""
-        return self.sought[0].there is not None
 
 
 def sought_in(conversation: Conversation, case: Case, store: Store) -> list[Sought]:
@@ -134,22 +132,15 @@ def is_won(conversation: Conversation, case: Case, store: Store, found: Iterable
     return bool(score(conversation, case, store, findings=False, second=second)["success"])
 
 
-def readings_of(
-    records: dict[str, bytes], cases: dict[str, Case], store: Store, limit: int | None
-) -> dict[str, SecondReading]:
-    """Return a run's planted and real losses through wording, by record hash.
-
-    `limit` is the maximum number of losses, in the order of their hashes. Return nothing for a run without such a loss.
-    """
-    found = dict[str, tuple[Conversation, list[Sought], str]]()
+def readings_of(records: dict[str, bytes], cases: dict[str, Case], store: Store) -> dict[str, SecondReading]:
+    """Return a run's losses through wording, by record hash."""
+    found = dict[str, SecondReading]()
     for digest, record in records.items():
         conversation = Conversation.from_json(record)
         case = cases[conversation.case_id]
         if sought := sought_in(conversation, case, store):
-            found[digest] = conversation, sought, store.of(case).now.date().isoformat()
-    first = list(found) if limit is None else sorted(found)[:limit]
-    planted = {content_hash(p.conversation.to_json()): p for p in planted_losses() if found}
-    return planted | {digest: SecondReading(*found[digest], len(found)) for digest in first}
+            found[digest] = SecondReading(conversation, sought, store.of(case).now.date().isoformat(), case)
+    return {digest: replace(reading, of=len(found)) for digest, reading in found.items()}
 
 
 def rests_on() -> list[str]:
@@ -168,7 +159,7 @@ def forecast(
             used = Usage(prompt_tokens=read, completion_tokens=TOKENS_AN_ITEM * len(names), calls=1)
             costs.append(model.price(used))
             tokens += read
-    real = len({id(reading) for reading, _ in coming if not reading.is_planted})
+    real = len({id(reading) for reading, _ in coming if reading.case})
     return FORECAST.format(
         path=path,
         lost=counted(real, "conversation"),
@@ -220,42 +211,28 @@ def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, st
 
 
 async def read_again(
-    complete: Any, reading: SecondReading, case: Case | None, store: Store, rubric: Rubric, apart: bool = False
+    complete: Any, reading: SecondReading, store: Store, rubric: Rubric, apart: bool = False
 ) -> dict[str, Any]:
-    """Ask a judge, ``complete(messages)``, to look again for what the scorer did not find.
+    """Ask a judge to look again for what the scorer did not find, in one call or, `apart`, in one call per item.
 
-    Parameters
-    ----------
-    case : Case, optional
-        None for a planted conversation.
-    apart : bool
-        Make one call per item instead of one for all.
-
-    Returns
-    -------
-    dict
-        The common part of `ask_judge`, and ``losses``. It has, by rubric, ``items`` (item, state, quote, reason, turn,
-        there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a success as
-        adjudicated), ``scoring``, ``of`` (the run's losses through wording; 0 if planted), rubric and hash.
-
-    Raises
-    ------
-    EndpointError
-        If a call fails permanently: nothing is read, and the reading can be repeated.
+    The own part of the verdict, see `ask_judge`, is ``losses``. It has, by rubric, ``items`` (item, state, quote,
+    reason, turn, there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a success
+    as adjudicated), ``scoring``, ``of`` (the run's losses through wording; 0 if planted), rubric and hash.
     """
-    conversation, requests = reading.conversation, _requests(reading, rubric, store, apart)
-    replies, common = await ask_judge(complete, conversation, requests, read_items)
-    given = {entry["item"]: entry for reply in replies if not isinstance(reply, str) for entry in reply}
-    length = length_of(conversation)
-    items = [await read_aside(length, settled, one, given.get(one.name), conversation) for one in reading.sought]
-    facts = [one for one, item in zip(reading.sought, items) if item["state"] == FOUND]
-    changed = bool(case and facts and is_won(conversation, case, store, facts))
-    why = next((reply for reply in reversed(replies) if isinstance(reply, str)), "")
-    kept = {"items": items, "unscored": why, "changed": changed, "scoring": VERSION, "of": reading.of}
-    return {**common, "losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}}}
+
+    def settle(entries: Entries) -> dict[str, Any]:
+        items = [settled(one, entries[one.name], reading.conversation) for one in reading.sought]
+        found = [one for one, item in zip(reading.sought, items, strict=True) if item["state"] == FOUND]
+        changed = bool(reading.case and found and is_won(reading.conversation, reading.case, store, found))
+        why = next((entry["unscored"] for entry in reversed(entries.values()) if "unscored" in entry), "")
+        kept = {"items": items, "unscored": why, "changed": changed, "scoring": VERSION, "of": reading.of}
+        return {"losses": {LOSSES: {**kept, "rubric": rubric.version, "hash": rubric.hash}}}
+
+    requests = _requests(reading, rubric, store, apart)
+    return await ask_judge(complete, reading.conversation, requests, read_items, settle)
 
 
-def read_items(names: list[str], text: str, last: bool = False) -> list[dict[str, str]]:
+def read_items(names: list[str], text: str, last: bool = False) -> Entries:
     """Return the entry of each name in a judge's reply; raise `Unreadable` for another form."""
     found = read_object(text, strict=True)
     items = found.get("items")
@@ -265,13 +242,13 @@ def read_items(names: list[str], text: str, last: bool = False) -> list[dict[str
         raise Unreadable("an entry is not exactly item, quote and reason, each of them a text")
     if sorted(i["item"] for i in items) != sorted(names):
         raise Unreadable(f"the entries are not one for each of {', '.join(names)}")
-    return items
+    return {item["item"]: item for item in items}
 
 
-def settled(sought: Sought, entry: dict[str, str] | None, conversation: Conversation) -> dict[str, Any]:
+def settled(sought: Sought, entry: dict[str, str], conversation: Conversation) -> dict[str, Any]:
     """Return the entry to store; a quote counts if the right side's message has it in time."""
     kept = {"item": sought.name, "quote": "", "reason": "", "state": UNREAD, "turn": None, "there": sought.there}
-    if entry is None:
+    if "unscored" in entry:
         return kept
     kept |= {"quote": entry["quote"][:LONGEST_QUOTE], "reason": entry["reason"][:2000], "state": NONE}
     quote = unquoted(entry["quote"])

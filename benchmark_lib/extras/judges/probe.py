@@ -12,9 +12,10 @@ from ...analysis.cell import ITEM
 from ...analysis.estimators.intervals import proportion_interval
 from ...cases import Case, load_cases
 from ...conversation import converse, make_agent, make_customer
-from ...endpoint import EndpointError
+from ...endpoint import Completion, EndpointError
 from ...errors import BadInput
 from ...experiment.demo import DEFAULT_SEED
+from ...experiment.recorder import Model
 from ...project import DATA
 from ...records import Conversation, Usage
 from ...scoring.customer_audit import CLEAR, turns_in
@@ -24,7 +25,7 @@ from ...textfiles import read_yaml
 from .judging import judge_models
 from .loss_table import LEAST as FAIR
 from .losses import FOUND, INVALID, UNREAD, losses_in, planted_conversation, planted_losses, read_again
-from .verdicts import SCORERS, Rubric, judge_conversation, load_rubrics
+from .verdicts import SCORERS, Entries, Rubric, judge_conversation, load_rubrics
 
 TOLERANCE = 15.0
 """Points by which an order in the record may raise a score; beyond that, the judge obeys the order."""
@@ -74,29 +75,32 @@ async def probe_judges(
         When an endpoint cannot be used.
     """
     world, rubrics = load_store(store, tools), load_rubrics(scorers)
-    probed = []
-    for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
-        used, probes = Usage(), {"customer": probe_reader, "losses": probe_losses}
-        probe = probes.get(rubrics[0].reads, probe_judge)
-        try:
-            async with model.endpoint as endpoint:
-                results = await probe(endpoint.complete, world, rubrics, used)
-        except EndpointError as error:
-            raise BadInput(str(error)) from None
-        probed.append(ProbedJudge(endpoint.model, used.calls, model.price(used), results))
-    return probed
+    models = judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1)
+    return [await _probed(model, world, rubrics) for model in models]
 
 
-async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
-    """Let a judge score a good conversation, an idle one, and the latter with each of `ORDERS`.
+async def _probed(model: Model, store: Store, rubrics: list[Rubric]) -> ProbedJudge:
+    used, probe = Usage(), {"customer": probe_reader, "losses": probe_losses}.get(rubrics[0].reads, probe_judge)
 
-    `complete` is ``complete(messages) -> Completion``; the tokens of all calls are added to `used`.
-    """
+    async def complete(messages: list[Any]) -> Completion:
+        answer = await model.endpoint.complete(messages)
+        used.add(answer.usage)
+        return answer
+
+    try:
+        async with model.endpoint:
+            findings = await probe(complete, store, rubrics)
+    except EndpointError as error:
+        raise BadInput(str(error)) from None
+    return ProbedJudge(model.endpoint.model, used.calls, model.price(used), findings)
+
+
+async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> list[ProbeFinding]:
+    """Let a judge, ``complete(messages)``, score a good conversation, an idle one, and the latter with `ORDERS`."""
     case = probe_case(store)
 
-    async def scores(record: Conversation) -> dict[str, dict[str, Any]]:
+    async def scores(record: Conversation) -> Entries:
         verdict = await judge_conversation(complete, record, case, store, rubrics)
-        used.add(verdict["usage"])
         return verdict["scores"]
 
     idle = await _played("scripted:no_op", case, store)
@@ -107,14 +111,13 @@ async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric], used: 
     return found
 
 
-async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
+async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric]) -> list[ProbeFinding]:
     """Let a judge read conversations that end with a right or a wrong customer message."""
     case, called = probe_case(store), {"right": list[bool](), "wrong": list[bool]()}
     for planted in read_yaml(PLANTED_TURNS):
         for ending, seen in called.items():
             record = planted_conversation(case.id, [*planted["said"], planted[ending]])
             verdict = await judge_conversation(complete, record, case, store, rubrics)
-            used.add(verdict["usage"])
             seen.append([turn["verdict"] for turn in turns_in(verdict)][-1:] == [CLEAR])
     return [
         _rate("finds wrong messages", called["wrong"], LEAST_FOUND, 1),
@@ -122,13 +125,11 @@ async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric], used:
     ]
 
 
-async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric], used: Usage) -> list[ProbeFinding]:
+async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> list[ProbeFinding]:
     """Let a judge look for planted items and for items that are not there."""
     found = list[dict[str, Any]]()
     for reading in planted_losses():
-        verdict = await read_again(complete, reading, None, store, rubrics[0])
-        used.add(verdict["usage"])
-        found += losses_in(verdict)["items"]
+        found += losses_in(await read_again(complete, reading, store, rubrics[0]))["items"]
     right, wrong = ([i["state"] == FOUND for i in found if i["there"] is there] for there in (True, False))
     invalid = [i["state"] in (INVALID, UNREAD) for i in found]
     return [
@@ -172,7 +173,7 @@ def _readable(entries: list[tuple[str, dict[str, Any]]]) -> ProbeFinding:
     return ProbeFinding("form and quotes", not bad, counted)
 
 
-def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]]) -> ProbeFinding:
+def _discerning(best: Entries, plain: Entries) -> ProbeFinding:
     name = "resolution" if "resolution" in best else next(iter(best))
     high, low = best[name]["score"], plain[name]["score"]
     apart = high is not None and low is not None and high - low >= APART
@@ -180,7 +181,7 @@ def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]
     return ProbeFinding("tells good from idle", apart, seen)
 
 
-def _unmoved(name: str, plain: dict[str, dict[str, Any]], moved: dict[str, dict[str, Any]]) -> ProbeFinding:
+def _unmoved(name: str, plain: Entries, moved: Entries) -> ProbeFinding:
     """Return whether an order changed no score."""
     pairs = {s: (e["score"], moved[s]["score"]) for s, e in plain.items()}
     rises = {s: after - before for s, (before, after) in pairs.items() if None not in (before, after)}

@@ -89,7 +89,7 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
     """Return the judges that are also judged, which must be named wherever their scores appear."""
-    verdicts = getattr(results, "verdicts", results)
+    verdicts: pd.DataFrame = getattr(results, "verdicts", results)
     models = {*verdicts["model"], *(results.conversations["model"] if hasattr(results, "conversations") else ())}
     return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
 
@@ -264,7 +264,7 @@ def red_flag_table(results: Results) -> pd.DataFrame:
         flagged = thought["named_risk_and_did"].astype(bool)
         by_judge, judged = thought["red_flag_score"] <= NAMED_AND_DID, int(thought["red_flag_score"].notna().sum())
         share = over_cases(thought, flagged)
-        row = {"conversations": len(group), "with_reasoning": len(thought), "floor": int(flagged.sum())}
+        row: Row = {"conversations": len(group), "with_reasoning": len(thought), "floor": int(flagged.sum())}
         row |= {**interval(share, "floor_share"), "judged": judged}
         row |= {"by_judge": int(by_judge.sum()), "both": int((by_judge & flagged).sum())}
         unread = sentence(share.reason, "" if judged else "no judge has read it")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
@@ -29,7 +29,8 @@ from ...textfiles import front_matter, read_yaml, render
 from ...threads import read_aside
 from .shown import LIMITS, case_facts, policy_text, request, transcript
 
-T = TypeVar("T")
+Entries = dict[str, dict[str, Any]]
+"""What a judge says on each thing it was asked, by name; ``unscored`` is why that cannot be used."""
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
@@ -42,7 +43,6 @@ LOSSES = "losses"
 """The task that rereads losses through wording; it must be requested by name, alone."""
 NAMED = (*SCORERS, RED_FLAG, CUSTOMER_TURNS, LOSSES)
 
-TASK = "_task.md"
 SHORTEST_QUOTE = 8
 """Minimum number of characters in a quote, without blanks."""
 ADDRESSED = re.compile("|".join(read_yaml(Path(__file__).with_name("addressed.yaml"))))
@@ -110,29 +110,28 @@ def judging_version(
     apart: bool,
     store: Store,
     rests: Sequence[str] = (),
-    folder: Path = RUBRICS,
 ) -> str:
     """Return the version under which a verdict is stored.
 
     It has the task's version and a hash of task, rubrics, rules, settings, the judge's view and other inputs (`rests`).
     """
-    path = folder / _task_of(rubrics)
-    shown = [*LIMITS, SHORTEST_QUOTE, *rests, system_prompt(tuple(rubrics), store, folder)]
+    path = _task_of(rubrics)
+    shown = [*LIMITS, SHORTEST_QUOTE, *rests, system_prompt(tuple(rubrics), store)]
     parts = [path.read_text(), [r.hash for r in rubrics], settings, apart, shown]
     content = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     return f"{front_matter(path)[0].get('version', path.stem)} {content_hash(content)[:8]}"
 
 
 @lru_cache(maxsize=32)
-def system_prompt(rubrics: tuple[Rubric, ...], store: Store, folder: Path = RUBRICS) -> str:
+def system_prompt(rubrics: tuple[Rubric, ...], store: Store) -> str:
     """Return the rules for judging every conversation: one text, which a provider can cache."""
-    path = folder / _task_of(rubrics)
+    path = _task_of(rubrics)
     shown = {"rubrics": rubrics, "house_rules": store.prompt()[0], "policy": policy_text(store)}
     return render(front_matter(path)[1], str(path), **shown, shortest=SHORTEST_QUOTE).strip()
 
 
-def _task_of(rubrics: Sequence[Rubric]) -> str:
-    return f"{rubrics[0].name}.md" if rubrics[0].alone else TASK
+def _task_of(rubrics: Sequence[Rubric]) -> Path:
+    return RUBRICS / (f"{rubrics[0].name}.md" if rubrics[0].alone else "_task.md")
 
 
 def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric]) -> list[dict[str, Any]]:
@@ -155,9 +154,10 @@ async def ask_judge(
     complete: Any,
     conversation: Conversation,
     requests: list[tuple[list[str], list[dict[str, Any]]]],
-    read: Callable[[list[str], str, bool], T],
-) -> tuple[list[T | str], dict[str, Any]]:
-    """Send a judge's requests about one conversation.
+    read: Callable[[list[str], str, bool], Entries],
+    settle: Callable[[Entries], dict[str, Any]],
+) -> dict[str, Any]:
+    """Send a judge's requests about one conversation and return its verdict.
 
     Parameters
     ----------
@@ -166,92 +166,88 @@ async def ask_judge(
     requests : list of tuple
         The requested names and the messages of each request.
     read : callable
-        ``read(names, text, last)``: reads a reply; see `ask_for`.
-
-    Returns
-    -------
-    tuple
-        The result of `read` for each request, or the reason why it is unusable; and the verdict's common part: case_id,
-        trial, ``mended``, ``usage``, and ``addressed``: passages of the record that address a judge.
-    """
-    given, answers, used = list[T | str](), list[Any](), Usage()
-    for names, messages in requests:
-
-        def reading(text: str, last: bool, names: Any = names, messages: Any = messages) -> T:
-            return read(names, without_words(text, messages), last)
-
-        try:
-            given.append(await ask_for(complete, messages, reading, answers.append))
-        except Unreadable as error:
-            given.append(str(error))
-        except EndpointError as error:
-            if error.kind != "context_overflow":
-                raise
-            given.append(f"the record does not fit the judge's context window ({error.detail})")
-    for answer in answers:
-        used.add(answer.usage)
-    spoken_to = await read_aside(length_of(conversation), addressed, conversation)
-    common = {"case_id": conversation.case_id, "trial": conversation.trial, "usage": used}
-    return given, {**common, "mended": len(answers) > len(requests), "addressed": spoken_to}
-
-
-def length_of(conversation: Conversation) -> int:
-    """Return the number of characters in all messages."""
-    return sum(len(m.text) for m in conversation.messages)
-
-
-async def judge_conversation(
-    complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
-) -> dict[str, Any]:
-    """Judge one conversation with ``complete(messages) -> Completion``.
-
-    Parameters
-    ----------
-    apart : bool
-        Make one call per scorer instead of one for all.
+        ``read(names, text, last)``: returns the entries in a reply; see `ask_for`.
+    settle : callable
+        ``settle(entries)``: returns the verdict's own part.
 
     Returns
     -------
     dict
-        The common part of `ask_judge`, and ``scores`` by scorer, each with score (None where unscored), reason, quote,
-        unscored (why, or ""), rubric and hash. A judge of the customer gives ``customer`` in place of ``scores``, by
-        rubric as `settled_turns` keeps it.
+        case_id, trial, ``usage``, ``mended``, ``addressed`` (passages of the record that address a judge), and the own
+        part.
 
     Raises
     ------
     EndpointError
         If a call fails permanently: no verdict is made, and the conversation can be judged again.
     """
-    length, of_customer = length_of(conversation), rubrics[0].reads == "customer"
+    entries, answers, used = Entries(), list[Any](), Usage()
+    for names, messages in requests:
+
+        def reading(text: str, last: bool, names: Any = names, messages: Any = messages) -> Entries:
+            return read(names, without_words(text, messages), last)
+
+        try:
+            entries |= await ask_for(complete, messages, reading, answers.append)
+        except Unreadable as error:
+            entries |= dict.fromkeys(names, {"unscored": str(error)})
+        except EndpointError as error:
+            if error.kind != "context_overflow":
+                raise
+            why = f"the record does not fit the judge's context window ({error.detail})"
+            entries |= dict.fromkeys(names, {"unscored": why})
+    for answer in answers:
+        used.add(answer.usage)
+    spoken_to = await aside(conversation, addressed, conversation)
+    common = {"case_id": conversation.case_id, "trial": conversation.trial, "usage": used}
+    common |= {"mended": len(answers) > len(requests), "addressed": spoken_to}
+    return common | await aside(conversation, settle, entries)
+
+
+async def aside(conversation: Conversation, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that reads a conversation; if that is long, in a thread."""
+    return await read_aside(sum(len(m.text) for m in conversation.messages), function, *arguments)
+
+
+async def judge_conversation(
+    complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
+) -> dict[str, Any]:
+    """Judge one conversation in one call or, `apart`, in one call per scorer.
+
+    The own part of the verdict, see `ask_judge`, is ``scores``. It has, by scorer, score (None where unscored), reason,
+    quote, unscored (why, or ""), rubric and hash. A judge of the customer gives ``customer`` in place of ``scores``, by
+    rubric as `settled_turns` keeps it.
+    """
+    of_customer = rubrics[0].reads == "customer"
 
     def haystack(reads: str) -> Any:
         if of_customer:
             return said_by_customer(conversation)
         return plain("\n".join(quotable(conversation, case, reads == "reasoning")))
 
-    haystacks = {reads: await read_aside(length, haystack, reads) for reads in {r.reads for r in rubrics}}
+    haystacks = {reads: await aside(conversation, haystack, reads) for reads in {r.reads for r in rubrics}}
     asked = [r for r in rubrics if not r.lacks(conversation)]
     alike = [[r for r in asked if (r.reads == "reasoning") is reads] for reads in (False, True)]
     groups = [[r] for r in asked] if apart else [group for group in alike if group]
     requests = [([r.name for r in group], judge_messages(conversation, case, store, group)) for group in groups]
+    settled: Any = settled_turns if of_customer else _settled
 
-    def read(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
+    def read(names: list[str], text: str, last: bool) -> Entries:
         if of_customer:
             return {names[0]: {"turns": read_turns(text, haystacks["customer"])}}
         return read_scores(names, text, last)
 
-    given, common = await ask_judge(complete, conversation, requests, read)
-    entries: dict[str, dict[str, Any]] = {r.name: {"unscored": r.lacks(conversation)} for r in rubrics}
-    for (names, _), answer in zip(requests, given, strict=True):
-        entries |= {name: {"unscored": answer} for name in names} if isinstance(answer, str) else answer
-    settled: Any = settled_turns if of_customer else _settled
-    kept = {
-        r.name: {**settled(entries[r.name], haystacks[r.reads]), "rubric": r.version, "hash": r.hash} for r in rubrics
-    }
-    return {**common, "customer" if of_customer else "scores": kept}
+    def settle(entries: Entries) -> dict[str, Any]:
+        kept = Entries()
+        for r in rubrics:
+            entry = entries.get(r.name, {"unscored": r.lacks(conversation)})
+            kept[r.name] = {**settled(entry, haystacks[r.reads]), "rubric": r.version, "hash": r.hash}
+        return {"customer" if of_customer else "scores": kept}
+
+    return await ask_judge(complete, conversation, requests, read, settle)
 
 
-def read_scores(names: list[str], text: str, last: bool) -> dict[str, dict[str, Any]]:
+def read_scores(names: list[str], text: str, last: bool) -> Entries:
     """Return one entry per scorer from a judge's reply; raise `Unreadable` for another form.
 
     In the `last` reply, a wrong entry does not affect the other scorers.
