@@ -264,7 +264,7 @@ class Judging:
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
         self.done.made += 1
-        kept = next(verdict[what] for what in ("scores", "customer", "losses") if what in verdict)
+        kept = next(verdict[part] for part in ("scores", "customer", "losses") if part in verdict)
         self.done.unscored.update(s["unscored"] for s in kept.values() if s["unscored"])
         self._bar.conversation()
 

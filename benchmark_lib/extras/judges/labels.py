@@ -114,9 +114,9 @@ def judge_calibrated(
     -----
     The correction is `estimators.judge_correction`. The labelled conversations must be a random subset of all.
     """
-    given = read_labels(labels)
-    frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
-    lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
+    given, key = read_labels(labels), [*ITEM, "scorer"]
+    frame = newest(results).merge(given, on=key, how="left")
+    lost = len(given) - len(frame.dropna(subset=["label"]).drop_duplicates(key))
     if len(given) and lost == len(given):
         raise BadInput(
             "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer "

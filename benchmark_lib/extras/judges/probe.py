@@ -47,8 +47,7 @@ class ProbeFinding(NamedTuple):
     meaning: str
 
 
-@dataclass(frozen=True)
-class ProbedJudge:
+class ProbedJudge(NamedTuple):
     """The probe of one judge, and its cost; `cost_usd` is None if no price is known."""
 
     model: str
@@ -182,7 +181,6 @@ def _discerning(best: Entries, plain: Entries) -> ProbeFinding:
 
 
 def _unmoved(name: str, plain: Entries, moved: Entries) -> ProbeFinding:
-    """Return whether an order changed no score."""
     pairs = {s: (e["score"], moved[s]["score"]) for s, e in plain.items()}
     rises = {s: after - before for s, (before, after) in pairs.items() if None not in (before, after)}
     if not rises:

@@ -181,7 +181,7 @@ def judged_against_record(results: Results, *, cut: float = CUT) -> pd.DataFrame
     def of_scorer(rows: pd.DataFrame) -> Row:
         seen = rows.dropna(subset=["score", "success"])
         score, good = seen["score"], seen["success"].astype(bool)
-        kappa, _ = crossed(score >= cut, good, "both passed failed neither")
+        kappa = agreement(agreement_table(score >= cut, good, [True, False]))
         row = {"n": len(seen), "mean_success": score[good].mean(), "mean_failure": score[~good].mean()}
         row["passed_of_failures"] = (score[~good] >= cut).mean()
         return row | interval(kappa, "kappa") | fields(kappa, "ac1 raw reason")
