@@ -26,7 +26,7 @@ from .losses import SecondReading, forecast, planted_losses, read_again, reading
 from .verdicts import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 
 SIDE = "judge"
-TEXTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))
+TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import numpy as np
 from ...analysis.cell import ITEM, framed, interval
 from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.intervals import proportion_interval
-from ...textfiles import read_yaml
-from .judging import same_model
+from .judging import TEXTS, same_model
 from .losses import FOUND, INVALID, NONE, losses_in
 from .tables import over_cases
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...analysis.frames import Results
 
-SAID: dict[str, str] = read_yaml(Path(__file__).with_name("losses.yaml"))
+SAID: dict[str, str] = TEXTS["second readings"]
 MUCH, LEAST = 0.5, 0.9
 """Share of wrongly treated planted items that marks a judge as unfair; minimum precision and recall of a fair judge."""
 COLUMNS = (
