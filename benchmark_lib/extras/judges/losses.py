@@ -74,7 +74,7 @@ def _consent(call: ToolCall, there: bool | None = None) -> Sought:
 
 @dataclass(frozen=True)
 class SecondReading:
-    """A conversation to read again: the items, its day, its case, and its run's losses through wording.
+    """A conversation to read again: the items, its day, its case, and its run's losses.
 
     Without a case it is planted: what it contains is known.
     """
@@ -213,11 +213,24 @@ def second_look(reading: SecondReading, sought: list[Sought], rubric: Rubric, st
 async def read_again(
     complete: Any, reading: SecondReading, store: Store, rubric: Rubric, apart: bool = False
 ) -> dict[str, Any]:
-    """Ask a judge to look again for what the scorer did not find, in one call or, `apart`, in one call per item.
+    """Ask a judge, ``complete(messages)``, to look again for what the scorer did not find.
 
-    The own part of the verdict, see `ask_judge`, is ``losses``. It has, by rubric, ``items`` (item, state, quote,
-    reason, turn, there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a success
-    as adjudicated), ``scoring``, ``of`` (the run's losses through wording; 0 if planted), rubric and hash.
+    Parameters
+    ----------
+    apart : bool
+        Make one call per item instead of one for all.
+
+    Returns
+    -------
+    dict
+        The verdict of `ask_judge`, with ``losses`` as its own part. It has, by rubric, ``items`` (item, state, quote,
+        reason, turn, there), ``unscored`` (why nothing was read, or ""), ``changed`` (whether the conversation is a
+        success as adjudicated), ``scoring``, ``of`` (the run's losses through wording; 0 if planted), rubric and hash.
+
+    Raises
+    ------
+    EndpointError
+        If a call fails permanently: nothing is read, and the reading can be repeated.
     """
 
     def settle(entries: Entries) -> dict[str, Any]:

@@ -95,7 +95,10 @@ async def _probed(model: Model, store: Store, rubrics: list[Rubric]) -> ProbedJu
 
 
 async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> list[ProbeFinding]:
-    """Let a judge, ``complete(messages)``, score a good conversation, an idle one, and the latter with `ORDERS`."""
+    """Let a judge, ``complete(messages)``, score a good conversation and an idle one.
+
+    It then scores the idle one with each of `ORDERS`.
+    """
     case = probe_case(store)
 
     async def scores(record: Conversation) -> Entries:

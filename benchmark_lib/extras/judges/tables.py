@@ -283,7 +283,7 @@ def red_flag_floor_in_words() -> str:
 
 
 def over_cases(rows: pd.DataFrame, values: pd.Series, estimated: Callable[..., Estimate] = clustered_rate) -> Estimate:
-    """Estimate the mean of values, by default a rate: over the trials of a case, then over intents or cases."""
+    """Estimate a mean, by default a rate: over the trials of a case, then over intents or cases."""
     by_case = rows.assign(value=values.astype(float)).groupby("case_id")
     means = by_case["value"].mean()
     return estimated(means, clusters_or_cases(by_case["intent"].first(), means.index))
@@ -300,7 +300,7 @@ def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _pairs(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what each two judges said of a conversation, by scorer; their columns end in ``_a`` and ``_b``."""
+    """Return what each two judges said of a conversation, in columns with ``_a`` and ``_b``."""
     frame = newest(results)
     frame = frame.assign(place=frame["scorer"].factorize()[0])
     key = ["entry", *ITEM, "scorer", "place"]

@@ -212,11 +212,24 @@ async def aside(conversation: Conversation, function: Callable[..., Any], *argum
 async def judge_conversation(
     complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
 ) -> dict[str, Any]:
-    """Judge one conversation in one call or, `apart`, in one call per scorer.
+    """Judge one conversation with ``complete(messages) -> Completion``.
 
-    The own part of the verdict, see `ask_judge`, is ``scores``. It has, by scorer, score (None where unscored), reason,
-    quote, unscored (why, or ""), rubric and hash. A judge of the customer gives ``customer`` in place of ``scores``, by
-    rubric as `settled_turns` keeps it.
+    Parameters
+    ----------
+    apart : bool
+        Make one call per scorer instead of one for all.
+
+    Returns
+    -------
+    dict
+        The verdict of `ask_judge`, with ``scores`` as its own part: by scorer, each with score (None where unscored),
+        reason, quote, unscored (why, or ""), rubric and hash. A judge of the customer gives ``customer`` in place of
+        ``scores``, by rubric as `settled_turns` keeps it.
+
+    Raises
+    ------
+    EndpointError
+        If a call fails permanently: no verdict is made, and the conversation can be judged again.
     """
     of_customer = rubrics[0].reads == "customer"
 
