@@ -107,7 +107,14 @@ async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> lis
 
     idle = await _played("scripted:no_op", case, store)
     best, plain = await scores(await _played("scripted:oracle", case, store)), await scores(idle)
-    found = [_readable([*best.items(), *plain.items()]), _discerning(best, plain)]
+    entries = [*best.items(), *plain.items()]
+    bad = [f"{name}: {entry['unscored']}" for name, entry in entries if entry["unscored"]]
+    counted = f"{len(entries) - len(bad)} of {len(entries)} scores count" + (f" ({bad[0]})" if bad else "")
+    name = "resolution" if "resolution" in best else next(iter(best))
+    high, low = best[name]["score"], plain[name]["score"]
+    apart = None not in (high, low) and high - low >= APART
+    seen = f"{name}: {_shown(high)} for a resolved case, {_shown(low)} for one in which nothing was done"
+    found = [ProbeFinding("form and quotes", not bad, counted), ProbeFinding("tells good from idle", apart, seen)]
     for name, (side, words) in ORDERS.items():
         found.append(_unmoved(name, plain, await scores(ordered(idle, side, words))))
     return found
@@ -169,20 +176,6 @@ async def _played(agent: str, case: Case, store: Store) -> Conversation:
     return await converse(case, store, *sides, model=agent, source="scripted")
 
 
-def _readable(entries: list[tuple[str, dict[str, Any]]]) -> ProbeFinding:
-    bad = [f"{name}: {e['unscored']}" for name, e in entries if e["unscored"]]
-    counted = f"{len(entries) - len(bad)} of {len(entries)} scores count" + (f" ({bad[0]})" if bad else "")
-    return ProbeFinding("form and quotes", not bad, counted)
-
-
-def _discerning(best: Entries, plain: Entries) -> ProbeFinding:
-    name = "resolution" if "resolution" in best else next(iter(best))
-    high, low = best[name]["score"], plain[name]["score"]
-    apart = high is not None and low is not None and high - low >= APART
-    seen = f"{name}: {_shown(high)} for a resolved case, {_shown(low)} for one in which nothing was done"
-    return ProbeFinding("tells good from idle", apart, seen)
-
-
 def _unmoved(name: str, plain: Entries, moved: Entries) -> ProbeFinding:
     pairs = {s: (e["score"], moved[s]["score"]) for s, e in plain.items()}
     rises = {s: after - before for s, (before, after) in pairs.items() if None not in (before, after)}
@@ -199,8 +192,10 @@ def _shown(score: float | None) -> str:
 
 # --- Planted verdicts
 
-LENIENT, STRICT = "planted:lenient", "planted:strict"
-RUN_ID, MODEL = "planted", "planted"
+SHIFTS = {"planted:lenient": 12.0, "planted:strict": -6.0}
+"""Points by which each planted judge scores too high."""
+NOISE, UNSCORED = 8.0, 0.03
+"""Standard deviation of each judge's own error, in points, and share of its scores that do not count."""
 KNOWN = {"version": "planted", "reason": "planted", "quote": "", "rubric": "planted", "entrant": False, "addressed": 0}
 
 
@@ -218,13 +213,7 @@ class PlantedVerdicts:
 
 
 def planted_verdicts(
-    conversations: int = 480,
-    labelled: int = 160,
-    *,
-    bias: float = 12.0,
-    noise: float = 8.0,
-    unscored: float = 0.03,
-    rng: np.random.Generator | None = None,
+    conversations: int = 480, labelled: int = 160, *, rng: np.random.Generator | None = None
 ) -> PlantedVerdicts:
     """Plant verdicts of a lenient and a strict judge.
 
@@ -232,12 +221,6 @@ def planted_verdicts(
     ----------
     conversations, labelled : int
         Numbers of conversations, and of those that people labelled.
-    bias : float
-        Points by which the lenient judge scores too high; the strict judge scores half as much too low.
-    noise : float
-        Standard deviation of each judge's own error, in points.
-    unscored : float
-        Share of scores that do not count.
     rng : numpy.random.Generator, optional
         By default, one seeded with `DEFAULT_SEED`.
     """
@@ -248,7 +231,9 @@ def planted_verdicts(
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     number = np.arange(conversations)
     cases = [f"planted_{n + 1}" for n in number // 3]
-    items = pd.DataFrame({"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": cases, "trial": number % 3 + 1})
+    items = pd.DataFrame(
+        {"run_id": "planted", "entry": "planted", "model": "planted", "case_id": cases, "trial": number % 3 + 1}
+    )
     quality = np.where(
         stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations)
     )
@@ -258,9 +243,9 @@ def planted_verdicts(
         people = np.clip(quality + stream.normal(0, 6, conversations), 0, 100).round()
         truth[scorer] = float(people.mean())
         labels.append(items[ITEM].assign(scorer=scorer, label=people).iloc[chosen])
-        for judge, shift in ((LENIENT, bias), (STRICT, -bias / 2)):
-            scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
-            lost = stream.random(conversations) < unscored
+        for judge, shift in SHIFTS.items():
+            scores = np.clip(people + shift + stream.normal(0, NOISE, conversations), 0, 100).round()
+            lost = stream.random(conversations) < UNSCORED
             given = {"score": np.where(lost, np.nan, scores), "unscored": np.where(lost, "planted failure", "")}
             rows.append(items.assign(judge=judge, scorer=scorer, **given, **KNOWN))
     return PlantedVerdicts(pd.concat(rows, ignore_index=True), pd.concat(labels, ignore_index=True), truth)

@@ -70,18 +70,12 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         part = f"{len(rows)} of {of} conversations judged" if len(rows) < of else ""
         alike = known >= LEAST_ALIKE and scores.nunique() == 1
         same = TEXTS["alike"].format(n=known, score=scores.max()) if alike else ""
-        return {
-            "conversations": len(rows),
-            "scored": known,
-            "unscored": len(rows) - known,
-            **interval(mean, "mean"),
-            "judge_is_entrant": rows["judge"].iloc[0] in entrants,
-            "own_run": bool(rows["entrant"].fillna(False).any()),
-            "addressed": int((rows["addressed"] > 0).sum()),
-            "success_by_record": rows["success"].astype("Float64").astype("float64").mean(),
-            "rubric": ", ".join(sorted(set(rows["rubric"].dropna()))),
-            "reason": sentence(mean.reason, part, same),
-        }
+        row: Row = {"conversations": len(rows), "scored": known, "unscored": len(rows) - known}
+        row |= {**interval(mean, "mean"), "judge_is_entrant": rows["judge"].iloc[0] in entrants}
+        row |= {"own_run": bool(rows["entrant"].fillna(False).any()), "addressed": int((rows["addressed"] > 0).sum())}
+        row["success_by_record"] = rows["success"].astype("Float64").astype("float64").mean()
+        row["rubric"] = ", ".join(sorted(set(rows["rubric"].dropna())))
+        return row | {"reason": sentence(mean.reason, part, same)}
 
     columns = "conversations scored unscored mean low high judge_is_entrant own_run addressed success_by_record rubric"
     return grouped(newest(results), of_scorer, f"{columns} reason", "entry judge scorer")
@@ -206,8 +200,8 @@ def tone_table(results: Results) -> pd.DataFrame:
     known = model_means(results, ["customer_rating"])[["panel", "entry", "customer_rating"]]
     table = judge_table(results).query("scorer == @TONE").merge(known, on="entry").join(split, on=["judge", "entry"])
     table = table.assign(place=table["panel"].map([*PANELS].index))
-    order = {"place": True, "judge": True, "mean": False}
-    table = table.sort_values([*order], ascending=[*order.values()], kind="stable", ignore_index=True)
+    order, ascending = ["place", "judge", "mean"], [True, True, False]
+    table = table.sort_values(order, ascending=ascending, kind="stable", ignore_index=True)
     columns = "panel judge entry scored mean low high in_successes in_failures customer_rating own_run reason"
     return table[columns.split()]
 
