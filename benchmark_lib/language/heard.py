@@ -231,11 +231,12 @@ def understood(sentences: list[ParsedSentence]) -> ParsedMessage:
 def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
     """Return groups of slots, one of which suffices: in a sentence, an alternative or a list."""
     groups: list[set[str]] = []
-    before: set[str] = set()
-    listed = False
+    before, items = set[str](), set[str]()
+    listed = goes_on = False
     for one in sentences:
         slots = {slot for slot, chance in one.slots.items() if min(chance, one.acts["ask"]) >= LIKELY}
         listed &= one.item
+        items, goes_on = items if goes_on or not one.item else set(), one.item
         if slots and listed:
             groups[-1] |= slots
         elif slots and one.instead and before:
@@ -243,9 +244,10 @@ def _choices(sentences: list[ParsedSentence]) -> list[set[str]]:
         elif slots and one.either and (one.marked or len(slots) > 1):
             groups.append(slots)
         if one.one_of:
-            groups.append(slots)
+            groups.append(slots | items)
             listed = True
         before |= slots
+        items |= slots if one.item else set()
     return groups
 
 
