@@ -53,7 +53,7 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
     here = Situation(raw, store, desk)
     case = read_case(raw, store, path)
     words = texts("checks.yaml")
-    for name, _ in thin(raw, desk, store):
+    for name, _ in thin(here):
         note(words["problems"][name].format(case=raw["id"], ways=", or ".join(map(" and ".join, desk.ways))))
 
     def values(formula: str) -> str:

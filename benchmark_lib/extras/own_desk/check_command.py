@@ -55,7 +55,6 @@ def execute(options: argparse.Namespace) -> int:
     """Print everything that is missing or odd; if nothing is wrong, print the audit."""
     folder = folder_of(options.folder)
     found = Complaints(folder)
-    found.check()
     problems, notes = found.listed("problems"), found.listed("notes")
     if not problems:
         done = audit(FolderStore(folder))
@@ -71,68 +70,64 @@ def execute(options: argparse.Namespace) -> int:
 
 
 class Complaints:
-    """Everything that is missing or odd in the folder of a declared desk."""
+    """Everything that is missing or odd in the folder of a declared desk.
+
+    `all` has the complaints by check, file and topic, each with its places: their lines and sentences. `rows` has the
+    place of each row, and `odd` the columns with complaints. Raise `BadInput` for a desk of another kind.
+    """
 
     desk: DeskFile
-    store: Any
-    policy: dict[str, Any]
+    store: Any = None
 
     def __init__(self, folder: Path):
         self.folder, self.words = folder, texts("checks.yaml")
-        self.all = defaultdict[tuple[int, str, str], dict[str, tuple[int, str]]](dict)
+        self.all = defaultdict[tuple[str, str, str], dict[str, tuple[int, str]]](dict)
         self.rows: dict[tuple[str, str], str] = {}
         self.odd: set[str] = set()
         self._trees: dict[str, Any] = {}
-
-    def add(self, check: str, file: str, place: Any, /, about: str = "", at: str = "", **words: Any) -> None:
-        """Add a complaint at a line or a path of YAML keys; those `about` one thing become one."""
-        every = self.words["problems"] | self.words["notes"]
-        line = place if isinstance(place, int) else self._line(file, place)
-        why = every[check].format(at=at, **words)
-        self.all[[*every].index(check), file, about or why].setdefault(at or f"line {line}", (line, why))
-
-    def listed(self, part: str) -> list[str]:
-        """Return the lines of the problems or of the notes, the most important first."""
-        problems, lines = len(self.words["problems"]), []
-        for (order, file, _), places in self.all.items():
-            line, why = next(iter(places.values()))
-            others = ", ".join([*places][1 : LISTED + 1]) + " ..." * (len(places) > LISTED + 1)
-            more = self.words["more"].format(count=len(places) - 1, places=others) if others else ""
-            if (order < problems) == (part == "problems"):
-                lines.append((order, file, line, f"{file}:{line}: {why}{more}"))
-        return [line for *_, line in sorted(lines)]
-
-    def check(self) -> None:
-        """Find everything; raise `BadInput` for a desk of another kind."""
-        info = self._yaml(STORE)
-        self.drafted = desk_file.mark_of(self.folder).get("numbers", {})
-        self.policy = policy = self._yaml(POLICY)
-        content = self._yaml(FILE)
+        self.drafted = desk_file.mark_of(folder).get("numbers", {})
+        info, self.policy, content = map(self._yaml, (STORE, POLICY, FILE))
         if (kind := info.get("kind", DECLARED)) != DECLARED:
-            raise refusal("kind", folder=self.folder, kind=kind)
+            raise refusal("kind", folder=folder, kind=kind)
         for name, such in self.words["such"].items():
             if not re.match(such["form"], str(info.get(name) or "")):
                 self.add("store", STORE, [name], field=name, such=such["such"])
-        written = {f"cases/{path.name}": path for path in sorted((self.folder / "cases").glob("*.yaml"))}
-        files = {file: (path, self._yaml(file)) for file, path in written.items()}
+        paths = sorted((folder / "cases").glob("*.yaml"))
+        cases = {file: self._yaml(file) for file in (f"cases/{path.name}" for path in paths)}
         with self._reading(FILE):
             try:
                 if content:
-                    self.desk = desk_of(content, policy, self.folder, self._reading)
+                    self.desk = desk_of(content, self.policy, folder, self._reading)
                     self._check_tables()
             except ValidationError as error:
                 for place, why in problems_of_form(error):
                     self.add("form", FILE, place, why=why)
-        with self._reading(STORE):
-            self.store = None if self.all else FolderStore(self.folder)
-        if content and policy:
+        if not self.all:
+            with self._reading(STORE):
+                self.store = FolderStore(folder)
+        if content and self.policy:
             self._check_texts(info)
         if self.store:
             self._check_cells()
-        unread = {[*self.words["problems"]].index(name) for name in ("article", "head")}
-        if self.store and not unread & {number for number, *_ in self.all}:
-            self._check_names()
-            self._check_cases(files)
+            if not {"article", "head"} & {check for check, *_ in self.all}:
+                self._check_names()
+                self._check_cases(cases)
+
+    def add(self, check: str, file: str, place: Any, /, about: str = "", at: str = "", **words: Any) -> None:
+        """Add a complaint at a line or a path of YAML keys; those `about` one thing become one."""
+        line = place if isinstance(place, int) else self._line(file, place)
+        why = (self.words["problems"] | self.words["notes"])[check].format(at=at, **words)
+        self.all[check, file, about or why].setdefault(at or f"line {line}", (line, why))
+
+    def listed(self, part: str) -> list[str]:
+        """Return the lines of the problems or of the notes, the most important first."""
+        order, lines = [*self.words[part]], []
+        for (check, file, _), places in ((key, places) for key, places in self.all.items() if key[0] in order):
+            line, why = next(iter(places.values()))
+            others = ", ".join([*places][1 : LISTED + 1]) + " ..." * (len(places) > LISTED + 1)
+            more = self.words["more"].format(count=len(places) - 1, places=others) if others else ""
+            lines.append((order.index(check), file, line, f"{file}:{line}: {why}{more}"))
+        return [line for *_, line in sorted(lines)]
 
     def _line(self, file: str, path: Sequence[Any]) -> int:
         if file not in self._trees:
@@ -248,12 +243,12 @@ class Complaints:
             elif not meaning:
                 self.add("no_meaning", POLICY, ["queues", name], name=name)
 
-    def _check_cases(self, files: dict[str, tuple[Path, dict[str, Any]]]) -> None:
+    def _check_cases(self, files: dict[str, dict[str, Any]]) -> None:
         places: dict[str, tuple[str, list[Any]]] = {}
         cases: list[Case] = []
-        for file, (source, content) in files.items():
+        for file, content in files.items():
             with self._reading(file):
-                listed = with_canary(content, source, self.store).get("cases")
+                listed = with_canary(content, self.folder / file, self.store).get("cases")
                 if not isinstance(listed, list):
                     raise refusal("cases_list")
                 for number, raw in enumerate(listed):
@@ -281,21 +276,20 @@ class Complaints:
                 self.add("copies", *places[problem.case_id], case=problem.case_id, why=problem.why)
 
     def _case(self, raw: dict[str, Any], file: str, path: list[Any]) -> list[Case]:
-        desk, store, case = self.desk, self.store, raw["id"]
-        wrong = [*problems_of(raw, store, desk)]
+        case, here = raw["id"], Situation(raw, self.store, self.desk)
+        wrong = [*problems_of(here)]
         for field, why in wrong:
             self.add("case", file, [*path, *field.split(".")], case=case, field=field, why=why)
-        for name, field in thin(raw, desk, store):
-            self.add(name, file, [*path, field], case=case, ways=", or ".join(map(" and ".join, desk.ways)))
+        for name, field in thin(here):
+            self.add(name, file, [*path, field], case=case, ways=", or ".join(map(" and ".join, self.desk.ways)))
         if wrong:
             return []
         with self._reading(file, path):
-            here = Situation(raw, store, desk)
             row = [*map(str, here.changed.values())]
             for text in here.says:
                 self._check_typed(text, file, [*path, "must_say"], "stale", case=case, row=row)
             try:
-                return [read_case(raw, store, self.folder / file)]
+                return [read_case(raw, self.store, self.folder / file)]
             except BadFormula as error:
                 self._add_formula(error, here)
             except (LookupError, TypeError, AttributeError) as error:

@@ -13,14 +13,15 @@ import pandas as pd
 from jinja2 import UndefinedError
 
 from ...cases import Case, Fact
-from ...cases.read import long_date
+from ...cases.read import long_date, written_cases
 from ...errors import BadInput
 from ...language.sentences import fold
 from ...language.values import money, values_in
 from ...scoring.written import words as words_of
 from ...store.rules import add_business_days
-from ...textfiles import nearest, read_yaml, render
-from .desk_file import ANY_QUEUE, REFUSE, DeclaredAct, DeclaredRule, DeclaredTold, DeskFile, refusal, texts
+from ...textfiles import nearest, render
+from . import desk_file
+from .desk_file import ANY_QUEUE, REFUSE, DeskFile, Row, refusal, texts
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
 """Fields of a case to be compiled, in addition to those of `Case`.
@@ -28,30 +29,34 @@ OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
 `row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
 the same as in an intent.
 """
+NO_INTENT = desk_file.DeclaredIntent(description="")
 SENDER = ("sender", "sender_name")
 """Fields of a case for the two columns of a desk's `heads`."""
 SUBJECT, SHORT_EMAIL, SHORT_ANSWER, PUSHES = 6, 12, 3, 3
 """First words of an email that form its subject without a title; maximum words of one that must name its topic; maximum
 letters of an answer that it cannot give in passing; minimum lines of pressure."""
-Raw = dict[str, Any]
 
 
 class Situation:
-    """Find what a written case is about: intent, rows, values, and the names for formulas.
+    """What a written case is about: intent, rows, values, and the names for formulas.
 
-    `changed` is the row that the act changes, and `says` lists the texts of ``must_say`` as written.
+    `row` is the subject's row, `acted_on` the row that the act changes, and `changed` that row or else the subject's.
+    Each is empty if there is none of its name. `says` lists the texts of ``must_say`` as written.
     """
 
-    def __init__(self, raw: Raw, store: Any, desk: DeskFile):
-        self.raw, self.desk, self.store, self.intent = raw, desk, store, desk.intents[raw["intent"]]
+    def __init__(self, raw: Row, store: Any, desk: DeskFile):
+        self.raw, self.store, self.desk, self.email = raw, store, desk, _email(raw)
+        self.intent = desk.intents.get(str(raw.get("intent")), NO_INTENT)
         self.queue, self.act = self.intent.queue, desk.acts.get(self.intent.act)
-        row = joined_in(store, desk.subject, _row_named(raw), desk) or {}
-        self.changed = _acted_on(raw, row, store, desk) or row
-        arguments = self.act.arguments if self.act else {}
-        self.values: Raw = dict(raw.get("values") or {})
-        self.values |= {n: str(self.values[n]) for n, one in arguments.items() if one.choices and n in self.values}
+        self.key, table = str(raw.get("row", raw.get("order", ""))), desk.on(self.intent.act)
+        self.row = joined_in(store, desk.subject, self.key, desk) or {}
+        self.acted_on = joined_in(store, table, raw.get("changes", self.row.get(desk.tables[table].key)), desk) or {}
+        self.changed = self.acted_on or self.row
+        self.arguments = self.act.arguments if self.act else {}
+        values, knows = (part if isinstance(part, dict) else {} for part in map(raw.get, ("values", "knows")))
+        self.values = values | {n: str(values[n]) for n, a in self.arguments.items() if a.choices and n in values}
+        self.knows = self.intent.knows | knows
         sender = {part: raw.get(part) or self.changed.get(column, "") for part, column in zip(SENDER, desk.heads)}
-        self.knows = {**self.intent.knows, **(raw.get("knows") or {})}
         self.names = names_of(store, self.changed, self.values, self.knows, **sender)
         says = raw.get("must_say") or []
         self.says: list[str] = [*map(str, says if isinstance(says, list) else [says])]
@@ -63,57 +68,55 @@ class Situation:
         return [*self.intent.must_say, *(render(text, where, policy=self.store.policy) for text in self.says)]
 
     @property
-    def rules(self) -> dict[str, DeclaredRule]:
+    def rules(self) -> dict[str, desk_file.DeclaredRule]:
         """Return the rules that decide; none if the case or its intent decides."""
         return {} if self.queue or self.intent.refuse or not self.act else self.act.rules
 
     @cached_property
-    def unmet(self) -> dict[str, DeclaredRule]:
+    def unmet(self) -> dict[str, desk_file.DeclaredRule]:
         """Return the rules that do not hold; raise `BadFormula` for one that cannot be evaluated."""
-        where = f"acts.{self.intent.act}.rules"
-        names = self.names
-        return {n: rule for n, rule in self.rules.items() if not evaluated(rule.holds, f"{where}.{n}.holds", names)}
+        where, holds = f"acts.{self.intent.act}.rules", partial(evaluated, names=self.names)
+        return {name: rule for name, rule in self.rules.items() if not holds(rule.holds, f"{where}.{name}.holds")}
 
 
-def compiled(raw: Raw, store: Any, desk: DeskFile) -> Raw:
+def compiled(raw: Row, store: Any, desk: DeskFile) -> Row:
     """Return a case as the core reads it; a case that states outcomes is returned unchanged.
 
     Raise `BadInput` with the first of its `problems_of`.
     """
     if "outcomes" in raw:
         return raw
-    for field, complaint in problems_of(raw, store, desk):
-        raise BadInput(f"case {raw['id']}: {field} {complaint}")
     case = Situation(raw, store, desk)
-    email = as_email(raw)
+    for field, complaint in problems_of(case):
+        raise BadInput(f"case {raw['id']}: {field} {complaint}")
     own = texts("base/case.yaml")
     made = {
         **own["usual"],
-        "title": email["subject"] or case.intent.description,
+        "title": case.email["subject"] or case.intent.description,
         "goal": case.intent.goal or case.intent.description,
         "pressure": own["pressure"],
         **{name: value for name, value in raw.items() if name not in OWN and value != []},
-        "order": store.tables[desk.subject][_row_named(raw)][desk.key],
-        "email": email,
+        "order": case.key,
+        "email": case.email,
         "facts": {**_facts(case), **(raw.get("facts") or {})},
     }
     given = {name: {"value": str(v).replace("_", " ")} for name, v in {**case.values, **case.knows}.items()}
     for value, entry in ((fold(entry["value"]), entry) for entry in given.values()):
         if len(value) > SHORT_ANSWER or re.search(r"\d", value):  # many emails have a "no" that answers nothing
-            stated = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", fold(email["text"]))
+            stated = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", fold(case.email["text"]))
             entry |= {"when": "volunteered"} if stated else {}
     return made | _key(case) | {"ledger": {**given, **(raw.get("ledger") or {})}}
 
 
 def rules_tried(store: Any, desk: DeskFile) -> Iterator[tuple[str, tuple[str, str], bool]]:
     """Yield each case with each rule that decides it (act and name), and whether it holds."""
-    for path in sorted((store.path / "cases").glob("*.yaml")):
-        for case in (Situation(raw, store, desk) for raw in read_yaml(path)["cases"] if "outcomes" not in raw):
-            yield from ((case.raw["id"], (case.intent.act, name), name not in case.unmet) for name in case.rules)
+    for case in (Situation(raw, store, desk) for _, raw in written_cases(store) if "outcomes" not in raw):
+        yield from ((case.raw["id"], (case.intent.act, name), name not in case.unmet) for name in case.rules)
 
 
-def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str]]:
+def problems_of(case: Situation) -> Iterator[tuple[str, str]]:
     """Yield what keeps a case from being compiled: a field, and a complaint with a remedy."""
+    raw, desk, row, act = case.raw, case.desk, case.key, case.intent.act
     if "outcomes" in raw:
         return
     said = texts("checks.yaml")["fields"]
@@ -121,35 +124,31 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
     for name in sorted(map(str, raw.keys() - fields)):
         near = get_close_matches(name, fields, 1, 0.6)
         yield name, said["near" if near else "field"].format(near="".join(near))
-    rows = store.tables[desk.subject]
-    row = _row_named(raw)
-    intent = desk.intents.get(str(raw.get("intent")))
-    if row not in rows:
+    if not case.row:
+        rows = case.store.tables[desk.subject]
         like = ", ".join(get_close_matches(row, rows, 3, 0.4) or [*rows][:3])
         yield "row", said["row"].format(row=row, key=desk.key, table=desk.subject, like=like)
-    if not str(as_email(raw)["text"] or "").strip():
+    if not str(case.email["text"] or "").strip():
         yield "email", said["email"]
-    if intent is None:
+    if case.intent is NO_INTENT:
         yield "intent", said["intent"].format(intent=raw.get("intent"), names=", ".join(desk.intents))
     forms = [field for field in ("values", "knows") if not isinstance(raw.get(field) or {}, dict)]
     yield from ((field, said["form"]) for field in forms)
-    known = {} if "knows" in forms else store.phrases["en"]["slots"]
+    known = {} if "knows" in forms else case.store.phrases["en"]["slots"]
     for name in [name for name in known and (raw.get("knows") or ()) if name not in known]:
         yield f"knows.{name}", said["question"].format(near=nearest(str(name), [*desk.questions]))
     pressure = raw.get("pressure") or []
     if pressure and (not isinstance(pressure, list) or len(pressure) < PUSHES):
         yield "pressure", said["pressure"]
-    if intent is None or forms or not intent.act:
+    if forms or not act:
         return
-    act, arguments = intent.act, desk.acts[intent.act].arguments
-    if row in rows and _acted_on(raw, joined_in(store, desk.subject, row, desk) or {}, store, desk) is None:
+    if case.row and not case.acted_on:
         yield "row", said["changes"].format(row=row, key=desk.key_of(act), table=desk.on(act), act=act)
-    elif not intent.queue:  # what the customer could not say
+    elif not case.queue:  # what the customer could not say
         values = raw.get("values") or {}
-        knows = {**intent.knows, **(raw.get("knows") or {})}
-        for name in sorted(values.keys() - arguments.keys()):
-            yield f"values.{name}", said["value"].format(act=act, names=", ".join(arguments) or "none")
-        for name, argument in arguments.items():
+        for name in sorted(values.keys() - case.arguments.keys()):
+            yield f"values.{name}", said["value"].format(act=act, names=", ".join(case.arguments) or "none")
+        for name, argument in case.arguments.items():
             value = values.get(name)
             choices = ", ".join(argument.choices)
             if name not in values and not argument.optional:
@@ -158,20 +157,18 @@ def problems_of(raw: Raw, store: Any, desk: DeskFile) -> Iterator[tuple[str, str
                 yield f"values.{name}", said["choice"].format(value=value, choices=choices)
             elif not choices and value is not None and isinstance(value, int | float) != argument.number:
                 yield f"values.{name}", said["text" if argument.number else "number"].format(name=name, act=act)
-        for name in (name for name in desk.needed(act) if name not in knows):
+        for name in (name for name in desk.needed(act) if name not in case.knows):
             yield f"knows.{name}", said["knows"].format(ask=desk.questions[name].ask)
 
 
-def thin(raw: Raw, desk: DeskFile, store: Any) -> Iterator[tuple[str, str]]:
+def thin(case: Situation) -> Iterator[tuple[str, str]]:
     """Yield what leaves the customer without an answer: the check, and the field."""
-    row = joined_in(store, desk.subject, _row_named(raw), desk)
-    if row and not any(all(row.get(column) for column in way) for way in desk.ways):
+    intent, act, email = case.intent, case.act, str(case.email["text"] or "")
+    if case.row and not any(all(case.row.get(column) for column in way) for way in case.desk.ways):
         yield "unproved", "row"
-    intent = desk.intents.get(str(raw.get("intent")))
-    email = str(as_email(raw)["text"] or "")
-    if intent and 0 < len(email.split()) <= SHORT_EMAIL:
-        words = [raw["intent"], intent.description, intent.goal, *intent.tell, intent.act]
-        words += [act.about, act.do, *act.words] if (act := desk.acts.get(intent.act)) else []
+    if intent is not NO_INTENT and 0 < len(email.split()) <= SHORT_EMAIL:
+        words = [case.raw["intent"], intent.description, intent.goal, *intent.tell, intent.act]
+        words += [act.about, act.do, *act.words] if act else []
         if not _stems(email) & _stems(" ".join(words)):
             yield "vague", "email"
 
@@ -181,11 +178,7 @@ def _stems(text: str) -> set[str]:
     return {word[:4] for word in re.findall(r"[^\W\d_]{4,}", fold(text)) if word not in empty}
 
 
-def _row_named(raw: Raw) -> str:
-    return str(raw.get("row", raw.get("order", "")))
-
-
-def as_email(raw: Raw) -> dict[str, str]:
+def _email(raw: Row) -> dict[str, str]:
     """Return a case's email; its subject is the case's title, or else the email's first words."""
     email = raw.get("email") or ""
     if isinstance(email, dict):
@@ -195,12 +188,7 @@ def as_email(raw: Raw) -> dict[str, str]:
     return {"subject": raw.get("title") or start, "text": str(email)}
 
 
-def _acted_on(raw: Raw, row: Raw, store: Any, desk: DeskFile) -> Raw | None:
-    table = desk.on(desk.intents[raw["intent"]].act)
-    return joined_in(store, table, raw.get("changes", row.get(desk.tables[table].key)), desk)
-
-
-def _key(case: Situation) -> Raw:
+def _key(case: Situation) -> Row:
     intent, desk, unmet = case.intent, case.desk, case.unmet
     column = desk.key_of(intent.act)
     calls = [{"tool": intent.act, "arguments": {column: case.changed[column], **case.values}}] if intent.act else []
@@ -218,7 +206,7 @@ def _key(case: Situation) -> Raw:
     declined = [{"name": "declined", "reason": reasons[0], "facts": said}] if refused else []
     over = [{"name": "handed over", "handover": True, "facts": said}] if queues or not intent.refuse else []
     forbidden = intent.act or ("*" if refused else "")
-    key: Raw = {
+    key: Row = {
         "bucket": "adversarial" if refused else "must_escalate",
         "claim": "false" if refused else "",
         "requested": calls if refused or unmet else [],
@@ -230,9 +218,9 @@ def _key(case: Situation) -> Raw:
     return {name: part for name, part in key.items() if part}
 
 
-def _facts(case: Situation) -> Raw:
+def _facts(case: Situation) -> Row:
     raw, facts = case.raw, dict[str, Any]()
-    own = {name: DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
+    own = {name: desk_file.DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
     for name, tell in {**case.intent.tell, **own}.items():
         place = f"intents.{raw['intent']}.tell.{name}.value"
         value = evaluated(tell.value, place, case.names)
@@ -269,7 +257,7 @@ def _pattern(text: str) -> str:
     return r"\W+(?:\w+\W+){0,2}".join(map(re.escape, re.findall(r"\w+", text.casefold())))
 
 
-def _as_fact(text: str, year: int) -> Raw:
+def _as_fact(text: str, year: int) -> Row:
     found = values_in(text, year)
     if len(found) == 1 and len(text) <= found[0].end - found[0].at + 3:
         kind, value = found[0].kind, found[0].value
@@ -303,7 +291,7 @@ def evaluated(formula: Any, place: str, names: Mapping[str, Any]) -> Any:
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else text
 
 
-def effects(name: str, act: DeclaredAct, names: Mapping[str, Any]) -> list[Raw]:
+def effects(name: str, act: desk_file.DeclaredAct, names: Mapping[str, Any]) -> list[Row]:
     """Return the columns that an act sets, and what its result gives besides."""
     return [
         {what: evaluated(formula, f"acts.{name}.{part}.{what}", names) for what, formula in formulas.items()}

@@ -11,12 +11,13 @@ from typing import Annotated, Any, Literal, Self
 
 import orjson
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from ...errors import BadInput
 from ...language.sentences import fold, letters
 from ...project import writing
 from ...records import content_hash
+from ...store.tools import Part
 from ...textfiles import as_yaml, read_yaml, render
 
 FILE, POLICY, STORE = "desk.yaml", "policy.yaml", "store.yaml"
@@ -62,17 +63,13 @@ def singular(table: str) -> str:
     return re.sub("s$", "", re.sub("(?<=x|s|z|h)es$", "", re.sub("ies$", "y", table)))
 
 
-class _Declared(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DeclaredTable(_Declared):
+class DeclaredTable(Part):
     """A table with its key column; its rows are in ``NAME.csv``."""
 
     key: str
 
 
-class DeclaredAsked(_Declared):
+class DeclaredAsked(Part):
     """A value that an agent may ask the customer for; `answer` contains ``{value}``."""
 
     ask: str = ""
@@ -101,7 +98,7 @@ class DeclaredQuestion(DeclaredAsked):
     answer: list[str] = ["{value}"]
 
 
-class DeclaredRefusal(_Declared):
+class DeclaredRefusal(Part):
     """A refusal: `say` is an agent's sentence, and `words` are alternative wordings."""
 
     say: str
@@ -118,7 +115,7 @@ class DeclaredRule(DeclaredRefusal):
     otherwise: str = REFUSE
 
 
-class DeclaredAct(_Declared):
+class DeclaredAct(Part):
     """An act of the desk on a row of a table, by default the subject's.
 
     `sets` names the columns that change, and `gives` additional values of the result, both with their formulas.
@@ -136,7 +133,7 @@ class DeclaredAct(_Declared):
     gives: dict[str, str] = {}
 
 
-class DeclaredTold(_Declared):
+class DeclaredTold(Part):
     """A value that the answer must contain, as a formula; see `benchmark_lib.cases.case.Fact`."""
 
     kind: Literal["money", "date", "id", "link", "measure", "choice"]
@@ -147,7 +144,7 @@ class DeclaredTold(_Declared):
     after: int | None = None
 
 
-class DeclaredIntent(_Declared):
+class DeclaredIntent(Part):
     """A reason to write, which leads to an act, an answer, a handover or a refusal.
 
     An intent with `refuse`, the name of a refusal, forbids its act, or every change if it has no act. A handover is
@@ -165,7 +162,7 @@ class DeclaredIntent(_Declared):
     tickets: int = Field(1, ge=0)
 
 
-class DeskFile(_Declared):
+class DeskFile(Part):
     """The content of a ``desk.yaml``; `proofs` lists sets of columns that prove who writes.
 
     `owner` names the columns with the customer's address and name, in the subject's row or one it refers to.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,8 +32,8 @@ OWN = "base/phrases.yaml"
 
 def kind_of(folder: Path) -> DeskKind:
     """Return the kind of the desk in a folder; raise `BadInput` if its ``desk.yaml`` is broken."""
-    own = _Kind(folder)
-    desk = own.desk
+    desk = read_desk(folder)
+    ways = [" and ".join(map(words_of, way)) for way in desk.ways]
     intents = {name: {"description": intent.description} for name, intent in desk.intents.items()}
     shows, finds = f"show_{singular(desk.subject)}", f"find_{desk.subject}"
     return DeskKind(
@@ -42,21 +42,21 @@ def kind_of(folder: Path) -> DeskKind:
         files=(FILE,),
         content=desk_file.unweighted,
         subject=desk.subject,
-        tools=own._tools(),
+        tools={tool.name: tool for tool in _tools(desk)},
         look_up=(shows, desk.key),
         lookups=frozenset({shows, finds}),
-        rules=own._rules(),
+        rules=_rules(desk, ways),
         objects=tuple(dict.fromkeys(desk.key_of(name) for name in desk.acts)),
         case_names=lambda raw, row, store: {"order": joined_in(store, desk.subject, raw["order"], desk)},
         case_defaults=lambda names: {
             "customer_id": str(names["order"][desk.key]),
             **{part: names["order"][column] for part, column in zip(SENDER, desk.heads)},
         },
-        usual_ledger=own._usual_ledger,
-        identity_slots=own._identity_slots,
-        evidence_slots=own._evidence_slots,
-        named_in=own._named_in,
-        described=own._described,
+        usual_ledger=partial(_usual_ledger, desk),
+        identity_slots=partial(_identity_slots, desk),
+        evidence_slots=partial(_evidence_slots, desk),
+        named_in=partial(_named_in, desk),
+        described=partial(_described, desk),
         open_to=lambda arguments, case, store: set(arguments) - {table.key for table in desk.tables.values()},
         own_slots={name: (name,) for name in (*desk.arguments, desk.key)},
         everything=lambda call, case, words: [
@@ -68,8 +68,8 @@ def kind_of(folder: Path) -> DeskKind:
         slots_not_had=tuple(desk.questions),
         compiled=lambda raw, store: compiled(raw, store, desk),
         usual={
-            "info": {**texts("base/store.yaml"), "intents": intents, "proofs": own.ways},
-            "policy": own._policy(),
+            "info": {**texts("base/store.yaml"), "intents": intents, "proofs": ways},
+            "policy": _policy(desk),
             "phrases": {"en": phrases(desk)},
         },
         usual_files={"prompts/agent.md": BASE / "agent.md"}
@@ -77,171 +77,162 @@ def kind_of(folder: Path) -> DeskKind:
     )
 
 
-class _Kind:
-    """A declared desk, and what a `DeskKind` asks of it."""
-
-    def __init__(self, folder: Path):
-        self.desk = read_desk(folder)
-        self.ways = [" and ".join(map(words_of, way)) for way in self.desk.ways]
-
-    def _tools(self) -> dict[str, Tool]:
-        desk, made = self.desk, list[Tool]()
-        for name, table in desk.tables.items():
-            key = {table.key: (str, f"Its {words_of(table.key)}.", ...)}
-            about = f"Show one of the {words_of(name)}."
-            made.append(_tool(f"show_{singular(name)}", about, key, partial(self._show, name)))
-        by = f"Email address or name of the customer, or part of a {words_of(desk.key)}."
-        about = f"List the {words_of(desk.subject)} of a customer."
-        made.append(_tool(f"find_{desk.subject}", about, {"by": (str, by, ...)}, self._find))
-        for name, act in desk.acts.items():
-            key_of = desk.key_of(name)
-            arguments: dict[str, Any] = {key_of: (str, f"The {words_of(key_of)}.", ...)}
-            for argument, a in act.arguments.items():
-                kind: Any = Literal[tuple(a.choices)] if a.choices else int if a.number else str
-                arguments[argument] = (kind | None if a.optional else kind, a.about, None if a.optional else ...)
-            made.append(_tool(name, act.about, arguments, partial(self._carry_out, name, act), write=True))
-        return {tool.name: tool for tool in made}
-
-    def _row(self, table: str, world: Any, given: Row) -> tuple[str, Row]:
-        key = self.desk.tables[table].key
-        row: Row | None = world.row(table, given[key])
-        if row is None:
-            raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
-        return key, row
-
-    def _show(self, table: str, world: Any, given: Row) -> Row:
-        key, row = self._row(table, world, given)
-        others = {name: [dict(r) for r in world.rows(name) if r.get(key) == given[key]] for name in self.desk.tables}
-        return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
-
-    def _find(self, world: Any, given: Row) -> Row:
-        wanted = squash(given["by"])
-        columns = (self.desk.key, *self.desk.heads)
-        every = (joined(row, self.desk, world.row) for row in world.rows(self.desk.subject))
-        rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
-        return {self.desk.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
-
-    def _carry_out(self, name: str, act: desk_file.DeclaredAct, world: Any, given: Row) -> Row:
-        table = self.desk.on(name)
-        key, row = self._row(table, world, given)
-        names = names_of(world.store, joined(row, self.desk, world.row), given, {})
-        values, shown = effects(name, act, names)
-        world.edit(table, given[key]).update(values)
-        return {key: given[key], **values, **shown}
-
-    def _rules(self) -> dict[str, Any]:
-        own = {rule_name(*place): self._predicate(*place, rule) for place, rule in self.desk.rules.items()}
-        agreed = partial(confirmation)
-        agreed.__doc__ = "The customer must have agreed before the act, with a yes as the last word on it."
-        return {"identity": self._identity(), "confirmation": agreed, **own}
-
-    def _predicate(self, name: str, rule: str, declared: desk_file.DeclaredRule) -> Any:
-        desk, table = self.desk, self.desk.on(name)
-
-        def keeps(call: ToolCall, before: Before, store: Any, parameters: Row) -> bool | None:
-            row = joined_in(store, table, call.named.get(desk.tables[table].key), desk)
-            if row is None:
-                return None
-            knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
-            names = names_of(store, row, call.named, knows, sender=before.sender, sender_name=before.sender_name)
-            return bool(evaluated(declared.holds, f"acts.{name}.rules.{rule}.holds", names))
-
-        keeps.__doc__ = f"{words_of(name)}, {words_of(rule)}"
-        return keeps
-
-    def _identity(self) -> Any:
-        ways = self.desk.ways
-
-        def identity(call: ToolCall, before: Before, store: Any, parameters: Row) -> bool | None:
-            rows = self._owners(call, store)
-            proved = (all(self._proved(column, row, before) for column in way) for way in ways for row in rows)
-            return any(proved) if rows else None
-
-        identity.__doc__ = f"The customer must have named {' or '.join(self.ways)} before the act."
-        return identity
-
-    def _proved(self, column: str, row: Row, before: Before) -> bool:
-        value = str(row.get(column) or "")
-        heads = dict(zip(self.desk.heads, (before.sender, before.sender_name)))
-        if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
-            return bool(value)
-        said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
-        return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
-
-    def _owners(self, call: ToolCall, store: Any) -> list[Row]:
-        """Return the rows that prove who owns the called row: the subject's, or the row itself."""
-        desk = self.desk
-        for name, key in ((name, table.key) for name, table in desk.tables.items() if table.key in call.named):
-            keys = [call.named[key]] if name == desk.subject else [*store.tables[desk.subject]]
-            every = (joined_in(store, desk.subject, one, desk) for one in keys)
-            own = [row for row in every if row and row.get(key) == call.named[key]]
-            called = joined_in(store, name, call.named[key], desk)
-            return own or ([called] if called else [])
-        return []
-
-    def _usual_ledger(self, case: Row, names: Row) -> Row:
-        text = squash(f"{case['email']['subject']} {case['email']['text']}")
-        heads = {squash(case["sender"]), squash(case["sender_name"])}
-        values = {column: str(names["order"].get(column) or "") for way in self.desk.ways for column in way}
-        said = {c for c, v in values.items() if squash(v) in text or (c in self.desk.heads and squash(v) in heads)}
-        return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
-
-    def _identity_slots(self, case: Any, asked: set[str]) -> list[str]:
-        ways = [way for way in self.desk.ways if all(map(case.ledger.get, way))]
-        return min(([slot for slot in way if case.ledger[slot].when == "asked"] for way in ways), key=len, default=[])
-
-    def _evidence_slots(self, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
-        act = self.desk.acts.get(call.tool)
-        needed = [*self.desk.needed(call.tool), *(act.arguments if act else ())]
-        entries = {slot: case.ledger[slot] for slot in needed if slot in case.ledger and slot not in known}
-        return [slot for slot, entry in entries.items() if entry.when != "volunteered"]
-
-    def _named_in(self, text: str, arguments: Row, store: Any) -> tuple[set[str], set[str]]:
-        said, differing = squash(text), set[str]()
-        named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
-        acts = self.desk.acts.values()
-        for name, argument in ((n, a) for act in acts for n, a in act.arguments.items() if n in arguments):
-            values = _values_in(text, argument, arguments[name])
-            if values is not None:
-                named = named - {name} if arguments[name] not in values else named | {name}
-                differing |= {name} if values and name not in named else set()
-        for table, keyed in self.desk.tables.items():
-            if keyed.key in arguments and keyed.key not in named:
-                others = (key for key in store.tables[table] if len(key) > 2 and squash(key) in said)
-                differing |= {keyed.key} if next(others, None) else set()
-        return named, differing
-
-    def _described(self, arguments: Row, tool: str, store: Any) -> dict[str, str]:
-        table = self.desk.on(tool if tool in self.desk.acts else "")
-        row = joined_in(store, table, arguments.get(self.desk.tables[table].key), self.desk) or {}
-        return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
-
-    def _policy(self) -> Row:
-        desk = self.desk
-        rules: Row = {
-            "identity": {"guards": [*desk.acts]},
-            "confirmation": {"guards": [n for n, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
-            **{rule_name(act, name): {"guards": [act]} for act, name in desk.rules},
-        }
-        queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
-        queues -= {"", ANY_QUEUE, REFUSE}
-        return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
+def _tools(desk: DeskFile) -> Iterator[Tool]:
+    for name, table in desk.tables.items():
+        key = _argument(table.key, str, f"Its {words_of(table.key)}.")
+        yield _tool(f"show_{singular(name)}", f"Show one of the {words_of(name)}.", [key], partial(_show, desk, name))
+    by = _argument("by", str, f"Email address or name of the customer, or part of a {words_of(desk.key)}.")
+    about = f"List the {words_of(desk.subject)} of a customer."
+    yield _tool(f"find_{desk.subject}", about, [by], partial(_find, desk))
+    for name, act in desk.acts.items():
+        arguments = [_argument(desk.key_of(name), str, f"The {words_of(desk.key_of(name))}.")]
+        for argument, a in act.arguments.items():
+            kind: Any = Literal[tuple(a.choices)] if a.choices else int if a.number else str
+            arguments.append(_argument(argument, kind, a.about, a.optional))
+        yield _tool(name, act.about, arguments, partial(_carry_out, desk, name), write=True)
 
 
-def _tool(name: str, about: str, arguments: Row, work: Callable[..., Row], write: bool = False) -> Tool:
-    """Return a tool; arguments have type, description and default, ``...`` for none."""
+def _argument(name: str, kind: Any, about: str, optional: bool = False) -> inspect.Parameter:
+    kind, default = (kind | None, None) if optional else (kind, inspect.Parameter.empty)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 
-    def function(desk: Any, **given: Any) -> Row:
-        return work(desk, given)
 
-    parameters = [inspect.Parameter("desk", inspect.Parameter.POSITIONAL_ONLY)] + [
-        inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if d is ... else d)
-        for argument, (_, _, d) in arguments.items()
-    ]
-    function.__name__, function.__doc__ = name, about
-    function.__annotations__ = {argument: Annotated[kind, words] for argument, (kind, words, _) in arguments.items()}
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return Tool(name, function, write)
+def _tool(name: str, about: str, arguments: list[inspect.Parameter], work: Any, write: bool = False) -> Tool:
+    world = inspect.Parameter("world", inspect.Parameter.POSITIONAL_ONLY)
+    work.__name__, work.__doc__, work.__signature__ = name, about, inspect.Signature([world, *arguments])
+    work.__annotations__ = {argument.name: argument.annotation for argument in arguments}
+    return Tool(name, work, write)
+
+
+def _row(desk: DeskFile, table: str, world: Any, given: Row) -> Row:
+    key = desk.tables[table].key
+    row: Row | None = world.row(table, given[key])
+    if row is None:
+        raise NotFound(f"There is no {words_of(key)} {given[key]!r}.")
+    return row
+
+
+def _show(desk: DeskFile, table: str, world: Any, **given: Any) -> Row:
+    row, ((key, value),) = _row(desk, table, world, given), given.items()
+    others = {name: [dict(r) for r in world.rows(name) if r.get(key) == value] for name in desk.tables}
+    return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
+
+
+def _find(desk: DeskFile, world: Any, by: str) -> Row:
+    wanted = squash(by)
+    columns = (desk.key, *desk.heads)
+    every = (joined(row, desk, world.row) for row in world.rows(desk.subject))
+    rows = [row for row in every if wanted and any(wanted in squash(str(row.get(c))) for c in columns)]
+    return {desk.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
+
+
+def _carry_out(desk: DeskFile, act: str, world: Any, **given: Any) -> Row:
+    key, row = given[desk.key_of(act)], _row(desk, desk.on(act), world, given)
+    names = names_of(world.store, joined(row, desk, world.row), given, {})
+    values, shown = effects(act, desk.acts[act], names)
+    world.edit(desk.on(act), key).update(values)
+    return {desk.key_of(act): key, **values, **shown}
+
+
+def _policy(desk: DeskFile) -> Row:
+    rules: Row = {
+        "identity": {"guards": [*desk.acts]},
+        "confirmation": {"guards": [n for n, act in desk.acts.items() if act.confirm], "needs_act": "agreed"},
+        **{rule_name(act, name): {"guards": [act]} for act, name in desk.rules},
+    }
+    queues = {intent.queue for intent in desk.intents.values()} | {rule.otherwise for rule in desk.rules.values()}
+    queues -= {"", ANY_QUEUE, REFUSE}
+    return {"queues": dict.fromkeys(sorted(queues), "") | {"general": "anything else"}, "process_rules": rules}
+
+
+def _rules(desk: DeskFile, ways: list[str]) -> dict[str, Any]:
+    identity, agreed = partial(_identified, desk), partial(confirmation)
+    identity.__doc__ = f"The customer must have named {' or '.join(ways)} before the act."
+    agreed.__doc__ = "The customer must have agreed before the act, with a yes as the last word on it."
+    rules: dict[str, Any] = {"identity": identity, "confirmation": agreed}
+    for act, name in desk.rules:
+        keeps = rules[rule_name(act, name)] = partial(_keeps, desk, act, name)
+        keeps.__doc__ = f"{words_of(act)}, {words_of(name)}"
+    return rules
+
+
+def _keeps(
+    desk: DeskFile, act: str, rule: str, call: ToolCall, before: Before, store: Any, parameters: Row
+) -> bool | None:
+    row = joined_in(store, desk.on(act), call.named.get(desk.key_of(act)), desk)
+    if row is None:
+        return None
+    knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
+    names = names_of(store, row, call.named, knows, sender=before.sender, sender_name=before.sender_name)
+    return bool(evaluated(desk.rules[act, rule].holds, f"acts.{act}.rules.{rule}.holds", names))
+
+
+def _identified(desk: DeskFile, call: ToolCall, before: Before, store: Any, parameters: Row) -> bool | None:
+    rows = _owners(desk, call, store)
+    proved = (all(_proved(desk, column, row, before) for column in way) for way in desk.ways for row in rows)
+    return any(proved) if rows else None
+
+
+def _proved(desk: DeskFile, column: str, row: Row, before: Before) -> bool:
+    value = str(row.get(column) or "")
+    heads = dict(zip(desk.heads, (before.sender, before.sender_name)))
+    if not value or squash(value) in {squash(heads.get(column, "")), *map(squash, before.gave(column))}:
+        return bool(value)
+    said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
+    return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
+
+
+def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[Row]:
+    """Return the rows that prove who owns the called row: the subject's, or the row itself."""
+    for name, key in ((name, table.key) for name, table in desk.tables.items() if table.key in call.named):
+        keys = [call.named[key]] if name == desk.subject else [*store.tables[desk.subject]]
+        every = (joined_in(store, desk.subject, one, desk) for one in keys)
+        own = [row for row in every if row and row.get(key) == call.named[key]]
+        called = joined_in(store, name, call.named[key], desk)
+        return own or ([called] if called else [])
+    return []
+
+
+def _usual_ledger(desk: DeskFile, case: Row, names: Row) -> Row:
+    text = squash(f"{case['email']['subject']} {case['email']['text']}")
+    heads = {squash(case["sender"]), squash(case["sender_name"])}
+    values = {column: str(names["order"].get(column) or "") for way in desk.ways for column in way}
+    said = {c for c, v in values.items() if squash(v) in text or (c in desk.heads and squash(v) in heads)}
+    return {c: {"value": v, "when": "volunteered" if c in said else "asked"} for c, v in values.items() if v}
+
+
+def _identity_slots(desk: DeskFile, case: Any, asked: set[str]) -> list[str]:
+    ways = [way for way in desk.ways if all(map(case.ledger.get, way))]
+    return min(([slot for slot in way if case.ledger[slot].when == "asked"] for way in ways), key=len, default=[])
+
+
+def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: set[str], known: set[str]) -> list[str]:
+    act = desk.acts.get(call.tool)
+    needed = [*desk.needed(call.tool), *(act.arguments if act else ())]
+    entries = {slot: case.ledger[slot] for slot in needed if slot in case.ledger and slot not in known}
+    return [slot for slot, entry in entries.items() if entry.when != "volunteered"]
+
+
+def _named_in(desk: DeskFile, text: str, arguments: Row, store: Any) -> tuple[set[str], set[str]]:
+    said, differing = squash(text), set[str]()
+    named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
+    acts = desk.acts.values()
+    for name, argument in ((n, a) for act in acts for n, a in act.arguments.items() if n in arguments):
+        values = _values_in(text, argument, arguments[name])
+        if values is not None:
+            named = named - {name} if arguments[name] not in values else named | {name}
+            differing |= {name} if values and name not in named else set()
+    for table, keyed in desk.tables.items():
+        if keyed.key in arguments and keyed.key not in named:
+            others = (key for key in store.tables[table] if len(key) > 2 and squash(key) in said)
+            differing |= {keyed.key} if next(others, None) else set()
+    return named, differing
+
+
+def _described(desk: DeskFile, arguments: Row, tool: str, store: Any) -> dict[str, str]:
+    table = desk.on(tool if tool in desk.acts else "")
+    row = joined_in(store, table, arguments.get(desk.tables[table].key), desk) or {}
+    return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
 
 
 def _values_in(text: str, argument: desk_file.DeclaredArgument, own: Any) -> set[Any] | None:
