@@ -98,8 +98,8 @@ def _argument(name: str, kind: Any, about: str, optional: bool = False) -> inspe
 
 
 def _tool(name: str, about: str, arguments: list[inspect.Parameter], work: Any, write: bool = False) -> Tool:
-    world = inspect.Parameter("world", inspect.Parameter.POSITIONAL_ONLY)
-    work.__name__, work.__doc__, work.__signature__ = name, about, inspect.Signature([world, *arguments])
+    desk = inspect.Parameter("desk", inspect.Parameter.POSITIONAL_ONLY)
+    work.__name__, work.__doc__, work.__signature__ = name, about, inspect.Signature([desk, *arguments])
     work.__annotations__ = {argument.name: argument.annotation for argument in arguments}
     return Tool(name, work, write)
 
@@ -112,7 +112,7 @@ def _row(desk: DeskFile, table: str, world: Any, given: Row) -> Row:
     return row
 
 
-def _show(desk: DeskFile, table: str, world: Any, **given: Any) -> Row:
+def _show(desk: DeskFile, table: str, world: Any, /, **given: Any) -> Row:
     row, ((key, value),) = _row(desk, table, world, given), given.items()
     others = {name: [dict(r) for r in world.rows(name) if r.get(key) == value] for name in desk.tables}
     return {**row, **{name: rows[-LISTED:] for name, rows in others.items() if rows and name != table}}
@@ -126,7 +126,7 @@ def _find(desk: DeskFile, world: Any, by: str) -> Row:
     return {desk.subject: [{c: row.get(c) for c in columns} for row in rows[:LISTED]]}
 
 
-def _carry_out(desk: DeskFile, act: str, world: Any, **given: Any) -> Row:
+def _carry_out(desk: DeskFile, act: str, world: Any, /, **given: Any) -> Row:
     key, row = given[desk.key_of(act)], _row(desk, desk.on(act), world, given)
     names = names_of(world.store, joined(row, desk, world.row), given, {})
     values, shown = effects(act, desk.acts[act], names)
@@ -156,9 +156,7 @@ def _rules(desk: DeskFile, ways: list[str]) -> dict[str, Any]:
     return rules
 
 
-def _keeps(
-    desk: DeskFile, act: str, rule: str, call: ToolCall, before: Before, store: Any, parameters: Row
-) -> bool | None:
+def _keeps(desk: DeskFile, act: str, rule: str, call: ToolCall, before: Before, store: Any, terms: Row) -> bool | None:
     row = joined_in(store, desk.on(act), call.named.get(desk.key_of(act)), desk)
     if row is None:
         return None
@@ -167,7 +165,7 @@ def _keeps(
     return bool(evaluated(desk.rules[act, rule].holds, f"acts.{act}.rules.{rule}.holds", names))
 
 
-def _identified(desk: DeskFile, call: ToolCall, before: Before, store: Any, parameters: Row) -> bool | None:
+def _identified(desk: DeskFile, call: ToolCall, before: Before, store: Any, terms: Row) -> bool | None:
     rows = _owners(desk, call, store)
     proved = (all(_proved(desk, column, row, before) for column in way) for way in desk.ways for row in rows)
     return any(proved) if rows else None
@@ -216,11 +214,10 @@ def _evidence_slots(desk: DeskFile, call: Any, case: Any, store: Any, attached: 
 def _named_in(desk: DeskFile, text: str, arguments: Row, store: Any) -> tuple[set[str], set[str]]:
     said, differing = squash(text), set[str]()
     named = {name for name, value in arguments.items() if squash(str(value)) and squash(str(value)) in said}
-    acts = desk.acts.values()
-    for name, argument in ((n, a) for act in acts for n, a in act.arguments.items() if n in arguments):
+    for name, argument in ((n, a) for act in desk.acts.values() for n, a in act.arguments.items() if n in arguments):
         values = _values_in(text, argument, arguments[name])
         if values is not None:
-            named = named - {name} if arguments[name] not in values else named | {name}
+            named = named | {name} if arguments[name] in values else named - {name}
             differing |= {name} if values and name not in named else set()
     for table, keyed in desk.tables.items():
         if keyed.key in arguments and keyed.key not in named:
