@@ -1,7 +1,5 @@
 """``deskbench desk add-case``."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

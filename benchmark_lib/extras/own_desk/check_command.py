@@ -1,7 +1,5 @@
 """``deskbench desk check``."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

@@ -1,7 +1,5 @@
 """Compile a case: derive its bucket, outcomes and facts from formulas over policy and row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
@@ -29,7 +27,7 @@ OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
 `row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
 the same as in an intent.
 """
-NO_INTENT = desk_file.DeclaredIntent(description="")
+NO_INTENT = desk_file.DeclaredIntent(description="", tickets=0)
 SENDER = ("sender", "sender_name")
 """Fields of a case for the two columns of a desk's `heads`."""
 SUBJECT, SHORT_EMAIL, SHORT_ANSWER, PUSHES = 6, 12, 3, 3
@@ -334,7 +332,6 @@ def names_of(
 
 
 def _plus(unit: str, day: str, count: int) -> str:
-    """Return the date some days or months later, or the last day of a shorter month."""
     return (pd.Timestamp(_day(day)) + pd.DateOffset(**{unit: int(count)})).date().isoformat()
 
 

@@ -1,7 +1,5 @@
 """Read ``desk.yaml``, with defaults for all that a shop need not say; write a desk's files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext

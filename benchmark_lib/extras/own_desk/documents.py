@@ -1,7 +1,5 @@
 """Read what people write: documents, cut into sections with rules, and spreadsheets."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -61,7 +59,6 @@ def sections_of(paths: Iterable[Path]) -> list[Section]:
 
 
 def _sentences(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
-    """Yield each sentence with the line at which its paragraph or item begins."""
     blocks: list[tuple[int, list[str]]] = [(first, [])]
     for number, line in enumerate(lines, first):
         if not line.strip() or BULLET.match(line) or line.lstrip().startswith("|"):
@@ -103,10 +100,7 @@ def _words(text: str) -> list[str]:
 
 
 def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, str] | None:
-    """Return where a quotation occurs word for word: section, line, and whole sentences.
-
-    The sentences are whole, because part of a sentence may say the opposite.
-    """
+    """Return where a quotation occurs: section, line, and whole sentences; a part may say the opposite."""
     wanted = _words(quotation)
     for section in sections if len(wanted) >= SHORTEST else ():
         words = [(word, place) for place, (_, text) in enumerate(section.sentences) for word in _words(text)]

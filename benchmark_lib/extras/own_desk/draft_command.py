@@ -142,11 +142,10 @@ class Buyer:
     """Asks one model, and keeps each answer in a file together with the hash of its request."""
 
     def __init__(self, model: str, base_url: str | None, file: Path):
-        self.endpoint, self.file = Endpoint(model, base_url), file
-        self.model = model_at(self.endpoint, priced=False)
+        self.endpoint, self.file, self.costs = Endpoint(model, base_url), file, list[float | None]()
+        self.price = model_at(self.endpoint, priced=False).price
         lines = file.read_bytes().splitlines() if file.exists() else []
         self.kept: dict[str, Any] = {one["request"]: one for one in map(orjson.loads, lines)}
-        self.costs: list[float | None] = []
 
     def ask(self, prompt: str, texts: list[str], **fields: type) -> list[Row | Unreadable]:
         """Return the answer to each text, an object with these `fields`, or why it is unusable.
@@ -183,7 +182,7 @@ class Buyer:
         request = content_hash(orjson.dumps([self.endpoint.model, self.endpoint.base_url, messages]))
         if request not in self.kept:
             answer = await self.endpoint.complete(messages)
-            self.costs.append(self.model.price(answer.usage))
+            self.costs.append(self.price(answer.usage))
             self.kept[request] = {"request": request, "text": answer.text, "finish_reason": answer.finish_reason}
             with self.file.open("ab") as file:
                 file.write(orjson.dumps(self.kept[request]) + b"\n")

@@ -1,7 +1,5 @@
 """Turn accepted rules and intents into a declared desk, with cases on both sides of a rule."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

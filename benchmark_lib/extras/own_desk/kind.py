@@ -1,7 +1,5 @@
 """Make a kind of desk from a ``desk.yaml``: its tools, rules and compiled cases."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``deskbench desk new``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

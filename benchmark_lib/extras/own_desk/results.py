@@ -1,7 +1,5 @@
 """Results of one's own desk: broken rules, weighted success, losses, and their page section."""
 
-from __future__ import annotations
-
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,15 +7,17 @@ from dataclasses import replace
 from functools import partial
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from ...analysis.cell import framed, grouped, interval
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import clustered_mean, clusters_or_cases
 from ...analysis.facets import scores_of
+from ...analysis.frames import Results
 from ...analysis.panels import SCRIPTED, conversations_of
 from ...analysis.tables.answers import Stakes, stakes_at, with_breaches, with_stakes
 from ...analysis.tables.costs import HOW_TO_PRICE
@@ -27,14 +27,9 @@ from ...experiment.summary import outdated
 from ...reports.answers import stores_of
 from ...reports.html import environment, plain_text
 from ...scoring.deciding import rule_in_words
+from ...store import Store
 from .compiled import rules_tried
 from .desk_file import DECLARED, REFUSE, read_desk, rule_name
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...store import Store
 
 COMMON = ("identity", "confirmation")
 share_of = partial(case_rate, why_none="no conversation has a score")
@@ -42,7 +37,7 @@ share_of = partial(case_rate, why_none="no conversation has a score")
 FRONT = Path(__file__).with_name("front.html.j2")
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""
-Stores = dict[str, "Store"]
+Stores = dict[str, Store]
 
 
 def _stores_of(results: Results) -> Stores:

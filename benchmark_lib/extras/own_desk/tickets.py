@@ -1,7 +1,5 @@
 """Read tickets from a spreadsheet, and make a desk with a thin case for each."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections import Counter, defaultdict

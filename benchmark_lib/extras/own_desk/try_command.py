@@ -1,7 +1,5 @@
 """``deskbench desk try``."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from datetime import date
