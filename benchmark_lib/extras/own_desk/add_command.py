@@ -16,7 +16,7 @@ from ...store import FolderStore
 from ...textfiles import as_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
-from .desk_file import DeskFile, read_desk, refusal, texts
+from .desk_file import DeskFile, Row, read_desk, refusal, texts
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",
@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
+def _shown(raw: Row, store: Any, desk: DeskFile, path: Path) -> str:
     here = Situation(raw, store, desk)
     case = read_case(raw, store, path)
     words = texts("checks.yaml")
@@ -61,7 +61,7 @@ def _shown(raw: dict[str, Any], store: Any, desk: DeskFile, path: Path) -> str:
     return render(read_text(SHOWN), SHOWN.name, **names).strip()
 
 
-def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
+def _asked_for(desk: DeskFile, store: Any, email: str) -> Row:
     said = texts("says.yaml")
     if not email:
         print(said["ask_email"], file=sys.stderr)
@@ -71,7 +71,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> dict[str, Any]:
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
     intent = _asked(said["ask_intent"], [*desk.intents])
     wish = desk.intents[intent]
-    values, knows = dict[str, Any](), dict[str, str]()
+    values, knows = Row(), dict[str, str]()
     act = desk.acts.get("" if wish.queue else wish.act)
     for name, a in act.arguments.items() if act else ():
         answer = _asked(a.about, a.choices, a.optional)

@@ -30,7 +30,7 @@ from ...textfiles import front_matter, nearest, read_text, read_yaml, render
 from ..audit.audit import audit, report, unsound_together
 from . import desk_file
 from .compiled import BadFormula, Situation, joined_in, odd, problems_of, rules_tried, thin
-from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, desk_of, problems_of_form, refusal, texts
+from .desk_file import DECLARED, FILE, POLICY, REFUSE, STORE, DeskFile, Row, desk_of, problems_of_form, refusal, texts
 from .documents import typed_in
 
 ARGUMENTS = {"FOLDER": "the folder of the desk, or its name under desks/"}
@@ -68,10 +68,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 class Complaints:
-    """Everything that is missing or odd in the folder of a declared desk.
+    """Everything that is missing or odd in the folder of a desk; `BadInput` if it is of another kind.
 
-    `all` has the complaints by check, file and topic, each with its places: their lines and sentences. `rows` has the
-    place of each row, and `odd` the columns with complaints. Raise `BadInput` for a desk of another kind.
+    `all` has the line and sentence of each complaint by check, file and topic, and `rows` the line of each row.
     """
 
     desk: DeskFile
@@ -80,7 +79,7 @@ class Complaints:
     def __init__(self, folder: Path):
         self.folder, self.words = folder, texts("checks.yaml")
         self.all = defaultdict[tuple[str, str, str], dict[str, tuple[int, str]]](dict)
-        self.rows: dict[tuple[str, str], str] = {}
+        self.rows = defaultdict[str, dict[str, int]](dict)
         self.odd: set[str] = set()
         self._trees: dict[str, Any] = {}
         self.drafted = desk_file.mark_of(folder).get("numbers", {})
@@ -154,7 +153,7 @@ class Complaints:
                 place = next((n for n, one in enumerate(lines, 1) if named[1] in one), 1)
             self.add(check, file, int(line[-1]) if line else place, why=re.sub(r"^:\d+: ", "", why))
 
-    def _yaml(self, file: str) -> dict[str, Any]:
+    def _yaml(self, file: str) -> Row:
         with self._reading(file):
             content = read_yaml(self.folder / file)
             if isinstance(content, dict):
@@ -168,7 +167,7 @@ class Complaints:
 
     def _check_tables(self) -> None:
         for name, table in self.desk.tables.items():
-            key, file = table.key, f"{name}.csv"
+            key, file, rows = table.key, f"{name}.csv", self.rows[name]
             with self._reading(file):
                 lines = csv.DictReader(io.StringIO(read_text(self.folder / file), newline=""))
                 columns = [column.strip() for column in lines.fieldnames or ()]
@@ -180,33 +179,32 @@ class Complaints:
                 for row in (row for row in lines if any(row.values())) if key in columns else ():
                     own = (row.get(key) or "").strip()
                     wide = None in row or None in row.values()
-                    if wide or not own or (name, own) in self.rows:
+                    if wide or not own or own in rows:
                         check = "wide" if wide else "key"
                         self.add(check, file, lines.line_num, about=check, key=key)
-                    self.rows[name, own] = f"{file}:{lines.line_num}"
+                    rows[own] = lines.line_num
 
     def _check_cells(self) -> None:
         told = [one for intent in self.desk.intents.values() for one in intent.tell.values()]
         formulas = " ".join(one.value for one in told if one.kind == "money")
-        amounts = defaultdict[str, dict[str, dict[int, int]]](lambda: defaultdict(dict))
-        for (table, row), at in self.rows.items():
-            file, _, line = at.rpartition(":")
-            for column, value in self.store.tables[table][row].items():
+        dates = {one.value for one in told if one.kind == "date"}
+        for table, lines in self.rows.items():
+            file, amounts = f"{table}.csv", defaultdict[str, dict[int, int]](dict)
+            cells = ((line, *cell) for row, line in lines.items() for cell in self.store.tables[table][row].items())
+            for line, column, value in cells:
                 in_cents = "cents" in column or re.search(rf"\b{re.escape(column)}\b", formulas)
                 kind = "money" if in_cents and AMOUNT.fullmatch(str(value)) else ""
-                kind = "date" if any(one.kind == "date" and one.value == column for one in told) else kind
-                if value is not None and (why := odd(kind, value)):
+                if value is not None and (why := odd("date" if column in dates else kind, value)):
                     self.odd.add(column)
-                    self.add("cell", file, int(line), about=column, column=column, why=why)
+                    self.add("cell", file, line, about=column, column=column, why=why)
                 elif in_cents and isinstance(value, int) and value:
-                    amounts[file][column][int(line)] = value
-        for file, columns in amounts.items():
-            largest = max(max(own.values()) for own in columns.values())
-            for column, own in columns.items():
-                top, (at_line, cents) = max(own.values()), next(iter(own.items()))
+                    amounts[column][line] = value
+            largest = max((max(own.values()) for own in amounts.values()), default=0)
+            for column, own in amounts.items():
+                top, (line, cents) = max(own.values()), next(iter(own.items()))
                 if top < SMALL and (largest < SMALL or median(own.values()) < 100):
                     read = f"{cents} is read as {money(cents)}"
-                    self.add("dollars", file, at_line, column=column, read=read, top=money(top), cents=100 * cents)
+                    self.add("dollars", file, line, column=column, read=read, top=money(top), cents=100 * cents)
 
     def _columns(self, table: str) -> list[str]:
         return [*(joined_in(self.store, table, next(iter(self.store.tables[table]), ""), self.desk) or ())]
@@ -241,7 +239,7 @@ class Complaints:
             elif not meaning:
                 self.add("no_meaning", POLICY, ["queues", name], name=name)
 
-    def _check_cases(self, files: dict[str, dict[str, Any]]) -> None:
+    def _check_cases(self, files: dict[str, Row]) -> None:
         places: dict[str, tuple[str, list[Any]]] = {}
         cases: list[Case] = []
         for file, content in files.items():
@@ -273,7 +271,7 @@ class Complaints:
             if problem.check == "near copy":
                 self.add("copies", *places[problem.case_id], case=problem.case_id, why=problem.why)
 
-    def _case(self, raw: dict[str, Any], file: str, path: list[Any]) -> list[Case]:
+    def _case(self, raw: Row, file: str, path: list[Any]) -> list[Case]:
         case, here = raw["id"], Situation(raw, self.store, self.desk)
         wrong = [*problems_of(here)]
         for field, why in wrong:
@@ -306,7 +304,7 @@ class Complaints:
             self.add("formula", FILE, path, where=error.place, formula=error.formula, why=error.why)
         elif not any(re.search(rf"\b{column}\b", error.formula) for column in self.odd):
             row = case.changed[self.desk.tables[table].key]
-            at = f"{row} at {self.rows.get((table, row), table)}"
+            at = f"{row} at {table}.csv:{self.rows[table][row]}"
             cells = {n: cell for n, cell in case.changed.items() if re.search(rf"\b{n}\b", error.formula)}
             typed = [f"{n}: {cell}" for n, cell in cells.items() if AMOUNT.fullmatch(str(cell))]
             said = self.words["failing"]
@@ -314,7 +312,7 @@ class Complaints:
             other = said["empty"] if None in cells.values() else ""
             self.add("failing", FILE, path, about=error.place, at=at, where=error.place, why=why, other=other)
 
-    def _check_texts(self, info: dict[str, Any]) -> None:
+    def _check_texts(self, info: Row) -> None:
         names = vars(self.store) if self.store else {"policy": self.policy, "info": info}
         for path in [self.folder / FILE, *sorted((self.folder / "articles").glob("*.md"))]:
             file = str(path.relative_to(self.folder))

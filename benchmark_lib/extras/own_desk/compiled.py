@@ -217,7 +217,7 @@ def _key(case: Situation) -> Row:
 
 
 def _facts(case: Situation) -> Row:
-    raw, facts = case.raw, dict[str, Any]()
+    raw, facts = case.raw, Row()
     own = {name: desk_file.DeclaredTold.model_validate(tell) for name, tell in (raw.get("tell") or {}).items()}
     for name, tell in {**case.intent.tell, **own}.items():
         place = f"intents.{raw['intent']}.tell.{name}.value"
@@ -297,7 +297,7 @@ def effects(name: str, act: desk_file.DeclaredAct, names: Mapping[str, Any]) -> 
     ]
 
 
-def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> dict[str, Any]:
+def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], Any]) -> Row:
     """Return a row joined with the rows that it refers to by key; its own columns win."""
     found, tables = dict(row), [*desk.tables.items()]
     for name, table in tables * len(tables):
@@ -305,7 +305,7 @@ def joined(row: Mapping[str, Any], desk: DeskFile, row_of: Callable[[str, str], 
     return found
 
 
-def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> dict[str, Any] | None:
+def joined_in(store: Any, table: str, key: Any, desk: DeskFile) -> Row | None:
     """Return a row of a store's table, as by `joined`; None if no row has this key."""
     row = store.tables[table].get(str(key))
     return row and joined(row, desk, lambda name, other: store.tables[name].get(other))

@@ -271,8 +271,8 @@ def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day
     return files | {"policy.yaml": "{}\n", "prompts/agent.md": base + rules}
 
 
-def _act(tool: str, tickets: list[Row]) -> dict[str, Any]:
-    arguments, sets = dict[str, Any](), {tool: "'done'"}
+def _act(tool: str, tickets: list[Row]) -> Row:
+    arguments, sets = Row(), {tool: "'done'"}
     for name in dict.fromkeys(name for values in tickets for name in values):
         own = [values[name] for values in tickets if name in values]
         free = any(len(str(value).split()) > LONGEST_CODE for value in own)
@@ -288,5 +288,5 @@ def _act(tool: str, tickets: list[Row]) -> dict[str, Any]:
     return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
 
 
-def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+def _filled(fields: Row) -> Row:
     return {name: value for name, value in fields.items() if value}

@@ -131,12 +131,13 @@ def tables(tickets: list[Row], results: Results, checks: Checks) -> tuple[Table,
     weights = {t["id"]: t["weight"] for t in tickets}
     played = framed(_rows(results, checks), " ".join(["entry case_id intent wrong right", *checks]))
     entries = [*results.entries.values()]
-    models = list[dict[str, Any]]()
-    rows: list[dict[str, Any]] = [{"ticket": f"{t['id']}: {t['title']}", "expected": t["expected"]} for t in tickets]
+    models = list[Row]()
+    rows: list[Row] = [{"ticket": f"{t['id']}: {t['title']}", "expected": t["expected"]} for t in tickets]
     for entry in entries:
-        own = played[(played["entry"] == entry) & (played["wrong"] != "not_scored")]
+        own = played[played["entry"] == entry]
+        right = _share(own, "right", Query.of(entry=entry))
         weighted = metric_cell(weighted_mean(own, "right", weights), SHARE, "mean")
-        models.append({"model": entry, "right": _share(own, "right", Query.of(entry=entry)), "weighted": weighted})
+        models.append({"model": entry, "right": right, "weighted": weighted})
         models[-1] |= {name: _share(own, name) for name in checks}
         for row, ticket in zip(rows, tickets, strict=True):
             row[entry] = _cell(own[own["case_id"] == ticket["id"]], Query.of(entry=entry, case_id=ticket["id"]))
@@ -147,15 +148,15 @@ def tables(tickets: list[Row], results: Results, checks: Checks) -> tuple[Table,
     return table(heads, models, caption=words["thin"], notes=notes), table(titles, rows)
 
 
-def _rows(results: Results, checks: Checks) -> Iterator[dict[str, Any]]:
+def _rows(results: Results, checks: Checks) -> Iterator[Row]:
     for run in results.runs:
         scores, entry = run.scores(), results.entries[run.run_id]
         for case_id, _, digest, raw in run.conversations():
             record = Conversation.from_json(raw)
             wrong = what_went_wrong(scores.get(digest) or {}, record)
-            answers = {name: _answer(name, check, record) for name, check in checks.items() if wrong != "not_scored"}
-            row = {"entry": entry, "case_id": case_id, "intent": case_id, "wrong": wrong, "right": wrong == ""}
-            yield row | answers
+            if wrong != "not_scored":
+                row = {"entry": entry, "case_id": case_id, "intent": case_id, "wrong": wrong, "right": wrong == ""}
+                yield row | {name: _answer(name, check, record) for name, check in checks.items()}
 
 
 def what_went_wrong(score: dict[str, Any], record: Conversation) -> str:
@@ -198,6 +199,6 @@ def _cell(own: pd.DataFrame, behind: Query) -> Cell:
     return Cell(number=f"{own['right'].sum()} of {n}", note=went, yes=behind, k=n, n=n)
 
 
-def table(columns: dict[str, str], rows: list[dict[str, Any]], **about: Any) -> Table:
+def table(columns: dict[str, str], rows: list[Row], **about: Any) -> Table:
     """Return a table with the given column titles."""
     return Table(columns=tuple(Heading(key=key, title=title) for key, title in columns.items()), rows=(*rows,), **about)
