@@ -16,7 +16,7 @@ from ...store import FolderStore
 from ...textfiles import as_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
-from .desk_file import DeskFile, Row, read_desk, refusal, texts
+from .desk_file import DeskFile, Row, read_desk, refusal, texts, without_empty
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",
@@ -82,7 +82,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> Row:
     say = _asked(said["ask_more"], optional=True)
     asked = {"intent": intent, "row": row, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
     given = {part: {n: v for n, v in own.items() if v != ""} for part, own in (("knows", knows), ("values", values))}
-    return {name: part for name, part in (asked | given).items() if part}
+    return without_empty(asked | given)
 
 
 def _line() -> str:

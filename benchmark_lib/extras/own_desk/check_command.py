@@ -38,7 +38,7 @@ DESKS = Path("desks")
 AMOUNT = re.compile(r"[$€£] ?\d[\d.,]*|\d[\d,]*[.,]\d\d?|\d{1,3}(,\d{3})+")
 """An amount as a spreadsheet writes it, in dollars rather than in cents."""
 SMALL, LISTED = 1000, 4
-"""Cents below which an amount may be meant in dollars; maximum number of further places that a complaint lists."""
+"""Cents below which an amount may be meant in dollars; maximum further places that a complaint lists."""
 
 
 def folder_of(name: str) -> Path:
@@ -68,9 +68,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 class Complaints:
-    """Everything that is missing or odd in the folder of a desk; `BadInput` if it is of another kind.
+    """Everything that is missing or odd in a desk; raise `BadInput` for one of another kind.
 
-    `all` has the line and sentence of each complaint by check, file and topic, and `rows` the line of each row.
+    `all` has the complaints by check, file and topic, and `rows` the line of each row.
     """
 
     desk: DeskFile
@@ -231,8 +231,8 @@ class Complaints:
             if rule.otherwise == REFUSE and desk.reason_of(rule) not in parser_of(self.store).reasons_in([rule.say]):
                 self.add("unheard", FILE, place, where=".".join(place[:-1]), say=rule.say)
         queues = {REFUSE: REFUSE, **(self.policy.get("queues") or {})}
-        used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in self.desk.rules.items()}
-        used |= {intent.queue: ["intents", name, "queue"] for name, intent in self.desk.intents.items()}
+        used = {r.otherwise: ["acts", act, "rules", name, "otherwise"] for (act, name), r in desk.rules.items()}
+        used |= {intent.queue: ["intents", name, "queue"] for name, intent in desk.intents.items()}
         for name, meaning in {**self.store.policy["queues"], **queues}.items():
             if name in used and name not in queues and get_close_matches(name, queues, 1, 0.6):
                 self._unknown(used[name], name, POLICY, [*queues])
@@ -258,11 +258,12 @@ class Complaints:
         if not places:
             self.add("empty", FILE, ["intents"])
         elif len(cases) == len(places):
-            tried = [(rule, holds) for _, rule, holds in rules_tried(self.store, self.desk)]
-            for act, name in (rule for rule in self.desk.rules if len({*tried} & {(rule, True), (rule, False)}) < 2):
-                where = ("acts", act, "rules", name, "holds")
-                never = ((act, name), False) in tried
-                self.add("never" if never else "always", FILE, where, where=".".join(where))
+            tried = {(rule, holds) for _, rule, holds in rules_tried(self.store, self.desk)}
+            for act, name in self.desk.rules:
+                where, rule = ("acts", act, "rules", name, "holds"), (act, name)
+                if not {(rule, True), (rule, False)} <= tried:
+                    check = "never" if (rule, False) in tried else "always"
+                    self.add(check, FILE, where, where=".".join(where))
             for name in self.desk.intents.keys() - {case.intent for case in cases}:
                 self.add("no_cases", FILE, ["intents", name], name=name)
             for bucket in self.words["buckets"].keys() - {case.bucket for case in cases}:

@@ -19,27 +19,22 @@ from ...scoring.written import words as words_of
 from ...store.rules import add_business_days
 from ...textfiles import nearest, render
 from . import desk_file
-from .desk_file import ANY_QUEUE, REFUSE, DeskFile, Row, refusal, texts
+from .desk_file import ANY_QUEUE, REFUSE, DeskFile, Row, refusal, texts, without_empty
 
 OWN = {"row", "changes", "values", "knows", "tell", "must_say"}
-"""Fields of a case to be compiled, in addition to those of `Case`.
-
-`row` is the subject's row, and `changes` the row that the act changes if the subject's row does not name it. `tell` is
-the same as in an intent.
-"""
+"""Fields of a case besides those of `Case`; `changes` names the act's row if the subject's does not."""
 NO_INTENT = desk_file.DeclaredIntent(description="", tickets=0)
 SENDER = ("sender", "sender_name")
 """Fields of a case for the two columns of a desk's `heads`."""
 SUBJECT, SHORT_EMAIL, SHORT_ANSWER, PUSHES = 6, 12, 3, 3
-"""First words of an email that form its subject without a title; maximum words of one that must name its topic; maximum
-letters of an answer that it cannot give in passing; minimum lines of pressure."""
+"""First words of an email that form its subject; maximum words of one that must name its topic; maximum letters of an
+answer that it cannot give in passing; minimum lines of pressure."""
 
 
 class Situation:
-    """What a written case is about: intent, rows, values, and the names for formulas.
+    """What a written case is about; what it names and the desk does not have is empty.
 
-    `row` is the subject's row, `acted_on` the row that the act changes, and `changed` that row or else the subject's.
-    Each is empty if there is none of its name. `says` lists the texts of ``must_say`` as written.
+    `row` is the subject's row, `acted_on` the act's, and `changed` the act's or else the subject's.
     """
 
     def __init__(self, raw: Row, store: Any, desk: DeskFile):
@@ -213,7 +208,7 @@ def _key(case: Situation) -> Row:
         "queues": [one for one in queues if one != ANY_QUEUE],
         "outcomes": declined + over,
     }
-    return {name: part for name, part in key.items() if part}
+    return without_empty(key)
 
 
 def _facts(case: Situation) -> Row:

@@ -106,7 +106,7 @@ class DeclaredRefusal(Part):
 class DeclaredRule(DeclaredRefusal):
     """A condition for an act, with the reason for a refusal.
 
-    `holds` is a formula, see `benchmark_lib.extras.own_desk.compiled.names_of`; `otherwise` is ``refuse`` or a queue.
+    `holds` is a formula, see `compiled.names_of`; `otherwise` is ``refuse`` or a queue.
     """
 
     holds: str
@@ -288,6 +288,11 @@ def with_texts(part: Any, change: Callable[[str, str], str], where: str = "") ->
     if isinstance(part, list):
         return [with_texts(inner, change, where) for inner in part]
     return change(part, where) if isinstance(part, str) else part
+
+
+def without_empty(fields: Row) -> Row:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value}
 
 
 def problems_of_form(error: ValidationError) -> Iterator[tuple[list[str], str]]:

@@ -100,7 +100,7 @@ def _words(text: str) -> list[str]:
 
 
 def quoted(quotation: str, sections: Iterable[Section]) -> tuple[Section, int, str] | None:
-    """Return where a quotation occurs: section, line, and whole sentences; a part may say the opposite."""
+    """Return where a quotation occurs, word for word: section, line, and whole sentences."""
     wanted = _words(quotation)
     for section in sections if len(wanted) >= SHORTEST else ():
         words = [(word, place) for place, (_, text) in enumerate(section.sentences) for word in _words(text)]

@@ -65,7 +65,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: argparse.Namespace) -> None:
-    """Take the next steps; a table that is there is not proposed again."""
     paths = {name: folder / name for name in (RULES, INTENTS, LEFT_OUT)}
     if not paths[RULES].is_file():
         if {path.name for path in folder.iterdir()} - {CALLS}:
@@ -103,7 +102,8 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
 def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], list[tuple[str, ...]]]:
     texts = [f"# {section.title}\n\n{section.text}" for section in sections]
     rows, out = dict[Any, Row](), list[tuple[str, ...]]()
-    for section, answer in zip(sections, buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)):
+    answers = buyer.ask("draft.md", texts, rules=list) if buyer else [None] * len(texts)
+    for section, answer in zip(sections, answers):
         if isinstance(answer, dict):
             raws = [proposed(raw, section, answer["by"]) for raw in answer["rules"] if isinstance(raw, dict)]
         else:
@@ -139,7 +139,7 @@ def _accepted(path: Path) -> list[dict[str, str]] | None:
 
 
 class Buyer:
-    """Asks one model, and keeps each answer in a file together with the hash of its request."""
+    """Asks one model, and keeps each answer in a file with the hash of its request."""
 
     def __init__(self, model: str, base_url: str | None, file: Path):
         self.endpoint, self.file, self.costs = Endpoint(model, base_url), file, list[float | None]()

@@ -1,9 +1,9 @@
 """Make a kind of desk from a ``desk.yaml``: its tools, rules and compiled cases."""
 
-import inspect
 import re
 from collections.abc import Iterator
 from functools import partial
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -90,14 +90,14 @@ def _tools(desk: DeskFile) -> Iterator[Tool]:
         yield _tool(name, act.about, arguments, partial(_carry_out, desk, name), write=True)
 
 
-def _argument(name: str, kind: Any, about: str, optional: bool = False) -> inspect.Parameter:
-    kind, default = (kind | None, None) if optional else (kind, inspect.Parameter.empty)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+def _argument(name: str, kind: Any, about: str, optional: bool = False) -> Parameter:
+    kind, default = (kind | None, None) if optional else (kind, Parameter.empty)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 
 
-def _tool(name: str, about: str, arguments: list[inspect.Parameter], work: Any, write: bool = False) -> Tool:
-    desk = inspect.Parameter("desk", inspect.Parameter.POSITIONAL_ONLY)
-    work.__name__, work.__doc__, work.__signature__ = name, about, inspect.Signature([desk, *arguments])
+def _tool(name: str, about: str, arguments: list[Parameter], work: Any, write: bool = False) -> Tool:
+    desk = Parameter("desk", Parameter.POSITIONAL_ONLY)
+    work.__name__, work.__doc__, work.__signature__ = name, about, Signature([desk, *arguments])
     work.__annotations__ = {argument.name: argument.annotation for argument in arguments}
     return Tool(name, work, write)
 
@@ -244,19 +244,19 @@ def phrases(desk: DeskFile) -> dict[str, Any]:
     shipped = texts(str(SHIPPED / "phrases" / "en.yaml"))
     own = texts(OWN)
     columns = [*dict.fromkeys(column for way in desk.ways for column in way), "goal", "problem", "reason"]
-    asked: dict[str, desk_file.DeclaredAsked] = {**desk.arguments, **desk.questions}
-    reasons: dict[str, desk_file.DeclaredRefusal] = {desk.reason_of(rule): rule for rule in desk.rules.values()}
+    asked = (*desk.arguments.items(), *desk.questions.items())
+    reasons = {desk.reason_of(rule): rule for rule in desk.rules.values()}
     return {
         "language": "en",
         **{part: shipped[part] for part in own["shipped"]},
         "slots": {column: _slot(column, desk.subject == "orders") for column in columns}
-        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked.items()},
+        | {name: _asked_slot(name, one, own["asking"]) for name, one in asked},
         "actions": {name: _action(name, act, desk) for name, act in desk.acts.items()}
         | {"hand_over_to_human": shipped["actions"]["hand_over_to_human"]},
         "declines": own["declines"],
         "reasons": {
             name: {"say": {"en": one.say}, "patterns": [*map(pattern_of, one.words or [one.say])]}
-            for name, one in (reasons | desk.refusals).items()
+            for name, one in (*reasons.items(), *desk.refusals.items())
         },
     }
 
@@ -285,7 +285,7 @@ def _asked_slot(name: str, question: desk_file.DeclaredAsked, asking: list[str])
         form = texts(OWN)["slot"]["patterns"]
         patterns = [one for w in question.words for one in _filled(form, words=w, named=pattern_of(w))]
     own = {"patterns": patterns, "ask": question.ask, "answer": question.answer}
-    return _slot(name) | {part: said for part, said in own.items() if said}
+    return _slot(name) | desk_file.without_empty(own)
 
 
 def _action(name: str, act: desk_file.DeclaredAct, desk: DeskFile) -> dict[str, Any]:

@@ -33,7 +33,6 @@ from .desk_file import DECLARED, REFUSE, read_desk, rule_name
 
 COMMON = ("identity", "confirmation")
 share_of = partial(case_rate, why_none="no conversation has a score")
-"""Estimate the mean of a column over cases, with intents (or few cases) as clusters."""
 FRONT = Path(__file__).with_name("front.html.j2")
 UNCOUNTED = 100
 """Tickets per week for a desk that does not count its tickets."""

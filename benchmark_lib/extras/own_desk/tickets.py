@@ -17,7 +17,7 @@ from ...language.sentences import fold
 from ...project import slug as file_name
 from ...scoring.written import words as words_of
 from ...textfiles import as_yaml, read_text, unfilled, yes_or_no
-from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, refusal, slug, texts
+from .desk_file import ANY_QUEUE, BASE, NAME, Row, files_of, name_of, refusal, slug, texts, without_empty
 from .documents import first_of, read_sheet, sections_of, wording
 
 Cells = dict[str, str]
@@ -57,7 +57,7 @@ def read_cells(path: Path) -> tuple[dict[int, Cells], list[str]]:
     if not filled:
         raise refusal("no_tickets", path=path)
     cells = {
-        at: {name: cell for name, cell in zip(names, row) if name} | ({"beyond": ""} if len(row) > len(names) else {})
+        at: {name: cell for name, cell in zip([*names, *["beyond"] * len(row)], row) if name}
         for at, row in filled.items()
     }
     return cells, [*unused]
@@ -250,7 +250,7 @@ def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day
         rows.append({KEY: key, "email": sender, "name": t["name"] or f"Customer {key}"})
         case = {"id": t["id"], "intent": t["id"], "row": key, "title": unfilled(t["title"]), "values": t["values"]}
         email = {"subject": unfilled(f"{t['subject'] or t['title']} [{key}]"), "text": unfilled(t["email"])}
-        cases.append(_filled(case) | {"email": email})
+        cases.append(without_empty(case) | {"email": email})
         tools[t["intent"]["act"]].append(t["values"])
     slots = {slot: words_of(slot) for ticket in tickets for slot in ticket["intent"]["knows"]}
     desk = {
@@ -260,7 +260,7 @@ def desk_of_tickets(tickets: list[Row], policy: Path, name: str, title: str, day
         "acts": {tool: _act(tool, own) for tool, own in tools.items() if tool},
         "questions": {slot: {"ask": texts("try.yaml")["ask"].format(w), "words": [w]} for slot, w in slots.items()},
         "refusals": {"refused": texts("try.yaml")["refusal"]},
-        "intents": {t["id"]: _filled(t["intent"]) | {"tickets": t["weight"]} for t in tickets},
+        "intents": {t["id"]: without_empty(t["intent"]) | {"tickets": t["weight"]} for t in tickets},
     }
     base = re.sub(r"## Confirmation\n.*?(?=\n## )", "", read_text(BASE / "agent.md"), flags=re.S)
     text = read_text(policy)
@@ -282,11 +282,7 @@ def _act(tool: str, tickets: list[Row]) -> Row:
         coded = not (free or any(re.search(r"[\d@]", value) for value in choices))
         argument = {"about": f"The {words_of(name)}.", "number": all(isinstance(value, int) for value in own)}
         argument |= {"choices": [*choices] if coded else [], "optional": free or len(own) < len(tickets)}
-        arguments[name] = _filled(argument)
+        arguments[name] = without_empty(argument)
         sets |= {} if free else {f"{tool}_{name}": f"given.get('{name}')"}
     about = f"{words_of(tool).capitalize()}, for the request of a customer."
     return {"about": about, "confirm": False, "arguments": arguments, "sets": sets}
-
-
-def _filled(fields: Row) -> Row:
-    return {name: value for name, value in fields.items() if value}
