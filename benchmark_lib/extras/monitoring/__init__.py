@@ -10,7 +10,7 @@ from ...endpoint.prices import read_mapping
 from ...errors import BadInput
 from ...project import in_project
 from ...store.world import load_store
-from .drift import FALSE_ALARMS, Monitored, baseline_of, watched_log
+from .drift import FALSE_ALARMS, Monitored, baseline_of
 from .logs import ACTS, REFUNDS, LogReader
 from .made_up import (
     CHANGES,
@@ -69,8 +69,7 @@ def monitor(
             raise BadInput((TEXTS["refused"]["act"] + turned).format(act=act[:40], tool=logged_name[:40], every=every))
     reader = LogReader(logs, format, tools or {}, leave_out_bad)
     log = read_frame(reader, desk, has_store=store is not None)
-    weeks = baseline_of(log, baseline, reader.left_out)
-    return Monitored(reader, desk, log, weeks, watched_log(log, weeks), false_alarms)
+    return Monitored(reader, desk, log, baseline_of(log, baseline, reader.left_out), false_alarms)
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:

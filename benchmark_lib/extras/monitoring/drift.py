@@ -1,7 +1,7 @@
 """Weekly counts as rates with intervals, changes from the baseline, and alarms."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from ...analysis.cell import interval
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
@@ -75,8 +76,6 @@ class Watched:
     measure: Measure
     above: int
     """Threshold of a number: larger values are positive. It is 0 for yes-or-no measures."""
-    weeks: Sequence[str]
-    """Every Monday from the start of the baseline to the newest week."""
     counts: np.ndarray
     ns: np.ndarray
     """Positive conversations of each week, and all to which the measure applies."""
@@ -109,13 +108,11 @@ class Watched:
         return not any(look.weeks for extreme in extremes for look in extreme.alarms(level).values())
 
 
-def watched(
-    chosen: Iterable[Measure], values: pd.DataFrame, by_week: Any, weeks: Sequence[str], base: int
-) -> list[Watched]:
+def watched(chosen: Iterable[Measure], values: pd.DataFrame, by_week: Any, base: int) -> list[Watched]:
     """Count every measure over the conversations to which it applies.
 
     `values` has a column for each measure, with NaN where it does not apply. `by_week`, an array (sparse or not) of
-    shape (weeks, rows), says how often each row occurs in each week. The first `base` of `weeks` are the baseline.
+    shape (weeks, rows), says how often each row occurs in each week. The first `base` weeks are the baseline.
     """
     weights = np.asarray(by_week[:base].sum(axis=0)).ravel()
     series = []
@@ -127,53 +124,20 @@ def watched(
             above = int(np.quantile(column[applies], HIGH, weights=weighed, method="inverted_cdf"))
         counts, ns = (by_week @ which.astype(int) for which in (applies & (column > above), applies))
         if ns.any():
-            series.append(Watched(measure, above, weeks, counts, ns, base))
+            series.append(Watched(measure, above, counts, ns, base))
     return series
-
-
-def watched_log(log: LogFrame, baseline: list[str]) -> list[Watched]:
-    """Count every measure that a log can give, from the first week of the baseline on."""
-    weeks = [week for week in log.weeks if week >= baseline[0]]
-    rows = log.rows[log.rows["week"] >= baseline[0]]
-    place = pd.Index(weeks).get_indexer(rows["week"]), np.arange(len(rows))
-    by_week = csr_array((np.ones(len(rows), dtype=int), place), shape=(len(weeks), len(rows)))
-    return watched(log.chosen, rows, by_week, weeks, len(baseline))
 
 
 def rate_columns(count: int, n: int, name: str = "") -> dict[str, Any]:
     """Return a share with its counts and Wilson interval, in columns that begin with `name`."""
-    rate, before = proportion_interval(count, n), f"{name}_" * bool(name)
-    columns = (f"{before}count", f"{before}n", name or "share", f"{before}low", f"{before}high")
-    return dict(zip(columns, (count, n, rate.estimate, rate.low, rate.high), strict=True))
+    before = f"{name}_" if name else ""
+    rate = interval(proportion_interval(count, n), name or "share", before)
+    return {f"{before}count": count, f"{before}n": n, **rate}
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
     """Return the chance of a false alarm per measure and side."""
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
-
-
-def _drift(one: Watched, level: float, weeks: int) -> dict[str, Any]:
-    base, recent = one.pooled(None, one.base), one.pooled(-weeks, None)
-    change = rate_change(*base, *recent)
-    looks, newest = one.alarms(level), len(one.weeks) - one.base - 1
-    side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=MORE)
-    first = looks[side]
-    return {
-        **{"measure": one.measure.name, "title": one.title, "definition": one.measure.definition},
-        **rate_columns(*base, "base"),
-        **rate_columns(*one.pooled(-1, None), "last"),
-        **rate_columns(*recent, "recent"),
-        **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
-        "dispersion": one.dispersion,
-        "alarm": one.weeks[one.base + first.weeks[0]] if first.weeks else "",
-        "alarm_side": {MORE: "more", FEWER: "fewer"}[side] if first.weeks else "",
-        "alarm_window": first.window or 0,
-        "alarms": len(first.weeks),
-        "on": any(newest in look.weeks for look in looks.values()),
-        "p": min(float(look.p[-1].min()) for look in looks.values()),
-        "limit": looks[MORE].limit,
-        "reason": change.reason,
-    }
 
 
 @dataclass(frozen=True)
@@ -185,9 +149,26 @@ class Monitored:
     log: LogFrame
     baseline: list[str]
     """Mondays of the baseline's weeks."""
-    rows: list[Watched]
     false_alarms: float
     """Chance of any false alarm, across all measures, in a year of weekly looks."""
+
+    @cached_property
+    def mondays(self) -> list[str]:
+        """Return every Monday from the start of the baseline to the newest week."""
+        return [week for week in self.log.weeks if week >= self.baseline[0]]
+
+    @cached_property
+    def rows(self) -> list[Watched]:
+        """Return the weekly counts of every measure that the log can give, from the baseline on."""
+        rows = self.log.rows[self.log.rows["week"] >= self.baseline[0]]
+        place = pd.Index(self.mondays).get_indexer(rows["week"]), np.arange(len(rows))
+        by_week = csr_array((np.ones(len(rows), dtype=int), place), shape=(len(self.mondays), len(rows)))
+        return watched(self.log.chosen, rows, by_week, len(self.baseline))
+
+    @cached_property
+    def level(self) -> float:
+        """Return the chance of a false alarm per measure and side."""
+        return level_of(self.rows, self.false_alarms)
 
     @cached_property
     def weeks(self) -> pd.DataFrame:
@@ -198,7 +179,7 @@ class Monitored:
         """
         rows = []
         for one in self.rows:
-            for at, (week, count, n) in enumerate(zip(one.weeks, one.counts, one.ns, strict=True)):
+            for at, (week, count, n) in enumerate(zip(self.mondays, one.counts, one.ns, strict=True)):
                 part = "baseline" if at < one.base else "watched"
                 about = {"measure": one.measure.name, "title": one.title, "week": week, "part": part}
                 rows.append(about | rate_columns(int(count), int(n)))
@@ -207,19 +188,18 @@ class Monitored:
     @property
     def recent(self) -> int:
         """Return how many weeks the table of drift pools: four, or all of fewer."""
-        return min(RECENT, len(self.rows[0].weeks) - self.rows[0].base)
+        return min(RECENT, len(self.mondays) - len(self.baseline))
 
     @cached_property
     def deaf(self) -> list[str]:
         """Return the titles of measures with too few conversations for any alarm."""
-        level = level_of(self.rows, self.false_alarms)
-        return [one.title for one in self.rows if one.is_deaf(level)]
+        return [one.title for one in self.rows if one.is_deaf(self.level)]
 
     @property
     def power(self) -> str:
         """Return how many conversations a week an alarm needs, and which measures have too few."""
         base = len(self.baseline)
-        needed = weekly_needed(base, RISE, RECENT, level=level_of(self.rows, self.false_alarms))
+        needed = weekly_needed(base, RISE, RECENT, level=self.level)
         counts = {"needed": needed, "now": int(self.log.rows.groupby("week").size().median())}
         told = str(TEXTS["power"]).format(share=100 * RISE, weeks=RECENT, base=counted(base, "week"), **counts)
         return told + str(TEXTS["deaf"]).format(titles=", ".join(self.deaf)) * bool(self.deaf)
@@ -236,9 +216,30 @@ class Monitored:
         (number of weeks with an alarm); on (whether the newest week has an alarm); p (smallest p-value of the newest
         look), limit, reason.
         """
-        level = level_of(self.rows, self.false_alarms)
-        rows = [_drift(one, level, self.recent) for one in self.rows]
-        return pd.DataFrame(sorted(rows, key=lambda row: row["alarm"] or "9999"))
+        return pd.DataFrame(sorted(map(self._drift, self.rows), key=lambda row: row["alarm"] or "9999"))
+
+    def _drift(self, one: Watched) -> dict[str, Any]:
+        base, recent, looks = one.pooled(None, one.base), one.pooled(-self.recent, None), one.alarms(self.level)
+        change = rate_change(*base, *recent)
+        side = min((s for s, a in looks.items() if a.weeks), key=lambda s: looks[s].weeks[0], default=MORE)
+        first = looks[side]
+        p = min(float(look.p[-1].min()) for look in looks.values())
+        return {
+            **{"measure": one.measure.name, "title": one.title, "definition": one.measure.definition},
+            **rate_columns(*base, "base"),
+            **rate_columns(*one.pooled(-1, None), "last"),
+            **rate_columns(*recent, "recent"),
+            **interval(change, "change", "change_"),
+            "dispersion": one.dispersion,
+            "alarm": self.mondays[one.base + first.weeks[0]] if first.weeks else "",
+            "alarm_side": {MORE: "more", FEWER: "fewer"}[side] if first.weeks else "",
+            "alarm_window": first.window or 0,
+            "alarms": len(first.weeks),
+            "on": p <= first.limit,
+            "p": p,
+            "limit": first.limit,
+            "reason": change.reason,
+        }
 
     @cached_property
     def behind(self) -> pd.DataFrame:
@@ -259,7 +260,7 @@ class Monitored:
     @property
     def rule(self) -> str:
         """Return the rule for alarms with its rate of false alarms."""
-        limit = level_of(self.rows, self.false_alarms) / (LOOKS * len(WINDOWS))
+        limit = self.level / (LOOKS * len(WINDOWS))
         numbers = {"tests": sum(len(one.measure.sides) for one in self.rows), "measures": len(self.rows)}
         chance = {"chance": self.false_alarms, "percent": 100 * self.false_alarms}
         return str(TEXTS["rule"]).format(limit=limit, looks=LOOKS, windows=len(WINDOWS), **numbers, **chance)

@@ -7,7 +7,7 @@ blind play. None of it is the log of a real desk.
 import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
@@ -29,7 +29,7 @@ from .measures import TEXTS, LoggedFacts, measures, read_all
 
 PLANTED = DATA / "claims" / "planted" / "locked.jsonl"
 BLIND_PLAY = DATA / "examples" / "blind-play.deskbench"
-FIRST_WEEK = date(2025, 1, 6)
+FIRST_WEEK = datetime(2025, 1, 6, tzinfo=UTC)
 WEEKS = 52
 PER_WEEK = 200
 """Mean number of conversations per week."""
@@ -79,9 +79,9 @@ def texts() -> pd.DataFrame:
         other = next((r for spoken, r in honest[number + 1 :] if spoken != language), None)
         if other is not None:  # answer this message with the reply and calls of a conversation in another language
             asked = [m for m in record.messages if m.side == "customer"][:1]
-            answered = [m for m in other.messages if m.side == "agent"][:1]
             calls = [c for c in other.tool_calls if c.turn <= 1]
-            crossed = Conversation(record.case_id, 1, "made up", "synthetic", "written", asked + answered, calls)
+            messages = asked + other.replies()[:1]
+            crossed = Conversation(record.case_id, 1, "made up", "synthetic", "written", messages, calls)
             written.append(("other_language", "", crossed))
     return pd.DataFrame(written, columns=["kind", "language", "record"])
 
@@ -112,10 +112,9 @@ def made_up_year(
     for week, shares in enumerate(shares_by_week(changes, weeks)):
         drawn = rng.choice(len(written), size=rng.poisson(per_week), p=shares)
         minutes = np.sort(rng.integers(0, 7 * 24 * 60, drawn.size))
-        start = datetime.combine(FIRST_WEEK + timedelta(weeks=week), datetime.min.time(), UTC)
         for at, text in zip(minutes, drawn, strict=True):
             number += 1
-            when = (start + timedelta(minutes=int(at))).isoformat()
+            when = (FIRST_WEEK + timedelta(weeks=week, minutes=int(at))).isoformat()
             yield {"id": f"made-up-{number:06d}", "at": when, "synthetic": True, **written[text]}
 
 
@@ -143,36 +142,16 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
 
 def week_of(change: Change) -> str:
     """Return the Monday of a planted change in the made-up year."""
-    return (FIRST_WEEK + timedelta(weeks=change.week)).isoformat()
+    return (FIRST_WEEK + timedelta(weeks=change.week)).date().isoformat()
 
 
 @lru_cache(maxsize=1)
 def text_values() -> pd.DataFrame:
     """Return the value of every measure for every text, as read from a log; cached."""
-    chosen, store, at = measures(), load_store(), datetime(2025, 1, 6, tzinfo=UTC)
-    rows = [read_all(LoggedFacts(Logged("", "", at, record), store), chosen)[0] for record in texts()["record"]]
+    chosen, store = measures(), load_store()
+    read = (LoggedFacts(Logged("", "", FIRST_WEEK, record), store) for record in texts()["record"])
+    rows = [read_all(facts, chosen)[0] for facts in read]
     return pd.DataFrame(rows, columns=[m.name for m in chosen], dtype=float)
-
-
-def drawn_year(
-    rng: np.random.Generator,
-    *,
-    changes: tuple[Change, ...] = CHANGES,
-    per_week: int = PER_WEEK,
-    unrest: float = 0.0,
-) -> list[Watched]:
-    """Draw the counts of one made-up year, as they would be read from its log.
-
-    `unrest` is the extra variation of each kind's share between weeks, as the standard deviation of its logarithm.
-    """
-    shares = shares_by_week(changes)
-    if unrest:
-        honest = (texts()["kind"] == HONEST).to_numpy()
-        shares = shares * np.exp(rng.normal(-(unrest**2) / 2, unrest, shares.shape[:1])[:, None] * ~honest)
-        shares /= shares.sum(axis=1, keepdims=True)
-    drawn = np.array([rng.multinomial(rng.poisson(per_week), week) for week in shares])
-    weeks = [(FIRST_WEEK + timedelta(weeks=n)).isoformat() for n in range(len(drawn))]
-    return watched(measures(), text_values(), drawn, weeks, BASELINE_WEEKS)
 
 
 def _chart_alarm(one: Watched) -> float:
@@ -187,15 +166,29 @@ def _chart_alarm(one: Watched) -> float:
     return one.base + int(out.argmax()) if out.any() else np.nan
 
 
-def first_alarms(years: int, rng: np.random.Generator, **more) -> pd.DataFrame:
-    """Return the first alarm of each measure in many years of `drawn_year`, which takes `more`.
+def first_alarms(
+    years: int,
+    rng: np.random.Generator,
+    *,
+    changes: tuple[Change, ...] = CHANGES,
+    per_week: int = PER_WEEK,
+    unrest: float = 0.0,
+) -> pd.DataFrame:
+    """Return the first alarm of each measure in many made-up years.
 
-    One row per year and measure: year, measure, title, alarm and chart (week of the first alarm, counted from 0, by
-    this rule and by a p-chart; NaN without an alarm).
+    The counts of each year are drawn as they would be read from its log. `unrest` is the extra variation of each kind's
+    share between weeks, as the standard deviation of its logarithm. One row per year and measure: year, measure, title,
+    alarm and chart (week of the first alarm, counted from 0, by this rule and by a p-chart; NaN without an alarm).
     """
-    rows = []
+    usual, honest = shares_by_week(changes), (texts()["kind"] == HONEST).to_numpy()
+    chosen, values, rows = measures(), text_values(), []
     for year, generator in enumerate(rng.spawn(years)):
-        counts = drawn_year(generator, **more)
+        shares = usual
+        if unrest:
+            shares = usual * np.exp(generator.normal(-(unrest**2) / 2, unrest, WEEKS)[:, None] * ~honest)
+            shares /= shares.sum(axis=1, keepdims=True)
+        drawn = np.array([generator.multinomial(generator.poisson(per_week), week) for week in shares])
+        counts = watched(chosen, values, drawn, BASELINE_WEEKS)
         level = level_of(counts, FALSE_ALARMS)
         for one in counts:
             alarm = min((a.weeks[0] for a in one.alarms(level).values() if a.weeks), default=np.nan)
