@@ -98,9 +98,7 @@ class LogReader:
 
     def _lines(self, path: Path) -> Iterator[Logged]:
         with cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")) as file:
-            number = 0
-            while line := file.readline(LONGEST_LINE):
-                number += 1
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
                 line = line.removeprefix(BOM_UTF8)  # on every line, because files may have been joined
                 if not line.strip():
                     continue
@@ -177,11 +175,9 @@ def as_time(value: Any) -> datetime | None:
         if isinstance(value, str):
             read = datetime.fromisoformat(value)
             read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-        elif isinstance(value, int | float):
-            read = datetime.fromtimestamp(value / 1000 if abs(value) > MILLISECONDS else value, UTC)
         else:
-            return None
-    except (ValueError, OverflowError, OSError):
+            read = datetime.fromtimestamp(value / 1000 if abs(value) > MILLISECONDS else value, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
         return None
     return read if read.year in YEARS else None
 

@@ -29,12 +29,13 @@ from .logs import ACTS, OTHER, REFUNDS, Logged
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("monitoring.yaml"))
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
-"""What a measure may need: messages; logged calls; a known handover; the desk's own articles and tools."""
+"""What a measure may need: messages; logged calls; a known handover; the desk's own articles and tools.
+`CALLS` and `HANDED` are also the columns of a log's frame that say whether a conversation has them."""
 LONGEST_TEXT = 2_000
 """Number of characters of the customer's text that are used to detect its language."""
 ONLY_IF_PROMISED = frozenset({"escalation_honesty"})
 """Detectors whose rate covers only conversations in which there is something to judge."""
-ABOUT = ["week", "name", "place", "link", "named", "calls", "handover"]
+ABOUT = ["week", "name", "place", "link", "named", CALLS, HANDED]
 """Columns of a log's frame that precede the measures."""
 MOST_WEEKS = 1_000
 """Maximum number of weeks in a log; a timestamp from 1970 among those from this year is a mistake."""
@@ -72,10 +73,9 @@ class LoggedFacts:
     @cached_property
     def handed_over(self) -> bool | None:
         """Return whether a person took over; None if an unknown tool may have done it."""
-        called = any(c.name == HANDOVER and not c.error for c in self.record.tool_calls)
-        if self.logged.handed_over is not None:
-            return self.logged.handed_over or called
-        return True if called else None if self.unknown else False
+        if any(c.name == HANDOVER and not c.error for c in self.record.tool_calls):
+            return True
+        return self.logged.handed_over if self.logged.handed_over is not None or self.unknown else False
 
     def findings(self, measure: "Measure") -> list[ClaimFinding] | None:
         """Return the findings of a detector; None if it abstains."""
@@ -123,11 +123,8 @@ class Measure:
 
 def measures() -> tuple[Measure, ...]:
     """Return every measure, detectors first."""
-    listed = []
-    for name, words in TEXTS["measures"].items():
-        own = DETECTORS.get(name)
-        listed.append(Measure(name, **(({"title": own.title, "definition": own.definition} if own else {}) | words)))
-    return tuple(listed)
+    own = {d.name: {"title": d.title, "definition": d.definition} for d in DETECTORS.values()}
+    return tuple(Measure(name, **(own.get(name, {}) | words)) for name, words in TEXTS["measures"].items())
 
 
 def _times_asked(facts: LoggedFacts) -> int:
@@ -169,18 +166,16 @@ def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list
     return listed
 
 
-def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[dict[str, int], list[str]]:
-    """Return the values of applicable measures, and the names of measures that raised an error."""
-    values: dict[str, int] = {}
+def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[list[float | None], list[str]]:
+    """Return the value of each measure, None if it does not apply, and the names of those that raised an error."""
+    values: list[float | None] = []
     unread = []
     for measure in chosen:
         try:
-            value = measure.read(facts)
+            values.append(measure.read(facts))
         except UNREADABLE:
+            values.append(None)
             unread.append(measure.name)
-            continue
-        if value is not None:
-            values[measure.name] = int(value)
     return values, unread
 
 
@@ -211,9 +206,9 @@ class LogFrame:
         if measure not in self.chosen:
             return STORE
         needs = CALLS if measure.needs == STORE else measure.needs
-        if needs in (CALLS, HANDED) and not self.rows["calls" if needs == CALLS else "handover"].any():
+        if needs != WORDS and not self.rows[needs].any():
             return needs
-        return "unknown" if self.unknown_tools and needs in (CALLS, HANDED) else "nothing"
+        return "unknown" if self.unknown_tools and needs != WORDS else "nothing"
 
 
 def read_frame(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> LogFrame:
@@ -233,8 +228,8 @@ def read_frame(logs: Iterable[Logged], store: Store, *, has_store: bool = False)
         places = log.rows.groupby("week")["place"].first()
         ends = " to ".join(f"{week} ({places[week]})" for week in (weeks[0], weeks[-1]))
         raise BadInput(f"the times in the log span {ends}: correct the time that is wrong, or remove its line")
-    for needs, known in ({CALLS, STORE}, "calls"), ({HANDED}, "handover"):
-        unlogged = ~log.rows.groupby("week")[known].transform("any")
+    for column, needs in (CALLS, {CALLS, STORE}), (HANDED, {HANDED}):
+        unlogged = ~log.rows.groupby("week")[column].transform("any")
         log.rows.loc[unlogged, [m.name for m in log.chosen if m.needs in needs]] = float("nan")
     return log
 
@@ -254,5 +249,4 @@ def _rows(log: LogFrame, logs: Iterable[Logged], store: Store) -> Iterator[tuple
         log.days.add(logged.at.date().isoformat())
         monday, called = logged.at.date() - timedelta(days=logged.at.weekday()), bool(logged.record.tool_calls)
         about = (monday.isoformat(), logged.name[:LONGEST_NAME], logged.place, logged.link or "", logged.named)
-        columns = (values.get(m.name, float("nan")) for m in log.chosen)
-        yield (*about, called, called or logged.handed_over is not None, *columns)
+        yield (*about, called, called or logged.handed_over is not None, *values)

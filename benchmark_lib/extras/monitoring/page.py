@@ -38,17 +38,16 @@ LINE = 100
 
 def terminal_lines(seen: Monitored) -> list[str]:
     """Return the table of drift with its alarms."""
-    rows, weeks = seen.drift.to_dict("records"), seen.log.weeks
+    rows = seen.drift.to_dict("records")
     body = [["", "baseline", "newest week", f"last {counted(seen.recent, 'week')} - base", "alarm"]]
     for row in rows:
         mark = "NOW" if row["on"] else "over" if row["alarm"] else ""
         body.append([row["title"][:TITLE_WIDTH], rate(row, "base"), rate(row, "last"), change(row), mark])
     gone = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in rows if r["alarm"])
-    spans = _spans(seen)
-    when = f"{spans['days']} ({counted(len(weeks), 'week')} from Monday, UTC)"
+    log, baseline = _spans(seen)
     return [
-        f"{len(seen.log.rows):,} conversations, {when}",
-        f"baseline: {spans['baseline']}",
+        log,
+        f"baseline: {baseline}",
         "",
         *columns(body, right=(1, 2, 3)),
         "",
@@ -56,9 +55,10 @@ def terminal_lines(seen: Monitored) -> list[str]:
     ]
 
 
-def _spans(seen: Monitored) -> dict[str, str]:
-    ends = {"days": (min(seen.log.days), max(seen.log.days)), "baseline": (seen.baseline[0], sunday(seen.baseline[-1]))}
-    return {name: f"{first} to {last}" for name, (first, last) in ends.items()}
+def _spans(seen: Monitored) -> tuple[str, str]:
+    log, weeks = seen.log, counted(len(seen.log.weeks), "week")
+    days = f"{min(log.days)} to {max(log.days)} ({weeks} from Monday, UTC)"
+    return f"{len(log.rows):,} conversations, {days}", f"{seen.baseline[0]} to {sunday(seen.baseline[-1])}"
 
 
 def _how_many(seen: Monitored) -> str:
@@ -196,8 +196,8 @@ def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, trans
     For each alarm, the newest conversations up to its first week (at most `transcripts`) are copied in full.
     """
     check_template(link)
-    places: dict[str, None] = {}
-    for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
+    rows, places = seen.drift.to_dict("records"), dict[str, None]()
+    for row in (row for row in rows if row["alarm"]):
         listed = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
         places |= dict.fromkeys(listed.iloc[::-1]["place"].head(transcripts))
     pages = {place: f"conversation-{number}.html" for number, place in enumerate(places, 1)}
@@ -205,30 +205,31 @@ def write_pages(seen: Monitored, folder: Path, *, link: str | None = None, trans
         link=[safe_link(r.link, r.conversation, link) for r in seen.behind.itertuples()],
         page=[pages.get(place, "") for place in seen.behind["place"]],
     )
+
+    def write(name: str, template: str, **given: Any) -> None:
+        page = render(template, seen=seen, **given, **IN_TEMPLATES)
+        (folder / name).write_text(page, encoding="utf-8")
+
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in (("weeks", seen.weeks), ("drift", seen.drift), ("behind", behind)):
             write_csv(table, folder / f"{name}.csv")
-        for row in seen.drift.to_dict("records"):
+        for row in rows:
             weeks, listed = (t[t["measure"] == row["measure"]] for t in (seen.weeks, behind))
             by_week = {week: part.to_dict("records") for week, part in listed.groupby("week")}
             drawings = [_drawn(weeks, row, width) for width in WIDTHS]
-            parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawings": drawings, "seen": seen}
-            page = render("monitor_measure.html.j2", row=row, **parts, **IN_TEMPLATES)
-            (folder / f"{row['measure']}.html").write_text(page, encoding="utf-8")
+            parts = {"weeks": weeks.to_dict("records")[::-1], "listed": by_week, "drawings": drawings}
+            write(f"{row['measure']}.html", "monitor_measure.html.j2", row=row, **parts)
         for logged in seen.logs if pages else ():
             if logged.place in pages:
                 view = conversation_view(logged.record, {"findings": findings_of(logged, seen.store, seen.log.chosen)})
-                about = {"name": logged.name, "place": logged.place, "at": logged.at.isoformat(" ", "minutes")}
-                page = render("monitor_conversation.html.j2", v=view, **about)
-                (folder / pages[logged.place]).write_text(page, encoding="utf-8")
+                write(pages[logged.place], "monitor_conversation.html.j2", v=view, logged=logged)
         if pages:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
-        about = {"sentence": _how_many(seen), "unalarmed": unalarmed(seen), "rows": seen.drift.to_dict("records")}
-        page = render("monitor.html.j2", seen=seen, **about, **_spans(seen), **IN_TEMPLATES)
-        index = folder / "index.html"
-        index.write_text(page, encoding="utf-8")
-    return index
+        log, baseline = _spans(seen)
+        about = {"sentence": _how_many(seen), "unalarmed": unalarmed(seen), "log": log, "baseline": baseline}
+        write("index.html", "monitor.html.j2", rows=rows, **about)
+    return folder / "index.html"
 
 
 def _drawn(weeks: pd.DataFrame, row: dict[str, Any], width: str) -> Markup | str:
