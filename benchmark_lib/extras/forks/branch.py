@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 
 from ...conversation.agent_view import AgentView
-from ...conversation.model_agent import ModelAgent, Spoken
-from ...conversation.speaker import ConversationState, Cut, Insider, Reply, Speaker, reply_of
+from ...conversation.model_agent import Spoken
+from ...conversation.speaker import BuiltIn, ConversationState, Cut, Insider, Reply, Speaker, reply_of
 from ...endpoint import Completion
 from ...errors import BadInput
 from ...experiment.recorder import NotOnFile, Recorder
@@ -68,24 +68,19 @@ class Branch:
         if any(c.side == "agent" and c.write and not c.error for c in new):
             raise Cut
 
+    def calls(self, before: Recorder, after: Recorder | None) -> Callable[..., Awaitable[Completion]]:
+        """Return the model calls of one side: the parent's before the fork, and the fork's own after it."""
 
-@dataclass
-class Calls:
-    """Model calls of one side: those of the parent before the fork, and the fork's own after it."""
+        async def complete(messages: list[Any], tools: Any = None, **body: Any) -> Completion:
+            if self.live and after is not None:
+                self.stop_if_decided()
+                return await after(messages, tools, **body)
+            try:
+                return await before(messages, tools, **body)
+            except NotOnFile as missing:
+                raise self.not_restored(str(missing)) from None
 
-    branch: Branch
-    before: Recorder
-    after: Recorder | None
-
-    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
-        """Return the recorded completion or, from the fork on, the live model's."""
-        if self.branch.live and self.after is not None:
-            self.branch.stop_if_decided()
-            return await self.after(messages, tools, **body)
-        try:
-            return await self.before(messages, tools, **body)
-        except NotOnFile as missing:
-            raise self.branch.not_restored(str(missing)) from None
+        return complete
 
 
 class ForkedAgent(Insider):
@@ -104,27 +99,22 @@ class ForkedAgent(Insider):
         """Return the recorded reply before the fork, and the live agent's reply from then on."""
         if self.spoken is not None and talk.turn < self.branch.turn:
             return await self.spoken.reply(talk)
+        if talk.turn >= self.branch.turn:
+            talk.rng, talk.prompt = self.branch.rng, self.prompt or talk.prompt
         if talk.turn == self.branch.turn:
-            self._begin(talk)
-        if self.branch.live:
-            talk.rng = self.branch.rng
-            talk.prompt = talk.prompt if self.prompt is None else self.prompt
+            self.branch.live = True
+            if self.branch.rehearsal:
+                raise Cut
+            if hasattr(self.live, "history"):
+                history = self.live.history[1:] if self.spoken is None else self.spoken.history
+                self.live.history = [{"role": "system", "content": talk.prompt}, *history]
         if isinstance(self.live, Insider):
             self.live.acts = self.acts
         return await reply_of(self.live, talk)
 
-    def _begin(self, talk: AgentView) -> None:
-        self.branch.live = True
-        if self.branch.rehearsal:
-            raise Cut
-        if hasattr(self.live, "history"):
-            prompt = {"role": "system", "content": talk.prompt if self.prompt is None else self.prompt}
-            history = self.live.history[1:] if self.spoken is None else self.spoken.history
-            self.live.history = [prompt, *history]
-
     async def close(self) -> None:
         """Close the live agent."""
-        if isinstance(self.live, Insider | ModelAgent):
+        if isinstance(self.live, BuiltIn):
             await self.live.close()
 
 

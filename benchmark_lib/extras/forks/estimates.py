@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...analysis.estimators.comparisons import paired_difference
-from ...analysis.estimators.estimate import FEW_CLUSTERS, TAILS, Estimate
+from ...analysis.estimators.estimate import FEW_CLUSTERS, TAILS, Estimate, successes_of_trials
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
-from ...errors import BadInput
 
 ALONE = "one trial per case shows no spread among trials, so the interval is that of whole conversations"
 """Reason where forks cannot narrow an interval."""
@@ -31,9 +30,7 @@ def rate_over_prefixes(counts, sizes) -> Estimate:
         The mean over prefixes with the interval of `clustered_rate` (a beta-binomial over prefixes). For one prefix,
         the share of its forks with Wilson's interval. `n` counts forks.
     """
-    counts, sizes = np.asarray(counts, dtype=int), np.asarray(sizes, dtype=int)
-    if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
-        raise BadInput("counts and sizes do not match: pass each prefix's forks with the outcome and with a value")
+    counts, sizes = successes_of_trials(counts, sizes)
     counts, sizes = counts[sizes > 0], sizes[sizes > 0]
     if counts.size <= 1:
         rate = proportion_interval(int(counts.sum()), int(sizes.sum()))

@@ -65,6 +65,6 @@ def along_turns(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
             ax.axvspan(turn, turn + 1, color=QUIET, alpha=0.35, linewidth=0, zorder=0)
     ax.set(ylim=(-4, 104), xlim=(table["turn"].min() - 0.5, table["turn"].max() + 0.5))
     ax.set_xticks(range(int(table["turn"].min()), int(table["turn"].max()) + 1))
-    fell = table.loc[table["decided_here"].astype(bool), "turn"]
-    about = dict(least=int(table["forks"].min()), most=int(table["forks"].max()), fell=len(fell) > 0)
+    fell = bool(table["decided_here"].any())
+    about = dict(least=int(table["forks"].min()), most=int(table["forks"].max()), fell=fell)
     return describe(ax, "along_turns", rows=len(table), handles=handles if len(handles) > 1 else [], **about)

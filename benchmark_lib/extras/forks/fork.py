@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from ...analysis import load_results
+from ...analysis.estimators.estimate import sentence
 from ...cases import Case
 from ...cases.load import same_cases, store_name, store_of
 from ...conversation import make_agent, make_customer
@@ -27,14 +28,14 @@ from ...experiment.recorder import KeptCall, KeptCalls, Recorder
 from ...project import project_folder
 from ...records import FORK, Conversation, content_hash
 from ...runfile import RunFile, addresses
-from .branch import Branch, Calls, ForkedAgent, ForkedCustomer
+from .branch import Branch, ForkedAgent, ForkedCustomer
 from .points import (
+    PLACES,
     RULES,
     ForkPoint,
     along,
     chosen,
     finished,
-    number_of,
     numbered,
     pivots,
     place_of,
@@ -172,12 +173,10 @@ class Fork(Experiment):
         points = list(dict.fromkeys(points + (twins(points, records, cases) if self.with_twins else [])))
         without = len({(r.case_id, r.trial) for r in some} - {point[:2] for point in points})
         few = f"{without} of {len(some)} conversations have no such turn"
-        self.left_out = few if without and self.rules_of_points else ""
         kept = [p for p in points if self.change.fits(records[p.case_id, p.trial], p, cases[p.case_id])]
-        if len(kept) < len(points):
-            same = f"{len(points) - len(kept)} of {len(points)} points"
-            unchanged = f"{same} have nothing that {self.change} changes"
-            self.left_out = "; ".join(filter(None, [self.left_out, unchanged]))
+        same = len(points) - len(kept)
+        unchanged = f"{same} of {len(points)} points have nothing that {self.change} changes"
+        self.left_out = sentence(few * bool(without and self.rules_of_points), unchanged * bool(same))
         if not kept:
             raise BadInput(REFUSED["no turn"].format(path=self.run_file.path))
         return kept
@@ -222,7 +221,7 @@ class ForkPlan(Plan):
         cases, listed = {case.id: case for case in self.cases}, self.manifest["points"]
         places = [(cases[p.case_id], listed[p.case_id].index([*p[1:]])) for p in self.points]
         trials = range(1, self.options.trials + 1)
-        return ((case, number_of(place, n)) for n in trials for case, place in places)
+        return ((case, place * PLACES + n) for n in trials for case, place in places)
 
     @cached_property
     def _parent(self) -> Any:
@@ -253,7 +252,7 @@ class ForkPlan(Plan):
         record, change, own = branch.record, self.fork.change, self.fork.kind == OWN_PREFIX
         _, kept = self._parent(case.id, record.trial)
         calls = {
-            side: Calls(branch, Recorder(side, case.id, record.trial, None, kept), complete.get(side))
+            side: branch.calls(Recorder(side, case.id, record.trial, None, kept), complete.get(side))
             for side in ("agent", "customer")
         }
         live = await self.agent(case, None) if self.own_agent is not None else None
@@ -284,7 +283,6 @@ class ForkPlan(Plan):
             turns = [m.turn for m in record.replies()] + called
             after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
         share = after / max(every, 1)
-        ranges = {name: value for name, value in vars(whole).items() if isinstance(value, Range)}
-        parts = ((name, r) for name, r in ranges.items() if name != "minutes")
-        cut = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in parts}
+        ranges = ((name, r) for name, r in vars(whole).items() if isinstance(r, Range) and name != "minutes")
+        cut = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in ranges}
         return replace(whole, **cut)  # type: ignore[arg-type]

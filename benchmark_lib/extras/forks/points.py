@@ -26,21 +26,15 @@ class ForkPoint(NamedTuple):
         return f"{self.case_id}:{self.trial}:{self.turn}"
 
 
-def number_of(place: int, n: int) -> int:
-    """Return the trial of the `n`-th fork (from 1) at the `place`-th point (from 0) of a case."""
-    return place * PLACES + n
-
-
 def place_of(trial: int) -> tuple[int, int]:
-    """Return the place and n from which `number_of` makes a trial."""
+    """Return the place of a fork's point among those of its case (from 0), and the fork's number there (from 1)."""
     return divmod(trial, PLACES)
 
 
 def point_in(manifest: Mapping, case_id: str, trial: int) -> ForkPoint:
     """Return the point of a fork on file; raise `BadInput` if the file does not give it."""
-    place, _ = place_of(trial)
     try:
-        parent, turn, digest = manifest["points"][case_id][place]
+        parent, turn, digest = manifest["points"][case_id][place_of(trial)[0]]
         return ForkPoint(case_id, int(parent), int(turn), str(digest))
     except (KeyError, IndexError, TypeError, ValueError):
         run = manifest.get("run_id")

@@ -1,11 +1,8 @@
 """Tables of forks: points, kinds of case, overall rates, what-ifs, deciding turns."""
 
-from __future__ import (
-    annotations,
-)
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import orjson
 
-from ...analysis.cell import ITEM, framed, interval
+from ...analysis.cell import ITEM, Row, framed, grouped, interval
 from ...analysis.entries import entry_names
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.intervals import proportion_interval
@@ -90,14 +87,16 @@ def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.Data
         One row per entry, change and point: entry, of, prefix, change, case_id, parent_trial, turn, bucket, forks (with
         a value), count, share, low, high (Wilson; ten of ten gives .72 to 1), acts (with their counts), reason.
     """
-    rows = []
-    for key, group in _by(_rows(results, outcome), [*SETTING, *POINT, "bucket"]):
+
+    def row_of(group: pd.DataFrame) -> Row:
         known = group[outcome].dropna()
         rate = proportion_interval(int(known.sum()), len(known))
         acts = ", ".join(f"{name} {count}" for name, count in Counter(group["act"]).most_common())
-        row = {**key, "forks": len(known), "count": int(known.sum()), "acts": acts, "reason": rate.reason}
-        rows.append(row | interval(rate, "share"))
-    return framed(rows, f"{' '.join(SETTING + POINT)} bucket forks count share low high acts reason")
+        row = {"forks": len(known), "count": int(known.sum()), "acts": acts, "reason": rate.reason}
+        return row | interval(rate, "share")
+
+    columns = "forks count share low high acts reason"
+    return grouped(_rows(results, outcome), row_of, columns, " ".join([*SETTING, *POINT, "bucket"]))
 
 
 def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = "intent") -> pd.DataFrame:
@@ -109,13 +108,15 @@ def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = 
         One row per entry, change and value of `by`: prefixes, forks, count, share, low, high, reason; see
         `rate_over_prefixes`.
     """
-    rows = []
-    for key, group in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
+
+    def row_of(group: pd.DataFrame) -> Row:
         shares = _shares(group, outcome)
         found = rate_over_prefixes(shares["count"], shares["size"])
-        row = {**key, "prefixes": len(shares), "forks": shares["size"].sum(), "count": shares["count"].sum()}
-        rows.append(row | interval(found, "share") | {"reason": found.reason})
-    return framed(rows, f"{' '.join(SETTING)} bucket {by} prefixes forks count share low high reason")
+        row = {"prefixes": len(shares), "forks": shares["size"].sum(), "count": shares["count"].sum()}
+        return row | interval(found, "share") | {"reason": found.reason}
+
+    columns = "prefixes forks count share low high reason"
+    return grouped(_rows(results, outcome), row_of, columns, " ".join([*SETTING, "bucket", by]))
 
 
 def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
@@ -139,26 +140,26 @@ def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
     made = forks(results)
     made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
     points = made.groupby(["of", *POINT]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
-    named = set(made["of"])
-    parents = {run.run_id: run for run in (*results.runs, *results.hard.runs) if run.run_id in named}
-    rows, rules = [], dict[str, set[str]]()
-    for run in results.forks.runs:
-        rules.setdefault(run.manifest["fork"]["of"], set()).update(run.manifest.get("rules", ()))
-    for (run_id, entry, bucket), group in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
-        if run_id not in parents:
-            continue
+    parents = {run.run_id: run for run in (*results.runs, *results.hard.runs)}
+    made_of = [(run.manifest["fork"]["of"], run.manifest.get("rules", ())) for run in results.forks.runs]
+
+    def row_of(group: pd.DataFrame) -> Row:
+        parent = parents[group["run_id"].iloc[0]]
+        rules = {rule for of, names in made_of if of == parent.run_id for rule in names}
         keys = list(zip(group["case_id"], group["trial"], strict=True))
-        forked = _first_forks(points.loc[run_id], parents[run_id], keys, rules.get(run_id, set()))
+        forked = _first_forks(points.loc[parent.run_id], parent, keys, rules)
         single, shares = group[outcome].to_numpy(), forked["share"].to_numpy()
         whole = branch_weighted_rate(single, group["case_id"])
         combined = branch_weighted_rate(np.where(np.isnan(shares), single, shares), group["case_id"])
-        calls = sum(1 for _ in parents[run_id].calls())
-        sizes = {"conversations": len(group), "forked": int((~np.isnan(shares)).sum())}
-        row: dict[str, Any] = {"entry": entry, "bucket": bucket, **sizes}
+        calls = sum(1 for _ in parent.calls())
+        row: Row = {"conversations": len(group), "forked": int((~np.isnan(shares)).sum())}
         row |= {**interval(whole, "whole", "whole_"), **interval(combined, "share")}
         row["more"] = (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan
-        rows.append(row | {"reason": combined.reason if row["forked"] else NOT_ALL})
-    return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
+        return row | {"reason": combined.reason if row["forked"] else NOT_ALL}
+
+    every, columns = _whole(results), "conversations forked whole whole_low whole_high share low high more reason"
+    parts = every[every["run_id"].isin(made["of"])]
+    return grouped(parts, row_of, columns, "run_id entry bucket").drop(columns="run_id")
 
 
 def _first_forks(points: pd.DataFrame, parent: RunFile, keys: list[tuple[str, int]], rules: set[str]) -> pd.DataFrame:
@@ -183,19 +184,20 @@ def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.D
         One row per entry and change: points, forks, plain and changed (mean shares over points), effect, low, high,
         reason; see `effect`.
     """
-    import pandas as pd
+    made = _rows(results, outcome)
+    plain = made[made["change"] == ""]
 
-    rows, made = [], _rows(results, outcome)
-    for key, changed in _by(made[made["change"] != ""], SETTING):
-        same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
-        arms = {"changed": changed, "plain": made[same & (made["change"] == "")]}
-        shares = [_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()]
-        both = pd.concat(shares, axis=1).dropna()
-        contrast = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
-        row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
-        row |= {name: (both[f"count_{name}"] / both[f"size_{name}"]).mean() for name in arms}
-        rows.append(row | interval(contrast, "effect") | {"reason": contrast.reason})
-    return framed(rows, f"{' '.join(SETTING)} points forks plain changed effect low high reason")
+    def row_of(changed: pd.DataFrame) -> Row:
+        same = (plain[SETTING[:-1]] == changed[SETTING[:-1]].iloc[0]).all(axis=1)
+        both = _shares(changed, outcome).join(_shares(plain[same], outcome), rsuffix="_plain", how="inner")
+        contrast = effect(both["count"], both["size"], both["count_plain"], both["size_plain"])
+        row: Row = {"points": len(both), "forks": both["size"].sum() + both["size_plain"].sum()}
+        row |= {"changed": (both["count"] / both["size"]).mean()}
+        row |= {"plain": (both["count_plain"] / both["size_plain"]).mean()}
+        return row | interval(contrast, "effect") | {"reason": contrast.reason}
+
+    columns = "points forks plain changed effect low high reason"
+    return grouped(made[made["change"] != ""], row_of, columns, " ".join(SETTING))
 
 
 def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str = "bad") -> pd.DataFrame:
@@ -281,11 +283,6 @@ def _rows(results: Results | pd.DataFrame, outcome: str) -> pd.DataFrame:
     return forks(results) if hasattr(results, "runs") else results
 
 
-def _by(rows: pd.DataFrame, names: list[str]) -> Iterable[tuple[dict[str, Any], pd.DataFrame]]:
-    for key, group in rows.groupby(names, sort=False):
-        yield dict(zip(names, key, strict=True)), group
-
-
 def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:
     """Return the forks with the outcome (count) and with a value (size) of each point."""
     return rows.dropna(subset=[outcome]).groupby(POINT)[outcome].agg(count="sum", size="size").astype(int)
@@ -327,21 +324,18 @@ class WhatIf(NamedTuple):
             met = [call.turn for call in record.tool_calls if str(call.index) in record.staged]
             met += [m.turn for m in record.messages for text in case.planted if text in " ".join(m.shows.values())]
             clean = self.case(case)
-            return (clean.world, clean.ledger) != (case.world, case.ledger) and min(
-                met, default=point.turn
-            ) >= point.turn
+            changes = (clean.world, clean.ledger) != (case.world, case.ledger)
+            return changes and all(turn >= point.turn for turn in met)
         return True
 
     def case(self, case: Case) -> Case:
         """Return the case to play, with changes to what the customer has or to what is planted."""
         if self.name == "photo":
-            asked = {"when": "asked", "shows": TEXTS["shows"]}
-            ledger = {
-                slot: known.model_copy(update=asked | ({"shows": known.shows} if known.shows else {}))
-                if known.attach
-                else known
-                for slot, known in case.ledger.items()
-            }
+            ledger = dict(case.ledger)
+            for slot, known in case.ledger.items():
+                if known.attach:
+                    asked = {"when": "asked", "shows": known.shows or TEXTS["shows"]}
+                    ledger[slot] = known.model_copy(update=asked)
             return case.model_copy(update={"ledger": ledger})
         if self.name == "no-plant":
             text = case.model_dump_json(include={"world", "ledger"})
