@@ -17,7 +17,7 @@ from ...analysis import load_results
 from ...analysis.estimators.estimate import sentence
 from ...cases import Case
 from ...cases.load import same_cases, store_name, store_of
-from ...conversation import make_agent, make_customer
+from ...conversation import make_customer
 from ...conversation.model_agent import Spoken
 from ...errors import BadInput
 from ...experiment import Experiment
@@ -204,9 +204,18 @@ class Fork(Experiment):
             "fork": words,
         }
 
-    def _foresee(self, plan: Plan, done: set[tuple[str, int]]) -> Forecast:
-        found = forecast(plan, done)
-        return plan.foreseen(found) if isinstance(plan, ForkPlan) else found
+    def _foresee(self, plan: Any, done: set[tuple[str, int]]) -> Forecast:
+        """Scale the forecast for whole conversations down to the share after each point."""
+        whole, after, every = forecast(plan, done), 0, 0
+        for point in plan.points:
+            record = self.run_file.record(point.case_id, point.trial)
+            called = [c.turn for c in record.tool_calls if c.side == "agent"]
+            turns = [m.turn for m in record.replies()] + called
+            after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
+        share = after / max(every, 1)
+        ranges = ((name, r) for name, r in vars(whole).items() if isinstance(r, Range) and name != "minutes")
+        cut: dict[str, Any] = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in ranges}
+        return replace(whole, **cut)
 
 
 @dataclass(kw_only=True)
@@ -238,9 +247,8 @@ class ForkPlan(Plan):
         point = point_in(self.manifest, case.id, trial)
         record, change = self._parent(case.id, point.trial)[0], self.fork.change
         edit = partial(change.said, case=case) if change.name else None
-        rng = np.random.default_rng(
-            [self.options.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]]
-        )
+        seeds = [self.options.seed, crc32(case.id.encode()), point.trial, point.turn, place_of(trial)[1]]
+        rng = np.random.default_rng(seeds)
         branch = Branch(record, point.turn, self.fork.stop_at_decision, edit, rng=rng)
         if content_hash(record.to_json()) != point.digest:
             raise branch.not_restored("the run's conversation has changed since it was first forked")
@@ -251,12 +259,11 @@ class ForkPlan(Plan):
     async def _continue(self, case: Case, branch: Branch, complete: dict[str, Recorder]) -> Conversation:
         record, change, own = branch.record, self.fork.change, self.fork.kind == OWN_PREFIX
         _, kept = self._parent(case.id, record.trial)
-        calls = {
+        calls: dict[str, Any] = {
             side: branch.calls(Recorder(side, case.id, record.trial, None, kept), complete.get(side))
             for side in ("agent", "customer")
         }
-        live = await self.agent(case, None) if self.own_agent is not None else None
-        live = live or make_agent(self.model, case=case, store=self.store, complete=calls["agent"])
+        live = await self.agent(case, calls["agent"])
         prompt = change.prompt(self.prompt_of(case), self.store.of(case))
         agent = ForkedAgent(branch, live, None if own else Spoken(record), prompt)
         inner = make_customer(self.customer_name, case=case, store=self.store, complete=calls["customer"])
@@ -273,16 +280,3 @@ class ForkPlan(Plan):
             if not branch.live:
                 raise branch.not_restored("the conversation now ends before this turn")
             await asyncio.sleep(0)
-
-    def foreseen(self, whole: Forecast) -> Forecast:
-        """Return the forecast for whole conversations, scaled down to the share after each point."""
-        after = every = 0
-        for point in self.points:
-            record = self._parent(point.case_id, point.trial)[0]
-            called = [c.turn for c in record.tool_calls if c.side == "agent"]
-            turns = [m.turn for m in record.replies()] + called
-            after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
-        share = after / max(every, 1)
-        ranges = ((name, r) for name, r in vars(whole).items() if isinstance(r, Range) and name != "minutes")
-        cut = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in ranges}
-        return replace(whole, **cut)  # type: ignore[arg-type]
