@@ -69,7 +69,7 @@ class Branch:
             raise Cut
 
     def calls(self, before: Recorder, after: Recorder | None) -> Callable[..., Awaitable[Completion]]:
-        """Return the model calls of one side: the parent's before the fork, and the fork's own after it."""
+        """Return one side's model calls: the parent's before the fork, then the fork's own."""
 
         async def complete(messages: list[Any], tools: Any = None, **body: Any) -> Completion:
             if self.live and after is not None:

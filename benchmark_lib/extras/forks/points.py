@@ -27,7 +27,7 @@ class ForkPoint(NamedTuple):
 
 
 def place_of(trial: int) -> tuple[int, int]:
-    """Return the place of a fork's point among those of its case (from 0), and the fork's number there (from 1)."""
+    """Return the place of a fork's point in its case (from 0), and its number there (from 1)."""
     return divmod(trial, PLACES)
 
 

@@ -167,7 +167,7 @@ def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list
 
 
 def read_all(facts: LoggedFacts, chosen: Iterable[Measure]) -> tuple[list[float | None], list[str]]:
-    """Return the value of each measure, None if it does not apply, and the names of those that raised an error."""
+    """Return each measure's value, None if it does not apply, and the names of failed ones."""
     values: list[float | None] = []
     unread = []
     for measure in chosen:
