@@ -72,29 +72,23 @@ def speak(agent: Any, pipe: Pipe) -> None:
     """Play one conversation until the harness ends it."""
     used: list[Usage] = []
     said: list[SeenMessage] = []
-    talk, result = talks(pipe.read()["begin"], pipe, used), _results()
+    talk = talks(pipe.read()["begin"], pipe, used)
     while True:
         wanted = pipe.read()["reply"]
         said += [SeenMessage(**{**m, "attachments": tuple(m["attachments"])}) for m in wanted["messages"]]
-        answer = result(agent.reply(talk(turn=wanted["turn"], messages=list(said))))
+        answer = agent.reply(talk(turn=wanted["turn"], messages=list(said)))
+        if inspect.isawaitable(answer):
+            answer = _loop().run(_awaited(answer))
         pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
         used.clear()
 
 
-def _results() -> Callable[[Any], Any]:
-    """Return a function that awaits an awaitable and returns any other value unchanged."""
+@cache
+def _loop() -> Any:
     # One event loop serves the whole conversation.
-    loops: list[Any] = []
+    import asyncio  # it would take half of the process's start time
 
-    def result(answer: Any) -> Any:
-        if not inspect.isawaitable(answer):
-            return answer
-        import asyncio  # it would take half of the process's start time
-
-        loops.extend([] if loops else [asyncio.Runner()])
-        return loops[0].run(_awaited(answer))
-
-    return result
+    return asyncio.Runner()
 
 
 async def _awaited(answer: Any) -> Any:

@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import orjson
 
@@ -29,6 +29,7 @@ from ...errors import BadInput
 from ...project import DATA, PACKAGE, project_folder
 from ...records import Usage
 from ...runfile import SUFFIX
+from ...threads import running_loop
 from . import agent_process
 from .walls import UP
 from .walls import __file__ as WALLS
@@ -46,8 +47,6 @@ LAUNCHED = os.name == "posix"
 AGENT = ("-m", agent_process.__name__)
 NOTHING = ("-I", "-S", "-c", "print()")
 """A command to test the walls before any of the agent's code runs."""
-APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
-"""Arguments for starting an agent's process."""
 KEPT = re.compile(
     "(SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)|PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|LD_LIBRARY_PATH|VIRTUAL_ENV|"
     "CONDA_PREFIX|[A-Z]+_NUM_THREADS|PYTHON(HASHSEED|UTF8|IOENCODING|DONTWRITEBYTECODE)|SYSTEMROOT|(HTTPS?|ALL|NO)_PROXY",
@@ -83,8 +82,8 @@ class IsolatedAgent(BuiltIn):
         cannot be started or isolated.
         """
         begins = self._process is None
-        if begins:
-            await self._start()
+        if begins and (why := await self.start(*AGENT, self.spec)):
+            raise HarnessFault(f"the agent's process could not be started as this run starts it: {why}")
         try:
             async with asyncio.timeout(self.limit_s):
                 if begins:
@@ -110,29 +109,46 @@ class IsolatedAgent(BuiltIn):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _start(self) -> None:
-        """Start the process; it writes its first line before any of the agent's code is loaded."""
+    async def start(self, *arguments: str) -> str:
+        """Start Python with these arguments; return why it is not isolated as wanted, or an empty text.
+
+        The process writes its first line before any of the agent's code is loaded.
+        """
+        # Python ignores the agent's folders, variables and packages until the walls are up.
+        starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(self.walls).decode()] if LAUNCHED else []
         try:
             self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
-            watched, self._open_end = _lifeline()
+            # Closing the other end of this pipe ends the process and its descendants.
+            watched, open_end = os.pipe()
+            self._open_end = os.fdopen(open_end, "wb")
             try:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_command(self.walls, *AGENT, self.spec),
+                    *starter,
+                    sys.executable,
+                    *arguments,
                     cwd=self._folder,
                     env=self.environment,
                     limit=LONGEST_LINE,
                     stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
                     stderr=watched,
-                    **APART,
+                    start_new_session=True,
                 )
             finally:
                 os.close(watched)
-            async with asyncio.timeout(START_S):
-                why = _why_open(await self._pipes()[1].readline() if LAUNCHED else b"")
+            if not LAUNCHED:
+                return ""
+            message = orjson.loads(await self.line())
+            return "" if UP in message else str(message["open"])
+        except (TimeoutError, orjson.JSONDecodeError, KeyError):
+            return f"it ended, or gave no answer within {START_S:g} s"
         except (OSError, ValueError) as error:
-            why = f"{type(error).__name__}: {error}"
-        if why:
-            raise HarnessFault(f"the agent's process could not be started as this run starts it: {why}")
+            return f"{type(error).__name__}: {error}"
+
+    async def line(self) -> bytes:
+        """Return the next line of the process, which may take `START_S` seconds."""
+        async with asyncio.timeout(START_S):
+            return await self._pipes()[1].readline()
 
     async def _begin(self, talk: AgentView) -> None:
         message = await self._read()
@@ -149,7 +165,7 @@ class IsolatedAgent(BuiltIn):
         while True:
             message = await self._read()
             if isinstance(message.get("said"), str):
-                for used in _list(message.get("used")):
+                for used in message["used"] if isinstance(message.get("used"), list) else []:
                     talk.charge(_usage(used))
                 return message["said"]
             if isinstance(message.get("thought"), str):
@@ -193,17 +209,17 @@ class IsolatedAgent(BuiltIn):
         return message
 
 
-def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
+async def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]) -> tuple[str, str]:
     """Load the agent once in its own process; return its source hash and any gap in the walls.
 
     The second is empty if there is no gap. Raise `BadInput` if the agent cannot be loaded or created.
     """
     why = "only Linux can isolate an agent" if sys.platform != "linux" else ""
-    if walls is not None and not why:  # without the agent's folders, whose content is up to its author
-        first, line = _answers(environment, walls | {"places": []}, *NOTHING)
-        why = _why_open(first) or ("" if line else "Python does not start behind the walls")
-    first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
-    if failed := _why_open(first):
+    if not why:  # without the agent's folders, whose content is up to its author
+        why, line = await _tried(environment, walls | {"places": []}, *NOTHING)
+        why = why or ("" if line else "Python does not start behind the walls")
+    failed, line = await _tried(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
+    if failed:
         raise BadInput(
             f"the agent {spec} cannot be isolated here ({failed}): move it to a separate folder with few files"
         )
@@ -220,40 +236,16 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     )
 
 
-def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
-    """Run a process without input; return the walls' line and the command's first line."""
-    with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
-        watched, open_end = _lifeline()
-        try:
-            process = subprocess.Popen(
-                _command(walls, *command),
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stderr=watched,
-                **APART,
-            )
-        finally:
-            os.close(watched)
-        answers = cast(IO[bytes], process.stdout)
-        timer = threading.Timer(START_S, open_end.close)
-        timer.start()
-        try:
-            return answers.readline(LONGEST_LINE) if LAUNCHED else b"", answers.readline(LONGEST_LINE)
-        finally:
-            timer.cancel()
-            open_end.close()
-            answers.close()
-            process.wait()
-
-
-def _why_open(line: bytes) -> str:
-    """Return why an agent's first line does not confirm the walls; empty if it does."""
+async def _tried(environment: dict[str, str], walls: dict[str, Any] | None, *arguments: str) -> tuple[str, bytes]:
+    """Start a process and end it; return why it is not isolated as wanted, and its own first line."""
+    tried = IsolatedAgent("", environment, walls)
     try:
-        message = orjson.loads(line) if LAUNCHED else {UP: True}
-        return "" if UP in message else str(message["open"])
-    except (orjson.JSONDecodeError, KeyError):
-        return f"it ended, or gave no answer within {START_S:g} s"
+        why = await tried.start(*arguments)
+        return why, b"" if why else await tried.line()
+    except (TimeoutError, ValueError):
+        return "", b""
+    finally:
+        await tried.close()
 
 
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
@@ -298,27 +290,11 @@ def _places() -> list[str]:
     return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 
-def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
-    """Prefix a command with Python, told to ignore the agent's folders, variables and packages."""
-    starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
-    return [*(starter if LAUNCHED else ()), sys.executable, *command]
-
-
-def _lifeline() -> tuple[int, IO[bytes]]:
-    """Return both ends of a pipe; closing the second ends the process and its descendants."""
-    watched, open_end = os.pipe()
-    return watched, os.fdopen(open_end, "wb")
-
-
 def _usage(raw: Any) -> Usage:
     try:
         return counted(SimpleNamespace(**raw))
     except (TypeError, ValueError):
         raise AgentFault("garbled", "the agent's process gave no usable count of tokens") from None
-
-
-def _list(raw: Any) -> list[Any]:
-    return raw if isinstance(raw, list) else []
 
 
 def _of(message: dict[str, Any]) -> AgentFault:
@@ -348,5 +324,7 @@ def made_for(spec: str, settings: dict[str, RoleSettings], limit_s: float, *hidd
     """
     environment = environment_of(settings)
     walls = walls_around(environment, *hidden)
-    source, open_why = check_isolated(spec, environment, walls)
+    checked = partial(asyncio.run, check_isolated(spec, environment, walls))
+    with ThreadPoolExecutor(1) as aside:
+        source, open_why = aside.submit(checked).result() if running_loop() else checked()
     return partial(IsolatedAgent, spec, environment, None if open_why else walls, limit_s), source, open_why
