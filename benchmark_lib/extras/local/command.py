@@ -2,13 +2,12 @@
 
 import argparse
 import asyncio
+from contextlib import nullcontext
 
 from ...cli.codes import FINISHED, REFUSED
 from ...cli.options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS
 
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
-
-
 ARGUMENTS = {
     "MODEL": "the model's name at the endpoint; 'local' starts a small real model that needs no key",
     **ENDPOINT,
@@ -27,21 +26,16 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Examine an endpoint and print a line per finding; return the refusal code if one fails."""
+    from .doctor import examine
     from .launch import CALL_TIMEOUT_S, local_model
 
-    if options.model == "local" and not options.base_url:
+    local = options.model == "local" and not options.base_url
+    if local:
         options.timeout = options.timeout or CALL_TIMEOUT_S
-        with local_model() as options.base_url:
-            return _examine(options)
-    return _examine(options)
-
-
-def _examine(options: argparse.Namespace) -> int:
-    from .doctor import examine
-
     names = ("role", "settings", "store", "prompt", "tools", "timeout")
     how = {name: getattr(options, name) for name in names}
-    findings = asyncio.run(examine(options.model, options.base_url, **how))
+    with local_model() if local else nullcontext(options.base_url) as base_url:
+        findings = asyncio.run(examine(options.model, base_url, **how))
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

