@@ -7,21 +7,16 @@ same as with the package's ``create``, which walks every message. Here the cost 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import weakref
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from .faults import (
-    STOPS_THE_RUN,
-    EndpointError,
-    from_exception,
-)
+from .faults import EndpointError, from_exception
 from .history import Manner, cleaned
 from .http import Client, check_base_url, check_certificates, is_loopback, proxy_of
-from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide
+from .keys import LOOPBACK_KEY, check_key, find_key, hide
 from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
@@ -85,8 +80,7 @@ class Endpoint:
         self.keyless = not api_key and key == LOOPBACK_KEY
         headers, query = self.settings.all_headers(), urlencode(self.settings.all_query())
         proxy_of(self.base_url)  # refuses a proxy that cannot work, before anything is sent
-        if os.environ.get("SSL_CERT_FILE") and self.base_url.startswith("https:"):
-            check_certificates()
+        check_certificates(self.base_url)
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
         self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY
@@ -96,8 +90,7 @@ class Endpoint:
         self._manner = Manner(self.settings.thoughts)
         self._answered = False
         self._failed_in_row = 0
-        secrets = [secret for secret in {key, *self.settings.secrets()} if len(secret) >= SHORTEST_SECRET]
-        secrets.sort(key=len, reverse=True)  # a secret may contain another
+        secrets = {key, *self.settings.secrets()}
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
         most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
         where, timeout_s, most = self.where, self.timeout, self.concurrency
@@ -131,7 +124,7 @@ class Endpoint:
         except TimeoutError:
             pass
         except EndpointError as error:
-            if error.kind in STOPS_THE_RUN or error.unreached:
+            if error.fatal or error.unreached:
                 raise self._final(error) from None
         finally:
             await self.aclose()
@@ -157,18 +150,15 @@ class Endpoint:
         EndpointError
             When there is no completion after all attempts, or at once if another attempt cannot help.
         """
-        failed: list[dict[str, Any]] = []
         try:
-            completion = await self._attempts(messages, tools, body, failed)
+            completion = await self._attempts(messages, tools, body)
         except EndpointError as error:
             answer = as_answer(error, messages)
             if answer is None:
-                error.attempts = failed
                 error.fatal = error.fatal or await self._refuses_all(error, tools, body)
                 raise self._final(error) from None
             completion = answer
         self._answered, self._failed_in_row = True, 0
-        completion.attempts = failed
         return completion
 
     def request_body(
@@ -185,22 +175,22 @@ class Endpoint:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
 
-    async def _attempts(
-        self, messages: Messages, tools: Tools, body: dict[str, Any], failed: list[dict[str, Any]]
-    ) -> Completion:
-        """Try until an attempt succeeds, no other can help or none is left; fill `failed`.
+    async def _attempts(self, messages: Messages, tools: Tools, body: dict[str, Any]) -> Completion:
+        """Try until an attempt succeeds, no other can help or none is left.
 
         If a refusal shows the form in which the endpoint wants the conversation, use that form from then on.
         """
-        client, manner = self._client(), self._manner
-        known, content = manner, self.request_body(messages, tools, body, manner)
+        client, failed = self._client(), list[dict[str, Any]]()
+        known = manner = self._manner
         while True:
+            content = self.request_body(messages, tools, body, manner)
             async with client.limiter as sent_at:
                 started = time.perf_counter()
                 try:
                     completion = parse_reply(decode_body(await self._post(content), self.where), messages, self.where)
                 except EndpointError as error:
                     failed.append({"kind": error.kind, "status": error.status, "detail": error.detail, "wait_s": 0.0})
+                    error.attempts = failed
                     if error.kind == "rate_limit":
                         client.limiter.refused(sent_at)
                     if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
@@ -209,15 +199,15 @@ class Endpoint:
                     again = error.retry and len(failed) < self.attempts and (self._answered or not error.unreached)
                     if other is None and not again:
                         raise
-                    wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+                    wait_s = 0.0 if other else wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+                    manner = other or manner
                 else:
                     client.limiter.succeeded()
-                    self._manner = self._manner if manner is known else manner
+                    if manner is not known:
+                        self._manner = manner
                     completion.latency_s = time.perf_counter() - started
+                    completion.attempts = failed
                     return completion
-            if other is not None:
-                manner, content = other, self.request_body(messages, tools, body, other)
-                continue
             failed[-1]["wait_s"] = round(wait_s, 3)
             await asyncio.sleep(wait_s)
 

@@ -102,11 +102,12 @@ def proxy_of(base_url: str) -> str | None:
     return proxy
 
 
-def check_certificates() -> None:
-    """Raise `BadInput` if SSL_CERT_FILE names a file that contains no certificates."""
+def check_certificates(base_url: str) -> None:
+    """Raise `BadInput` if an address needs certificates and SSL_CERT_FILE names a file without any."""
     named = os.environ.get("SSL_CERT_FILE")
     try:
-        ssl.create_default_context(cafile=named or None)
+        if named and base_url.startswith("https:"):
+            ssl.create_default_context(cafile=named)
     except OSError:
         raise BadInput(
             f"the environment variable SSL_CERT_FILE ({named!r:.100}) does not name a certificate file; name one "

@@ -16,12 +16,8 @@ SECRET_NAMES = ("_API_KEY", "_TOKEN", "_SECRET")
 KEY_SHAPES = re.compile(r"\b(?:(?:sk|pk|gsk|xai)[-_][\w*.-]{8,}|AIza[\w-]{20,})|(?<=Bearer )[\w.~+/=*-]{12,}")
 
 _seen: set[str] = set()  # keys handed over by a caller or read for a header: an error text may quote them
-
-
-def remember(secret: str) -> None:
-    """Make `scrub` remove this secret from now on; ignore a secret too short to be a key."""
-    if len(secret) >= SHORTEST_SECRET:
-        _seen.add(secret)
+remember = _seen.add
+"""Make `scrub` remove a secret from now on."""
 
 
 def scrub(text: str) -> str:
@@ -32,14 +28,14 @@ def scrub(text: str) -> str:
 def hide(text: str, secrets: Iterable[str] | None = None) -> str:
     """Return `text` with `secrets`, by default every known key, replaced by ``[key]``.
 
-    Secrets are also found in base64, in hex, and with characters escaped for JSON, an address or HTML.
+    Secrets are also found in base64, in hex, and with characters escaped for JSON, an address or HTML. One too short to
+    be a key is ignored.
     """
     if secrets is None:
-        named = {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}
-        known = _seen | {value for value in named if len(value) >= SHORTEST_SECRET}
-        secrets = sorted(known, key=len, reverse=True)
-    for pattern in map(_written, secrets):
-        text = pattern.sub(HIDDEN, text)
+        secrets = _seen | {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}
+    for secret in sorted(set(secrets), key=len, reverse=True):  # a secret may contain another
+        if len(secret) >= SHORTEST_SECRET:
+            text = _written(secret).sub(HIDDEN, text)
     return text
 
 

@@ -322,7 +322,9 @@ def as_answer(error: EndpointError, messages: Sequence[dict[str, Any]]) -> Compl
         return None
     message = {"role": "assistant", "content": error.words[:LONGEST_BROKEN] if finish == "malformed_call" else ""}
     body = {"choices": [{"finish_reason": finish, "message": message}], "refused": error.detail}
-    return parse_reply(body, messages)
+    answer = parse_reply(body, messages)
+    answer.attempts = error.attempts
+    return answer
 
 
 def call_ids(messages: Iterable[dict[str, Any]]) -> set[str]:
