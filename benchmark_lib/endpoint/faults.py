@@ -43,14 +43,15 @@ class EndpointError(Exception):
         *,
         status: int | None = None,
         detail: str = "",
+        words: str | None = None,
         retry_after_s: float | None = None,
+        unreached: bool = False,
     ) -> None:
         super().__init__(scrub(message))
         self.kind, self.fatal, self.status = kind, fatal, status
         self.detail = one_line(detail)
-        self.retry = kind in RETRIED
-        self.retry_after_s = retry_after_s
-        self.words, self.unreached = self.detail, False
+        self.words = self.detail if words is None else words
+        self.retry, self.retry_after_s, self.unreached = kind in RETRIED, retry_after_s, unreached
         self.attempts: list[dict[str, Any]] = []
 
 
@@ -63,13 +64,11 @@ def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
-def fault(
-    kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
-) -> EndpointError:
+def fault(kind: str, where: str, detail: object, *, status: int | None = None, **more: Any) -> EndpointError:
     """Build an error of a kind; `where` names model and host, `detail` is the endpoint's text."""
     text = one_line(detail) or f"status {status}"
-    sentence, fatal = book()["advice"][kind].format(where=where, detail=text), kind in STOPS_THE_RUN
-    return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
+    sentence = book()["advice"][kind].format(where=where, detail=text)
+    return EndpointError(kind, sentence, kind in STOPS_THE_RUN, status=status, detail=text, **more)
 
 
 def _kind_of_status(status: int | None, text: str) -> str:
@@ -114,9 +113,9 @@ def from_error_body(
 
     `otherwise` is the kind to use if no number or word in the text decides it.
     """
-    fields = book()["fields"]
-    content = _without_request(error if isinstance(error, dict) else {"message": error})
-    text = str(content if isinstance(error, dict) else content["message"])[:LONGEST_READ]
+    fields, given = book()["fields"], error if isinstance(error, dict) else {"message": error}
+    content = _without_request(given)
+    text = str(content if given is error else content["message"])[:LONGEST_READ]
     message = next((content[name] for name in fields["say"] if content.get(name)), "")
     codes = [str(content[name]) for name in fields["name"] if isinstance(content.get(name), str | int)]
     if status is None:
@@ -142,10 +141,8 @@ def from_error_body(
     ]
     tail = f" [{', '.join(more)}]" if more else ""
     detail = one_line(words, DETAIL_LENGTH - len(tail)) + tail
-    problem = fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
-    failed = error.get("failed_generation") if isinstance(error, dict) else ""
-    problem.words = one_line(f"{text} {failed or ''}", LONGEST_READ)
-    return problem
+    all_words = one_line(f"{text} {given.get('failed_generation') or ''}", LONGEST_READ)
+    return fault(kind, where, detail, status=status, retry_after_s=retry_after_s, words=all_words)
 
 
 def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str) -> EndpointError:
@@ -183,9 +180,8 @@ def from_exception(error: Exception, where: str) -> EndpointError:
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (aiohttp.ClientError, OSError)):
         proxy = "the proxy: " * isinstance(error, aiohttp.ClientProxyConnectionError)
-        known = fault("connection", where, f"{proxy}{str(chain[-1]) or str(error) or type(error).__name__}")
-        known.unreached = unreached
-        return known
+        why = f"{proxy}{str(chain[-1]) or str(error) or type(error).__name__}"
+        return fault("connection", where, why, unreached=unreached)
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 
 

@@ -168,9 +168,7 @@ class Client:
         async with request as answer:
             if answer.status // 100 == 3 and (place := shown(answer.headers.get("Location", ""))):
                 why = f"it redirects to {place}, which is not given the key; if that is right, make it the base URL"
-                elsewhere = fault("connection", self._where, why, status=answer.status)
-                elsewhere.unreached = True
-                raise elsewhere
+                raise fault("connection", self._where, why, status=answer.status, unreached=True)
             body = await read_body(answer, self._most_bytes, self._where)
             if answer.status // 100 == 2:
                 return body

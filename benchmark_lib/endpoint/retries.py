@@ -54,15 +54,20 @@ class Limiter:
                 await place
             except asyncio.CancelledError:
                 if place.done() and not place.cancelled():  # the place had just been given: pass it on
-                    self._release()
+                    await self.__aexit__()
                 raise
         else:
             self.in_flight += 1
         return time.monotonic()
 
     async def __aexit__(self, *_: object) -> None:
-        """Give the place back."""
-        self._release()
+        """Give the place back, to those who wait for one."""
+        self.in_flight -= 1
+        while self._waiting and self.in_flight < int(self.limit):
+            place = self._waiting.popleft()
+            if not place.done():
+                self.in_flight += 1
+                place.set_result(None)
 
     def succeeded(self) -> None:
         """Note an answer: raise the limit by one over the number of requests allowed in flight."""
@@ -74,14 +79,6 @@ class Limiter:
         if sent_at > self._halved_at:
             self.limit = max(1.0, self.limit / 2)
             self._halved_at = time.monotonic()
-
-    def _release(self) -> None:
-        self.in_flight -= 1
-        while self._waiting and self.in_flight < int(self.limit):
-            place = self._waiting.popleft()
-            if not place.done():
-                self.in_flight += 1
-                place.set_result(None)
 
 
 def start_delay_s(index: int, concurrency: int, latency_s: float) -> float:
