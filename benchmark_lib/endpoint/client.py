@@ -74,11 +74,15 @@ class Endpoint:
         self.model = model
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
-        host, needed = urlsplit(self.base_url).hostname or "", not is_loopback(self.base_url)
-        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
+        if api_key:
+            key = check_key(api_key, "api_key")
+        else:
+            host = urlsplit(self.base_url).hostname or ""
+            key = find_key(self.settings.api_key_env, host, needed=not is_loopback(self.base_url))
         self._key_from = "" if api_key else self.settings.api_key_env
         self.keyless = not api_key and key == LOOPBACK_KEY
-        headers, query = self.settings.all_headers(), urlencode(self.settings.all_query())
+        headers = self.settings.all_headers()
+        query = urlencode(self.settings.all_query())
         proxy_of(self.base_url)  # refuses a proxy that cannot work, before anything is sent
         check_certificates(self.base_url)
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
@@ -180,7 +184,8 @@ class Endpoint:
 
         If a refusal shows the form in which the endpoint wants the conversation, use that form from then on.
         """
-        client, failed = self._client(), list[dict[str, Any]]()
+        client = self._client()
+        failed: list[dict[str, Any]] = []
         known = manner = self._manner
         while True:
             content = self.request_body(messages, tools, body, manner)

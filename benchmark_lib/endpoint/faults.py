@@ -113,7 +113,8 @@ def from_error_body(
 
     `otherwise` is the kind to use if no number or word in the text decides it.
     """
-    fields, given = book()["fields"], error if isinstance(error, dict) else {"message": error}
+    fields = book()["fields"]
+    given = error if isinstance(error, dict) else {"message": error}
     content = _without_request(given)
     text = str(content if given is error else content["message"])[:LONGEST_READ]
     message = next((content[name] for name in fields["say"] if content.get(name)), "")
