@@ -1,7 +1,7 @@
 """One chat-completion call done well: `Endpoint`.
 
-Requests have the headers of the ``openai`` package and a body encoded here. Authentication and JSON on the wire are the
-same as with the package's ``create``, which walks every message. Here the cost does not grow with the conversation.
+Requests look like those of the ``openai`` package. Its own ``create`` walks every message, so that its cost grows with
+the conversation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
 
-DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
+DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_ATTEMPTS = 6
+DEFAULT_CONCURRENCY = 50
 DEFAULT_ANSWER_MB = 4.0
 """Four times the longest answer of today's models. The whole answer is kept in memory and in the run file."""
-HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
+HELLO = ({"role": "user", "content": "Hello"},)
+HELLO_S = 10.0
 """The request that checks key and model, and the seconds to wait for its answer."""
 DEAD_AFTER = 10
 """Number of calls that must fail in a row, after all attempts, before an endpoint counts as dead."""
@@ -97,7 +100,9 @@ class Endpoint:
         secrets = {key, *self.settings.secrets()}
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
         most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
-        where, timeout_s, most = self.where, self.timeout, self.concurrency
+        where = self.where
+        timeout_s = self.timeout
+        most = self.concurrency
         # only two functions know the secrets, so that no repr of the endpoint shows them
         self._opened = lambda: Client(address, where, timeout_s, most_bytes, Limiter(most), key, headers)
         self._hidden = lambda answer: hide(answer.decode("utf-8", "surrogateescape"), secrets)
@@ -180,10 +185,7 @@ class Endpoint:
         return encode_body({name: value for name, value in fields.items() if value is not None})
 
     async def _attempts(self, messages: Messages, tools: Tools, body: dict[str, Any]) -> Completion:
-        """Try until an attempt succeeds, no other can help or none is left.
-
-        If a refusal shows the form in which the endpoint wants the conversation, use that form from then on.
-        """
+        """Try until an attempt succeeds or no other can help; learn the form that refusals ask for."""
         client = self._client()
         failed: list[dict[str, Any]] = []
         known = manner = self._manner
@@ -202,10 +204,12 @@ class Endpoint:
                         error.retry, error.fatal = False, True
                     other = manner.after(error, messages, _names(tools)) if error.kind == "bad_request" else None
                     again = error.retry and len(failed) < self.attempts and (self._answered or not error.unreached)
-                    if other is None and not again:
+                    if other is not None:
+                        manner, wait_s = other, 0.0
+                    elif again:
+                        wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+                    else:
                         raise
-                    wait_s = 0.0 if other else wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
-                    manner = other or manner
                 else:
                     client.limiter.succeeded()
                     if manner is not known:

@@ -19,7 +19,7 @@ STOPS_THE_RUN = frozenset({"auth", "quota", "not_found", "proxy", "certificate",
 WRAPPED = re.compile(
     r"(?:[\w.]+(?: \w+Error)?(?:: | - ))*(?:Error code: (?=\d+ - )|\{\s*\"error\":\s*\{\s*\"code\": *)([45]\d\d)\b"
 )
-"""Beginning of a message in which a gateway wraps its provider's error; quotes from the conversation come later."""
+"""Beginning of a message in which a gateway wraps its provider's error; quotations come later."""
 DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
 CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 """Faults of a secure connection that another attempt may not meet."""
@@ -91,7 +91,9 @@ def _without_request(content: Any, levels: int = MOST_LEVELS) -> Any:
     if isinstance(content, dict):
         kept = {n: value for n, value in content.items() if n not in book()["fields"]["repeat"] and value is not None}
         return {name: _without_request(value, levels - 1) for name, value in kept.items() if levels}
-    return [_without_request(part, levels - 1) for part in content if levels] if isinstance(content, list) else content
+    if isinstance(content, list):
+        return [_without_request(part, levels - 1) for part in content if levels]
+    return content
 
 
 def error_in(data: Any) -> Any:

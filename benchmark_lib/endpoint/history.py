@@ -1,8 +1,8 @@
 """Turn a conversation into messages that an endpoint accepts, and learn from its refusals.
 
-A broken part of one reply would make an endpoint refuse every later request. Examples are arguments that are not a JSON
-object, an invalid tool name and an empty reply. A provider's own fields go back with messages that ask for tools, so
-that the model keeps its thoughts. Most providers refuse such fields in a reply without calls.
+A broken part of one reply, such as an invalid tool name, would make an endpoint refuse every later request. A
+provider's own fields go back with messages that ask for tools, so that the model keeps its thoughts. Most providers
+refuse such fields in a reply without calls.
 """
 
 import re

@@ -103,7 +103,7 @@ def proxy_of(base_url: str) -> str | None:
 
 
 def check_certificates(base_url: str) -> None:
-    """Raise `BadInput` if an address needs certificates and SSL_CERT_FILE names a file without any."""
+    """Raise `BadInput` if SSL_CERT_FILE, where it is needed, names a file without certificates."""
     named = os.environ.get("SSL_CERT_FILE")
     try:
         if named and base_url.startswith("https:"):
@@ -118,8 +118,8 @@ def check_certificates(base_url: str) -> None:
 class Client:
     """Send the requests to one endpoint in one event loop, through an aiohttp session.
 
-    `openai.AsyncOpenAI.post` takes four times the CPU time (0.8 ms per call, measured). It also follows redirects, and
-    sends the caller's headers to any host. Only its headers, from `key` and `headers`, are used.
+    `openai.AsyncOpenAI.post` takes four times the CPU time, follows redirects and sends the caller's headers to any
+    host. Only its headers, from `key` and `headers`, are used.
 
     `address` is where requests go, including the query, and `where` is its name for people. `most_bytes` limits an
     answer after decompression. The caller must respect `limiter`.
@@ -139,11 +139,16 @@ class Client:
         import httpx2
         from openai import AsyncOpenAI
 
-        unused = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())  # the default client would load certificates
+        # the default client would load certificates
+        unused = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())
         package = AsyncOpenAI(api_key=key, base_url=address, default_headers=headers, http_client=unused)
         sent = {name.lower(): value for name, value in {**package.auth_headers, **package.default_headers}.items()}
-        sent |= {"content-type": "application/json", "accept-encoding": "gzip, deflate"}  # which aiohttp decodes itself
-        sent |= {"x-stainless-retry-count": "0", "x-stainless-read-timeout": str(timeout_s)}
+        sent |= {
+            "content-type": "application/json",
+            "accept-encoding": "gzip, deflate",  # which aiohttp decodes itself
+            "x-stainless-retry-count": "0",
+            "x-stainless-read-timeout": str(timeout_s),
+        }
         # a value that is not a string marks a header to leave out
         self._headers = {name: value for name, value in sent.items() if isinstance(value, str)}
         self.limiter, self._where = limiter, where

@@ -28,8 +28,7 @@ def scrub(text: str) -> str:
 def hide(text: str, secrets: Iterable[str] | None = None) -> str:
     """Return `text` with `secrets`, by default every known key, replaced by ``[key]``.
 
-    Secrets are also found in base64, in hex, and with characters escaped for JSON, an address or HTML. One too short to
-    be a key is ignored.
+    Find secrets also in base64, in hex, and escaped for JSON, an address or HTML; ignore those too short to be keys.
     """
     if secrets is None:
         secrets = _seen | {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}

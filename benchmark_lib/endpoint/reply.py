@@ -1,8 +1,4 @@
-"""Read the body of an answer as a `Completion`.
-
-Endpoints agree on the outline of a chat completion and on little else. `parse_reply` returns a completion or raises
-`EndpointError`, whatever the body; its docstring lists what it corrects.
-"""
+"""Read the body of an answer as a `Completion`; `parse_reply` lists what it corrects."""
 
 import itertools
 import json
@@ -95,8 +91,10 @@ class Completion:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
         # Some gateways put the thoughts here, under the provider's own name.
         more = sent.get("provider_specific_fields")
-        sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
-        return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
+        if isinstance(more, dict):
+            sent = {name: more[name] for name in THOUGHTS if name in more} | sent
+        own = {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
+        return message | own
 
 
 def _choice_in(raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -186,8 +184,10 @@ def parse_reply(
 
 def _end_word(choice: dict[str, Any]) -> Any:
     # The finish reason; the provider's own if a gateway hid it behind a plain one.
-    word, more = choice.get("finish_reason"), choice.get("provider_specific_fields")
-    native = choice.get("native_finish_reason") or (more.get("native_finish_reason") if isinstance(more, dict) else "")
+    word, native = choice.get("finish_reason"), choice.get("native_finish_reason")
+    more = choice.get("provider_specific_fields")
+    if not native and isinstance(more, dict):
+        native = more.get("native_finish_reason")
     hidden = isinstance(word, str) and isinstance(native, str) and end_meant(word) == WHOLE
     return native if hidden and end_meant(str(native)) not in (WHOLE, None) else word
 
@@ -320,7 +320,8 @@ def as_answer(error: EndpointError, messages: Sequence[dict[str, Any]]) -> Compl
     finish = {"content_filter": "content_filter", "broken_call": "malformed_call"}.get(error.kind)
     if finish is None:
         return None
-    message = {"role": "assistant", "content": error.words[:LONGEST_BROKEN] if finish == "malformed_call" else ""}
+    content = error.words[:LONGEST_BROKEN] if finish == "malformed_call" else ""
+    message = {"role": "assistant", "content": content}
     body = {"choices": [{"finish_reason": finish, "message": message}], "refused": error.detail}
     answer = parse_reply(body, messages)
     answer.attempts = error.attempts

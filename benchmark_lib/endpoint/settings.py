@@ -12,8 +12,7 @@
       query: {api-version: "2024-10-21"}
 
 The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file
-contains no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Query parameters belong
-here because run files and notebooks repeat a base URL, but never the settings file.
+contains no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables.
 """
 
 import os

@@ -72,9 +72,10 @@ def without_words(text: str, messages: list[dict[str, Any]]) -> str:
             end = json.JSONDecoder().raw_decode(text, start)[1]
         except (ValueError, RecursionError):
             return text
-        forms = ("".join(form.split()) for form in (text[start:end], as_text(text[start:end])[1:-1].replace("\\n", "")))
-        if not any(form in asked for form in forms):
-            own.append(text[start:end])
+        found = text[start:end]
+        forms = (found, as_text(found)[1:-1].replace("\\n", ""))
+        if not any("".join(form.split()) in asked for form in forms):
+            own.append(found)
         start = text.find("{", end)
     return own[0] if len(own) == 1 and start < 0 else text
 

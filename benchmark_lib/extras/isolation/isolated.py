@@ -1,8 +1,7 @@
 """The harness's end of ``--isolate``: an agent in its own process that shares only a pipe.
 
 Each conversation has its own process, which remembers no other. When it ends, everything that it started is killed.
-See `benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
-`benchmark_lib.extras.isolation.walls` for the isolation.
+The other end is `agent_process`, which describes the lines between them; `walls` isolates it.
 """
 
 import asyncio
@@ -69,7 +68,10 @@ class IsolatedAgent(BuiltIn):
     """
 
     def __init__(self, spec: str, environment: dict[str, str], walls: dict[str, Any] | None, limit_s: float = REPLY_S):
-        self.spec, self.environment, self.walls, self.limit_s = spec, environment, walls, limit_s
+        self.spec = spec
+        self.environment = environment
+        self.walls = walls
+        self.limit_s = limit_s
         self._process: asyncio.subprocess.Process | None = None
         self._folder: str | None = None
         self._open_end: IO[bytes] | None = None
@@ -110,7 +112,7 @@ class IsolatedAgent(BuiltIn):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def start(self, *arguments: str) -> str:
-        """Start Python with these arguments; return why it is not isolated as wanted, or an empty text.
+        """Start Python with these arguments; return why it is not isolated, or an empty text.
 
         The process writes its first line before any of the agent's code is loaded.
         """
@@ -172,7 +174,7 @@ class IsolatedAgent(BuiltIn):
                 talk.think(message["thought"])
                 thoughts += 1
                 if thoughts > MOST_THOUGHTS:
-                    raise AgentFault("garbled", f"the agent's process wrote more than {MOST_THOUGHTS} thoughts")
+                    raise _garbled(f"wrote more than {MOST_THOUGHTS} thoughts")
                 continue
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
@@ -197,7 +199,7 @@ class IsolatedAgent(BuiltIn):
         try:
             line = await self._pipes()[1].readline()
         except ValueError:
-            raise AgentFault("garbled", f"the agent's process wrote a line of more than {LONGEST_LINE} bytes") from None
+            raise _garbled(f"wrote a line of more than {LONGEST_LINE} bytes") from None
         if not line.endswith(b"\n"):
             raise _crashed()
         try:
@@ -205,7 +207,7 @@ class IsolatedAgent(BuiltIn):
         except orjson.JSONDecodeError:
             message = None
         if not isinstance(message, dict):
-            raise AgentFault("garbled", f"the agent's process wrote {line[:100]!r}, which is not a message")
+            raise _garbled(f"wrote {line[:100]!r}, which is not a message")
         return message
 
 
@@ -230,14 +232,13 @@ async def check_isolated(spec: str, environment: dict[str, str], walls: dict[str
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
     raise BadInput(
-        f"the agent {spec} cannot be loaded in a separate process: {_told(line)}; name an object with a "
-        "reply method, "
-        "or a class or function that takes no argument and makes one, in a module that can be imported here"
+        f"the agent {spec} cannot be loaded in a separate process: {_told(line)}; name an object with a reply "
+        "method, or a class or function that takes no argument and makes one, in a module that can be imported here"
     )
 
 
 async def _tried(environment: dict[str, str], walls: dict[str, Any] | None, *arguments: str) -> tuple[str, bytes]:
-    """Start a process and end it; return why it is not isolated as wanted, and its own first line."""
+    """Start a process and end it; return what `start` returns, and its own first line."""
     tried = IsolatedAgent("", environment, walls)
     try:
         why = await tried.start(*arguments)
@@ -294,13 +295,17 @@ def _usage(raw: Any) -> Usage:
     try:
         return counted(SimpleNamespace(**raw))
     except (TypeError, ValueError):
-        raise AgentFault("garbled", "the agent's process gave no usable count of tokens") from None
+        raise _garbled("gave no usable count of tokens") from None
 
 
 def _of(message: dict[str, Any]) -> AgentFault:
     if "failed" in message:
         return AgentFault("crashed", f"the agent failed: {message['failed']}")
-    return AgentFault("garbled", f"the agent's process wrote {orjson.dumps(message)[:100]!r}, which is not a message")
+    return _garbled(f"wrote {orjson.dumps(message)[:100]!r}, which is not a message")
+
+
+def _garbled(what: str) -> AgentFault:
+    return AgentFault("garbled", f"the agent's process {what}")
 
 
 def _crashed() -> AgentFault:

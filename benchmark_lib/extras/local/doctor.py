@@ -180,7 +180,7 @@ async def check_history(
 
 
 def check_window(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
-    """Check for a cut prompt: too few tokens in all or for the added text, or a full common window."""
+    """Check for a cut prompt: too few tokens, or a total that equals a common window."""
     before, after = first.usage, second.usage
     if after.missing:
         return found("context window", "warn")

