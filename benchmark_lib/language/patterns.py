@@ -110,7 +110,7 @@ def between_clauses() -> re.Pattern[str]:
     return re.compile(rf"[,;]\s(?:(?:{ands})\s)?|\n|[.!?]\s|\s(?:{ands})\s")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def cue_of_several(name: str) -> re.Pattern[str]:
     """Return the pattern of a cue for several things at once, in every language."""
     return compile_patterns([*words_of("several", name)])
