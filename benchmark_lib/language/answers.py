@@ -71,6 +71,7 @@ def cleaned(text: str) -> str:
     return with_units(text)
 
 
+@lru_cache(maxsize=4096)
 def mentions(
     text: str,
     right: re.Pattern[str],
