@@ -102,8 +102,8 @@ def listed_asks(heard: Iterable[ParsedSentence]) -> Iterator[ParsedSentence]:
         own = [*items]
         asks = listed and any(one.surest >= EVIDENT and one.acts["ask"] >= PLAIN for one in own)
         for one in own:
-            raised = replace(one, acts=one.acts | {"ask": max(one.acts["ask"], ASKS)})
-            yield raised if asks and one.surest >= EVIDENT and one.acts["ask"] >= POSSIBLE else one
+            raised = asks and one.surest >= EVIDENT and one.acts["ask"] >= POSSIBLE
+            yield replace(one, acts=one.acts | {"ask": max(one.acts["ask"], ASKS)}) if raised else one
 
 
 def marks_before(message: list[Sentence]) -> Iterator[str]:
@@ -124,12 +124,11 @@ def under_needs(message: list[Sentence], languages: tuple[str, ...]) -> Iterator
         row = is_row(sentence.plain)
         listed = row or sentence.item
         yield needs and listed
-        named = holds("heard_as", "needs", sentence.plain, languages)
         if not listed:
             leads = mark_of(sentence.plain) == ":" or bool(cue_of_several("one_of").search(sentence.plain))
-            needs = leads and named
+            needs = leads and holds("heard_as", "needs", sentence.plain, languages)
         elif row:
-            needs |= named
+            needs = needs or holds("heard_as", "needs", sentence.plain, languages)
 
 
 def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tuple[str, ...]) -> dict[int, str]:
@@ -139,15 +138,15 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
     """
     acts: dict[int, str] = {}
     items: list[int] = []
-    lead, reported, asked = "", False, False
+    lead, asked = "", False
     for index, (sentence, one) in enumerate(zip(said, heard, strict=True)):
         bare = one.asks_for_a_yes and not (one.either or one.chooses or one.about("ask"))
         if not sentence.item:
             acts |= dict.fromkeys(items if bare else (), "offer")
             items = [] if bare or mark_of(sentence.plain) == ":" else items
-            lead, reported, asked = sentence.plain, holds("lists", "reported", sentence.plain, languages), bare
+            lead, asked = sentence.plain, bare
         elif not (holds("lists", "menus", lead, languages) or holds("lists", "stated", sentence.plain, languages)):
-            if reported:
+            if holds("lists", "reported", lead, languages):
                 acts[index] = "done"
             elif one.acts["no"] < SURE and mark_of(sentence.plain) != "?":
                 acts |= {index: "offer"} if asked else {}
