@@ -163,8 +163,10 @@ def _changing(text: str) -> str:
 def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: Store) -> tuple[set[str], bool]:
     words, lines, strange = _spaced(text), set[str](), False
     for name, products in _names(store).items():
+        if name not in words:
+            continue
         own = [p for p in products if p in own_lines]
-        if name not in words or not (own or _is_whole(name, products, store)):
+        if not (own or _is_whole(name, products, store)):
             continue
         words, strange = words.replace(name, "  "), strange or not own
         lines |= _lines_meant(own_lines[own[0]], text, order, store) if len(own) == 1 else set()
