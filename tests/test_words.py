@@ -93,10 +93,11 @@ def test_docstrings_have_a_short_first_line_that_opens_with_a_verb():
     long, nouns = Counter(), Counter()
     kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            first = (ast.get_docstring(node) or "").partition("\n")[0] if isinstance(node, kinds) else ""
-            long[room_of(path)] += len(first) > 90
-            nouns[room_of(path)] += isinstance(node, kinds[2:]) and not is_property(node) and bool(NOUN.match(first))
+        room, nodes = room_of(path), ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in (node for node in nodes if isinstance(node, kinds)):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            long[room] += len(first) > 90
+            nouns[room] += isinstance(node, kinds[2:]) and not is_property(node) and bool(NOUN.match(first))
     assert {room: n for room, n in long.items() if n > LONG.get(room, 0)} == {}
     assert {room: n for room, n in nouns.items() if n > NOUNS.get(room, 0)} == {}
 
