@@ -239,3 +239,33 @@ def test_to_what_is_sent_once_more_it_says_yes(store, cases):
     words = "You would like it sent once more; I may do that as soon as I have your yes. Is that right? A short yes is enough."
     said, _ = answer(cases["delivery_dispute_1"], store, words)
     assert ("agreed", "create_reshipment") in did(said[0])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I would start the return for the duffel. May I have your assent to start it, without the blanket?",
+        "1. I would send the bag again.\n2. I would start the return.\n\nIs that a yes to both points?",
+        "Ich würde die Retoure anlegen. Darf ich um Ihre Zustimmung bitten?",
+        "Je peux ouvrir le retour. Ai-je votre accord ?",
+        "Puedo abrirte una devolución. ¿Avanzo con eso?",
+    ],
+)
+def test_a_yes_is_asked_for_in_other_words(store, words):
+    heard = parser_of(store).parse(words)
+    assert heard.confirm and "start_return" in heard.proposed
+
+
+def test_a_picture_in_case_it_is_something_else_is_not_sent_beside_a_yes(store, cases):
+    words = "Is it ink and unused, and shall I start the return - yes? If it is any colour other than ink, send me a photo of it instead."
+    said, _ = answer(cases["wrong_item_4"], store, f"I can start a return for the backpack on NL-61708. {words}")
+    assert "gave" in {kind for kind, _ in did(said[0])} and ("gave", "photo") not in did(said[0])
+
+
+def test_one_way_and_a_bare_question_are_no_menu(store, cases):
+    words = (
+        "We do not swap or settle the difference: you order the large in the shop and pay it in full, now if you like, and the "
+        "medium goes back by a return. I will start that return for the Meridian Check-In in navy on NL-62314. Shall I start it - yes?"
+    )
+    said, _ = answer(cases["size_exchange_1"], store, words)
+    assert ("agreed", "start_return") in did(said[0])

@@ -33,6 +33,7 @@ def asked_for(c: Customer) -> list[str]:
     elif served(c) and not untold(c):
         sure = {slot for slot, chance in heard.slots.items() if chance >= CERTAIN} | {*c.proofs}
         asked = [s for s in asked if s in sure and (s not in c.kind.attachments or _asks_plainly(c, s))]
+    asked = [s for s in asked if not (heard.confirm and _asks_in_case(c, s))]
     c.checked = says_whether_it_is_this(c) or says_that_it_is_right(c)
     known = c.checked and (c.subject in c.given or heard.slots.get(c.subject, 0.0) < CERTAIN)
     return [slot for slot in asked if not known or slot != c.subject]
@@ -75,6 +76,7 @@ def _meant(c: Customer) -> list[str]:
         meant = [s for s in ("goal",) if c.open(s)]
     meant += [s for s in c.proofs if likely.get(s, 0.0) >= SURE]
     stated = heard.dates == {"any"} and getattr(c.case.ledger.get("date"), "when", "") == "volunteered"
+    stated |= heard.confirm and heard.slots.get("date", 0.0) < CERTAIN
     moves = heard.slots.get("address", 0.0) >= SURE and c.open("address") and c.subject in c.given
     meant = [s for s in meant if s not in vague and (s != "date" or not (stated or asks_another_date(c)))]
     meant = ["address" if moves and s == "postcode" else s for s in meant if vague or len(meant) == 1 or s != "goal"]
@@ -84,6 +86,13 @@ def _meant(c: Customer) -> list[str]:
 def _asks_plainly(c: Customer, slot: str) -> bool:
     found = c.parser.hear(c.parser.statements(c.words))
     return any(one.slots.get(slot, 0.0) >= CERTAIN and one.acts["ask"] > EVIDENT for one in found)
+
+
+def _asks_in_case(c: Customer, slot: str) -> bool:
+    """Return whether a picture is wanted only if something is not as the message says."""
+    message = c.parser.statements(c.words)
+    asking = [s for s, one in zip(message, c.parser.hear(message), strict=True) if one.slots.get(slot, 0.0) >= SURE]
+    return slot in c.kind.attachments and all(holds("heard_as", "in_case", s.plain, LANGUAGES) for s in asking)
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:

@@ -254,7 +254,8 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     A list does not count for a customer with several wishes, nor if the desk then names its choice.
     """
     message = parser.statements(words)
-    listed, menu, one, least, languages = set[str](), False, False, MENU, tuple(parser.languages(message))
+    listed, last, menu, one, least = set[str](), set[str](), False, False, MENU
+    languages = tuple(parser.languages(message))
     for sentence, parsed, named in zip(message, parser.hear(message), parser.tools_named(message), strict=True):
         tools = ({tool for tool, chance in parsed.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
         if parsed.acts["no"] >= max(SURE, parsed.acts["offer"]):
@@ -265,7 +266,8 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
         menu |= (parsed.either and either) or (len(listed) >= least and not several)
         surely = {tool for tool in named if parsed.tools.get(tool, 0.0) >= SURE} or named
-        one |= parsed.asks_for_a_yes and len(surely) == 1 and not parsed.either  # "Shall I send one?"
+        last = set() if sentence.item else (surely if parsed.asks_for_a_yes else tools) or last
+        one |= parsed.asks_for_a_yes and len(last) == 1 and not parsed.either  # "Shall I send one?"
     return menu and not one
 
 

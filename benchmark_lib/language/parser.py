@@ -210,7 +210,7 @@ class MessageParser:
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
         agreed = "confirm" in cues and acts["offer"] >= PLAIN
         agreed |= acts["bye"] < LIKELY and bool(asks.match(plain))
-        if agreed and marked and acts["ask"] < LIKELY:
+        if marked and ((agreed and acts["ask"] < LIKELY) or cue_of_several("consent").search(plain)):
             acts["yes"] = max(acts["yes"], ASKS)
         own = () if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, "slot")
         untrained = {slot: 1.0 for slot, pattern in own if pattern.search(plain)}
