@@ -92,7 +92,7 @@ def _asks_in_case(c: Customer, slot: str) -> bool:
     """Return whether a picture is wanted only if something is not as the message says."""
     message = c.parser.statements(c.words)
     asking = [s for s, one in zip(message, c.parser.hear(message), strict=True) if one.slots.get(slot, 0.0) >= SURE]
-    return slot in c.kind.attachments and all(holds("heard_as", "in_case", s.plain, LANGUAGES) for s in asking)
+    return slot in c.kind.attachments and all(cue_of_several("in_case").search(s.plain) for s in asking)
 
 
 def _chosen(c: Customer, news: list[str]) -> list[str]:
