@@ -18,10 +18,12 @@ from servers import FAULTS, Answer, error_body
 
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.cli.play import play
+from benchmark_lib.endpoint import Endpoint
+from benchmark_lib.endpoint.prices import Price
 from benchmark_lib.experiment.again import rescore
 from benchmark_lib.experiment.manifest import default_name, public_url
 from benchmark_lib.experiment.plan import Plan
-from benchmark_lib.experiment.recorder import Budget, CallCost
+from benchmark_lib.experiment.recorder import Budget, Model
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
 from benchmark_lib.runfile import RunFile
@@ -354,7 +356,8 @@ def test_a_budget_for_a_model_without_a_price_is_refused(server, options):
 
 def test_calls_in_flight_hold_a_reservation():
     async def play():
-        budget = Budget(1.0, 0.2)
+        stops = []
+        budget = Budget(1.0, 0.2, stops.append)
         assert await budget.reserve(0.5)
         waiting = asyncio.ensure_future(budget.reserve(0.4))
         await asyncio.sleep(0)
@@ -364,16 +367,21 @@ def test_calls_in_flight_hold_a_reservation():
         budget.settle(0.4, 0.4)
         assert not await budget.reserve(0.5)
         assert budget.spent == pytest.approx(0.7) and budget.reserved == 0
+        assert ["budget of 1 USD" in stop.sentence for stop in stops] == [True]
 
     asyncio.run(play())
 
 
 def test_an_estimate_learns_from_what_calls_used():
-    estimate = CallCost(lambda usage: usage.prompt_tokens + 10 * usage.completion_tokens, {})
-    first = estimate.cost(3000)
+    def model(prompt, completion, **body):
+        endpoint = Endpoint("m", "http://127.0.0.1:9/v1", settings={"body": body})
+        return Model(endpoint, Price("m", prompt, prompt, completion))
+
+    estimate = model(1, 10)
+    first = estimate.next_cost(3000)
     estimate.learn(3000, Usage(500, 20, calls=1))
-    assert 500 + 200 < estimate.cost(3000) < first
-    assert CallCost(lambda usage: usage.completion_tokens, {"max_tokens": 77}).cost(10) == 77
+    assert 500 + 200 < 1e6 * estimate.next_cost(3000) < 1e6 * first
+    assert model(0, 1, max_tokens=77).next_cost(10) == 77 / 1e6
 
 
 # --- an agent of one's own, and bad options

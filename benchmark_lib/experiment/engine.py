@@ -6,7 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..cases import Case
 from ..conversation.speaker import OwnCodeLeft
@@ -16,7 +16,7 @@ from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_ha
 from ..runfile import RunFile, set_aside, upsert, writing_rows
 from ..threads import in_thread, read_aside
 from .manifest import now
-from .plan import MEND, Model, Plan
+from .plan import MEND, Plan
 from .players import PlayersLine
 from .recorder import TRIES, Budget, CallLine, KeptCall, KeptCalls, Line, Recorder, Stop
 from .scoring import advice, score_faults, scores_as_json, size
@@ -78,15 +78,12 @@ class Engine:
         self._scored: dict[str, tuple[str, str]] = {}
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
-        self._lines: dict[str, CallLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: start no new call and give calls in flight `grace_s` seconds."""
         if self.stopped is not None and grace_s:
             return
         self.stopped = self.stopped or stop
-        for line in self._lines.values():
-            line.stopped = True
         loop = asyncio.get_running_loop()
         loop.call_later(grace_s, self._cancel)
 
@@ -105,7 +102,8 @@ class Engine:
             self.plan.model, self.total, self.done, self.plan.options.progress and self.done < self.total
         )
         self._progress.cost_usd = spent
-        self._lines = self._open_lines(Budget(self.plan.options.budget_usd, spent))
+        self.budget, self.called = Budget(self.plan.options.budget_usd, spent, self.stop), self._progress.call
+        self._lines = self._open_lines()
         if self.plan.options.players is not None:
             self.plan.options.players.chairs.left = self.total - self.done
         try:
@@ -208,12 +206,15 @@ class Engine:
         self._scored[digest] = version, content_hash(scores)
         self._writer.put("scores", played.scores)
 
-    def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
-        players = self.plan.options.players
-        shared = {"budget": budget, "writer": self._writer, "stop": self.stop, "called": self._progress.call}
+    def put(self, table: str, row: Row, urgent: bool = False) -> asyncio.Future[None]:
+        """Write a row; the returned future is done once it is on disk."""
+        return self._writer.put(table, row, urgent)
+
+    def _open_lines(self) -> dict[str, CallLine]:
+        players, wave = self.plan.options.players, self.plan.options.concurrency
         began = self.run.counts()["calls"] > 0
-        lines = lines_to(self.plan.models, wave=self.plan.options.concurrency, began=began, **shared)
-        return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
+        lines = {side: Line(side, model, self, wave, began) for side, model in self.plan.models.items()}
+        return {players.side: PlayersLine(players, self), **lines} if players else {**lines}
 
     async def _close(self) -> None:
         # finished conversations are on disk afterwards, even if this is cancelled
@@ -286,11 +287,6 @@ class Engine:
         else:
             self.incomplete += 1
             self._progress.fault()
-
-
-def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
-    """Return the `Line` of each side that is a model; `shared` has the arguments common to all."""
-    return {side: Line(side, model, **shared) for side, model in models.items()}
 
 
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:

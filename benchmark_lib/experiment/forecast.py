@@ -25,7 +25,6 @@ from ..runfile import SUFFIX, RunFile, addresses
 from ..scoring.written import rounded
 from .manifest import public_url
 from .plan import Model, Plan
-from .recorder import LIMIT_NAMES
 
 PATIENCE = 6
 """Messages after which a customer who is never helped gives up."""
@@ -165,8 +164,7 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> Took:
         fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.options.messages).encode())
     # a call sends everything said so far, which is half of the whole conversation on average
     prompt = TOKENS_A_BYTE * calls * (fixed + calls * added / 2)
-    limit = next((model.settings[name] for name in LIMIT_NAMES if model.settings.get(name)), REPLY_TOKENS)
-    completion = calls * min(limit, REPLY_TOKENS)
+    completion = calls * min(model.limit or REPLY_TOKENS, REPLY_TOKENS)
     used = Usage(int(prompt), int(completion), cached_tokens=int(CACHED * prompt), calls=1)
     cost = model.price(used) or 0.0
     return {"calls": calls, "prompt": prompt, "completion": completion, "cost": cost, "seconds": calls * CALL_S}

@@ -16,7 +16,6 @@ from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
 from ..extension import offer, offered
 from ..records import SOURCES, Conversation
-from ..runfile import RunFile
 from ..store.tools import import_object, source_hashes
 from .manifest import part
 from .recorder import Request, call_row
@@ -72,25 +71,24 @@ class Players:
 class PlayersLine:
     """Line to the players of one side: calls do not wait for each other, and no price is known."""
 
-    def __init__(self, players: Players, run: RunFile, writer: Any):
-        self.stopped = False
-        self._players, self._writer = players, writer
+    def __init__(self, players: Players, run: Any):
+        self._players, self._run = players, run
         # the chair that began a conversation, so that the same player continues it
         self._chair_of = {
             (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
-            for call in run.calls(responses=True)
+            for call in run.run.calls(responses=True)
             if call["side"] == players.side
         }
 
     async def call(self, request: Request) -> Completion:
         """Return a player's answer once it is on disk; raise `asyncio.CancelledError` at a stop."""
-        if self.stopped:
+        if self._run.stopped:
             raise asyncio.CancelledError("the run is being stopped")
         key, chairs = request.key[:2], self._players.chairs
         chair = self._chair_of.get(key)
         completion = await chairs.complete(request.messages, request.tools, conversation=key, chair=chair)
         row = call_row(self._players.side, self._players.source, request, completion, None)
-        await self._writer.put("calls", row, urgent=True)
+        await self._run.put("calls", row, urgent=True)
         return completion
 
 

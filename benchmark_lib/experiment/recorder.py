@@ -10,7 +10,7 @@ import orjson
 
 from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
 from ..endpoint.faults import STOPS_THE_RUN
-from ..endpoint.prices import find_price, how_to_add
+from ..endpoint.prices import Price, find_price, how_to_add
 from ..errors import BadInput
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
@@ -53,27 +53,40 @@ class Stop:
     refused: bool = False
 
 
-class CallCost:
-    """Upper estimate of the next call's cost for one side, from the settings and earlier calls.
+class Model:
+    """A side that is a language model: its endpoint, its price, and what its next call may cost.
 
-    `price` turns usage into US dollars (None if no price is known). A token limit in the settings bounds the reply.
+    `price` turns usage into US dollars (None if no price is known), and `listed` is the price on record. `limit` is the
+    largest number of completion tokens that the settings allow.
     """
 
-    def __init__(self, price: Callable[[Usage], float | None], settings: dict[str, Any]):
-        self.price = price
-        self._limit = next((int(settings[name]) for name in LIMIT_NAMES if settings.get(name)), None)
+    def __init__(self, endpoint: Endpoint, price: Price | None):
+        self.endpoint, self.listed = endpoint, price and asdict(price)
+        self.price: Callable[[Usage], float | None] = price.cost_usd if price else lambda usage: None
+        body: dict[str, Any] = endpoint.settings.body
+        self.limit = next((int(body[name]) for name in LIMIT_NAMES if body.get(name)), None)
         self._largest, self._tokens_a_byte = 0, 0.0
 
-    def cost(self, request_bytes: int) -> float:
-        """Return an upper estimate in US dollars for a request of this size."""
+    def next_cost(self, request_bytes: int) -> float:
+        """Return an upper estimate in US dollars for a request of this size, from the limit and earlier calls."""
         prompt = request_bytes * (1.05 * self._tokens_a_byte or 1 / BYTES_A_TOKEN)
-        reply = self._limit or (MARGIN * self._largest if self._largest else FIRST_COMPLETION)
+        reply = self.limit or (MARGIN * self._largest if self._largest else FIRST_COMPLETION)
         return self.price(Usage(prompt_tokens=int(prompt) + 1, completion_tokens=int(reply), calls=1)) or 0.0
 
     def learn(self, request_bytes: int, usage: Usage) -> None:
         """Update the estimate with the usage of a finished call."""
         self._largest = max(self._largest, usage.completion_tokens)
         self._tokens_a_byte = max(self._tokens_a_byte, usage.prompt_tokens / max(request_bytes, 1))
+
+
+def model_at(endpoint: Endpoint, priced: bool) -> Model:
+    """Return the model at an endpoint with its price; refuse one without a price if `priced`."""
+    name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
+    if price is None and priced:
+        raise BadInput(
+            f"no price is known for {name}, so a budget cannot be enforced: omit --budget-usd, or {how_to_add(name)}"
+        )
+    return Model(endpoint, price)
 
 
 class Budget:
@@ -83,23 +96,23 @@ class Budget:
     all earlier replies may exceed the budget by the difference.
     """
 
-    def __init__(self, limit_usd: float | None, spent_usd: float):
+    def __init__(self, limit_usd: float | None, spent_usd: float, stop: Callable[[Stop], object]):
         self.limit, self.spent, self.reserved = limit_usd, spent_usd, 0.0
-        self._changed = asyncio.Event()
+        self._stop, self._changed = stop, asyncio.Event()
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits in the budget and reserve it; return False if it never will."""
+        """Wait until `usd` fits in the budget and reserve it; if it never will, `stop` the run and return False."""
         if self.limit is not None:
             while self.spent + self.reserved + usd > self.limit:
                 if self.reserved <= 0:
+                    self._stop(self._passed(usd))
                     return False
                 self._changed.clear()
                 await self._changed.wait()
         self.reserved += usd
         return True
 
-    def passed(self, usd: float) -> Stop:
-        """Return the stop of a run whose next call, at up to `usd`, does not fit."""
+    def _passed(self, usd: float) -> Stop:
         if not self.spent:
             why = f"more than the budget of {self.limit:g} USD: raise --budget-usd"
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
@@ -144,27 +157,6 @@ class Request(NamedTuple):
 
 class NotOnFile(RuntimeError):
     """A replay reached a call that is not on the run file."""
-
-
-@dataclass
-class Model:
-    """A side that is a language model: its endpoint, price function, settings and listed price."""
-
-    endpoint: Endpoint
-    price: Callable[[Usage], float | None]
-    settings: dict[str, Any]
-    listed: dict[str, Any] | None
-
-
-def model_at(endpoint: Endpoint, priced: bool) -> Model:
-    """Return the model at an endpoint with its price; refuse one without a price if `priced`."""
-    name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
-    if price is None and priced:
-        raise BadInput(
-            f"no price is known for {name}, so a budget cannot be enforced: omit --budget-usd, or {how_to_add(name)}"
-        )
-    listed = None if price is None else asdict(price)
-    return Model(endpoint, price.cost_usd if price else lambda usage: None, endpoint.settings.body, listed)
 
 
 @dataclass(frozen=True)
@@ -213,8 +205,6 @@ class KeptCalls:
 class CallLine(Protocol):
     """Line that answers the calls of one side: a model, or the players in its place."""
 
-    stopped: bool
-
     async def call(self, request: Request) -> Completion:
         """Return the completion of one call once it is on disk."""
 
@@ -222,27 +212,14 @@ class CallLine(Protocol):
 class Line:
     """Line to one model, shared by all conversations.
 
-    One call leads, the next ones are spread over time, and each is paid from the budget. `budget` and `writer` belong
-    to the run; on a worker, they are connections to it. `stop` receives a `Stop` that ends the run, and `called` the
-    cost of every finished call. `wave` conversations begin at once. If calls are on file (`began`), an endpoint out of
-    reach does not count as a mistake in the command.
+    One call leads, the next ones are spread over time, and each is paid from the budget. The `run` has a `budget`, and
+    says whether it has `stopped`. It writes rows (`put`), counts the cost of each call (`called`) and can be ended
+    (`stop`). `wave` conversations begin at once. If calls are on file (`began`), an endpoint out of reach does not
+    count as a mistake in the command.
     """
 
-    def __init__(
-        self,
-        side: str,
-        model: Model,
-        *,
-        budget: Any,
-        writer: Any,
-        stop: Callable[[Stop], None],
-        called: Callable[[float | None], None],
-        wave: int,
-        began: bool = False,
-    ):
-        self.side, self.endpoint, self.price, self.stopped = side, model.endpoint, model.price, False
-        self._estimate, self._budget, self._writer = CallCost(model.price, model.settings), budget, writer
-        self._stop, self._called, self._began = stop, called, began
+    def __init__(self, side: str, model: Model, run: Any, wave: int, began: bool = False):
+        self.side, self.model, self._run, self._began = side, model, run, began
         self._proven, self._gate, self._led = False, asyncio.Lock(), set[tuple[str, int]]()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0
 
@@ -263,32 +240,31 @@ class Line:
     async def _make(self, request: Request) -> Completion:
         self._go_on()
         size = len(request.content)
-        reserved = self._estimate.cost(size)
-        if not await self._budget.reserve(reserved):
-            self._stop(self._budget.passed(reserved))
+        reserved = self.model.next_cost(size)
+        if not await self._run.budget.reserve(reserved):
             raise asyncio.CancelledError("the budget is used up")
         cost: float | None = 0.0
         try:
             self._go_on()
-            completion = await self.endpoint.complete(request.messages, request.tools, **request.body)
-            cost = self.price(completion.usage)
+            completion = await self.model.endpoint.complete(request.messages, request.tools, **request.body)
+            cost = self.model.price(completion.usage)
             if cost is None:  # without reported tokens the reservation counts as the cost, even after a resume
                 cost = reserved or None
         except EndpointError as error:
             self._failed(request, error)
             raise
         finally:
-            self._budget.settle(reserved, cost or 0.0)
+            self._run.budget.settle(reserved, cost or 0.0)
         if not self._proven:
             self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
-        self._estimate.learn(size, completion.usage)
-        self._called(cost)
-        row = call_row(self.side, self.endpoint.model, request, completion, cost)
-        await self._writer.put("calls", row, urgent=True)
+        self.model.learn(size, completion.usage)
+        self._run.called(cost)
+        row = call_row(self.side, self.model.endpoint.model, request, completion, cost)
+        await self._run.put("calls", row, urgent=True)
         return completion
 
     def _go_on(self) -> None:
-        if self.stopped:
+        if self._run.stopped:
             raise asyncio.CancelledError("the run is being stopped")
 
     def _failed(self, request: Request, error: EndpointError) -> None:
@@ -299,9 +275,9 @@ class Line:
             kept = {name: getattr(error, name) for name in ("kind", "fatal", "status", "detail")}
             kept["message"] = str(error)
             paid = (*UNKNOWN, None, attempts, 0.0)
-            self._writer.put("calls", _row(self.side, self.endpoint.model, request, {"error": kept}, paid))
+            self._run.put("calls", _row(self.side, self.model.endpoint.model, request, {"error": kept}, paid))
             return
-        self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
+        self._run.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         refused = error.kind == "bad_request"
         if refused and self._began:  # the endpoint accepted these settings before: it refuses only this request
             error.fatal = False
@@ -309,7 +285,7 @@ class Line:
         alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)
         if error.fatal or not (self._proven or alone):
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
-            self._stop(Stop(str(error), refused=mistaken))
+            self._run.stop(Stop(str(error), refused=mistaken))
 
 
 def call_row(side: str, model: str, request: Request, completion: Completion, cost: float | None) -> tuple[Any, ...]:

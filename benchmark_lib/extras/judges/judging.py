@@ -182,7 +182,9 @@ class Judging:
             if endings[case_id, trial] not in NOT_SCORED
         }
         how = (self.apart, self.store, rests_on() if losses else ())
-        self.versions = {m.endpoint.model: judging_version(self.rubrics, m.settings, *how) for m in self.models}
+        self.versions = {
+            m.endpoint.model: judging_version(self.rubrics, m.endpoint.settings.body, *how) for m in self.models
+        }
         found: dict[str, Any] = readings_of(records, self.cases, self.store) if losses else records
         # A limited sample stays the same and is part of any larger one: the first by hash.
         chosen = list(found) if self.limit is None else sorted(found)[: self.limit]
@@ -210,9 +212,9 @@ class Judging:
         total, left = self.done.conversations, len(self._work)
         self._bar = Progress(f"judging {self.run.path.stem}", total, total - left, self.progress)
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
-        shared: dict[str, Any] = {"budget": Budget(budget_usd, judging_cost(self.run)[0]), "writer": self._writer}
-        shared |= {"stop": self._stop, "called": self._bar.call, "wave": self.concurrency}
-        self._lines = {model.endpoint.model: Line(SIDE, model, **shared) for model in self.models}
+        self.budget = Budget(budget_usd, judging_cost(self.run)[0], self.stop)
+        self.put, self.called = self._writer.put, self._bar.call
+        self._lines = {model.endpoint.model: Line(SIDE, model, self, self.concurrency) for model in self.models}
         jobs = iter(self._work)
         try:
             async with asyncio.TaskGroup() as workers:
@@ -230,10 +232,14 @@ class Judging:
             raise BadInput(self.done.stopped.sentence)
         return self.done
 
-    def _stop(self, stop: Stop) -> None:
+    @property
+    def stopped(self) -> Stop | None:
+        """Why the round ended early; None if it has not."""
+        return self.done.stopped
+
+    def stop(self, stop: Stop) -> None:
+        """Start no further calls."""
         self.done.stopped = self.done.stopped or stop
-        for line in self._lines.values():
-            line.stopped = True
 
     async def _worker(self, jobs: Any) -> None:
         for digest, what, model in jobs:
@@ -247,7 +253,7 @@ class Judging:
                 self._bar.fault()
             except Exception as error:
                 self._error = self._error or error
-                self._stop(Stop(str(error), refused=True))
+                self.stop(Stop(str(error), refused=True))
             if self.done.stopped is not None:
                 return
 
@@ -289,7 +295,7 @@ class JudgeCalls(KeptCalls):
         self._last[key] = max([self._last[key], *numbered])
 
         async def complete(messages: list[Any]) -> Completion:
-            endpoint = line.endpoint
+            endpoint = line.model.endpoint
             request = orjson.dumps([endpoint.model, endpoint.settings.body, messages], option=orjson.OPT_SORT_KEYS)
             if call := kept.get(content_hash(request)):
                 return call.completion()

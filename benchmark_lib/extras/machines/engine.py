@@ -14,7 +14,7 @@ from ...experiment.engine import GRACE_S, Ended, Engine, ended
 from ...experiment.manifest import now
 from ...experiment.options import Options
 from ...experiment.plan import Plan
-from ...experiment.recorder import Budget, Stop
+from ...experiment.recorder import Stop
 from ...records import Conversation, Fault
 from ...runfile import COLUMNS, RunFile
 from .cluster import CONNECT_S, REFUSALS, Cluster, Gone, first_line, is_private
@@ -54,8 +54,6 @@ class Seat:
         fits = await self._engine.budget.reserve(usd)
         if fits:
             self._reserved += usd
-        else:
-            self._engine.stop(self._engine.budget.passed(usd))
         return fits
 
     def settle(self, reserved: float, cost_usd: float) -> None:
@@ -99,15 +97,14 @@ class MachinesEngine(Engine):
         """End the run: start no new calls on any worker, and give calls in flight `grace_s` seconds."""
         super().stop(stop, grace_s)
         for seat in self._free():
-            seat.post.tell("stop")
+            seat.post.tell("end")
         self._changed()
 
     async def _prepare(self) -> None:
         pass  # the workers rehearse
 
-    def _open_lines(self, budget: Budget) -> dict[str, Any]:
-        self.budget = budget
-        return {}
+    def _open_lines(self) -> dict[str, Any]:
+        return {}  # the workers have them
 
     def _begin(self) -> list[asyncio.Task[None]]:
         return [asyncio.ensure_future(self._lead())]
@@ -230,11 +227,11 @@ class MachinesEngine(Engine):
             seat.leave()
             self._changed()
 
-    def put(self, table: str, row: tuple[Any, ...], urgent: bool) -> asyncio.Future[None]:
+    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
         """Write a row from a worker, and count the cost of a call."""
         if table == "calls":
-            self._progress.call(row[COST])
-        on_disk = self._writer.put(table, row, urgent)
+            self.called(row[COST])
+        on_disk = super().put(table, row, urgent)
         on_disk.add_done_callback(self._check_writer)
         return on_disk
 

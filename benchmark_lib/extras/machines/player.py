@@ -14,14 +14,13 @@ from ...errors import BadInput
 from ...experiment.engine import (
     Ended,
     end_after,
-    lines_to,
     play_whole,
     quiet_collector,
 )
 from ...experiment.manifest import differences
 from ...experiment.options import Options
 from ...experiment.plan import Plan, prepare
-from ...experiment.recorder import Budget, KeptCall, Stop
+from ...experiment.recorder import Budget, KeptCall, Line, Stop
 from ...project import code_version
 from ...threads import in_thread
 
@@ -114,10 +113,10 @@ def identity(plan: Plan) -> dict[str, Any]:
 class Player:
     """Player of concurrent conversations on one worker, for the run that created it.
 
-    It answers `play` and `stop`. It is the writer and the budget of its lines, and forwards their requests to the run.
+    It answers `play` and `end`. To its lines it is the run and the budget; it forwards their requests to the real ones.
     """
 
-    name = ""
+    name, stopped = "", False
 
     def __init__(self) -> None:
         worker = get_worker()
@@ -137,9 +136,9 @@ class Player:
             raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same versions there")
         await plan.rehearse()
         self._cases = {c.id: c for c in plan.cases}
-        budget = Budget(None, 0.0) if plan.options.budget_usd is None else self
-        shared = {"budget": budget, "writer": self, "stop": self._end, "called": lambda cost: None, "began": began}
-        self._lines = lines_to(plan.models, wave=plan.options.concurrency, **shared)
+        self.budget = Budget(None, 0.0, self.stop) if plan.options.budget_usd is None else self
+        wave = plan.options.concurrency
+        self._lines = {side: Line(side, model, self, wave, began) for side, model in plan.models.items()}
         self._open.enter_context(quiet_collector())
 
     async def take(self) -> list[Message]:
@@ -176,17 +175,24 @@ class Player:
         except Exception as error:
             end = end_after(error, case_id, trial)
             if end is not None:
-                self._end(end)
+                self.stop(end)
                 return None
             error = self._plan.blame(error, case_id, trial)
             if isinstance(error, BadInput):
                 raise BadInput(str(error)) from None  # only the text of an error can travel
             raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(error))}") from None
 
-    def stop(self) -> None:
+    def end(self) -> None:
         """Start no further calls."""
-        for line in self._lines.values():
-            line.stopped = True
+        self.stopped = True
+
+    def stop(self, stop: Stop) -> None:
+        """End the run."""
+        self.end()
+        self._post.tell("stop", stop)
+
+    def called(self, cost_usd: float | None) -> None:
+        """Leave it to the run, which counts the calls that it writes."""
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[Any]:
         """Send a row to the writer; the returned future is done once the row is on disk."""
@@ -196,14 +202,6 @@ class Player:
         """Request money from the run's budget."""
         return bool(await self._post.ask("reserve", usd))
 
-    def passed(self, usd: float) -> Stop:
-        """Return a stop that nobody will see: the run, which owns the budget, has already ended."""
-        return Stop("the budget is used up")
-
     def settle(self, reserved: float, cost_usd: float) -> None:
         """Replace a reservation with the actual cost of the call."""
         self._post.tell("settle", reserved, cost_usd)
-
-    def _end(self, stop: Stop) -> None:
-        self.stop()
-        self._post.tell("stop", stop)
