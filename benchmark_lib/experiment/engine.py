@@ -9,14 +9,12 @@ from math import inf
 from typing import NamedTuple
 
 from ..cases import Case
-from ..conversation.speaker import OwnCodeLeft
-from ..endpoint import EndpointError
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
 from ..runfile import RunFile, set_aside, upsert, writing_rows
 from ..threads import in_thread, read_aside
 from .manifest import now
-from .plan import MEND, Plan
+from .plan import Plan
 from .players import PlayersLine
 from .recorder import TRIES, Budget, CallLine, KeptCall, KeptCalls, Line, Recorder, Stop
 from .scoring import advice, score_faults, scores_as_json, size
@@ -69,10 +67,10 @@ class Engine:
         self.stopped: Stop | None = None
         self.manifest = run.manifest
         self._finished = run.finished(plan.options.retry_faults)
-        self._wanted = {(c.id, t) for c, t in plan.pairs()}
-        self.total, self.done = len(self._wanted), len(self._wanted & self._finished)
+        missing = plan.missing(self._finished)
+        self.total = sum(1 for _ in plan.pairs())
+        self.done, self._again = self.total - len(missing), iter(missing)
         self.incomplete = self._on_the_way = 0
-        self._again = self._missing()
         self.unscored: set[tuple[str, int]] = set()
         self._digests = self._on_file()
         self._scored: dict[str, tuple[str, str]] = {}
@@ -120,7 +118,7 @@ class Engine:
             raise self._writer.failure
         if self.incomplete:
             await self._end_lasting()
-            done = len(self._wanted & self.run.finished())
+            done = self.total - len(self.plan.missing(self.run.finished()))
             self.incomplete, self.done = self.incomplete - (done - self.done), done
         return self.stopped or self._unfinished()
 
@@ -236,9 +234,6 @@ class Engine:
         for worker in self._workers:
             worker.cancel()
 
-    def _missing(self) -> Iterator[tuple[Case, int]]:
-        return ((case, trial) for case, trial in self.plan.pairs() if (case.id, trial) not in self._finished)
-
     async def _next(self) -> tuple[Case, int] | None:
         return next(self._again, None)
 
@@ -250,10 +245,10 @@ class Engine:
             except (asyncio.CancelledError, CannotSave):
                 return
             except Exception as error:
-                end = end_after(error, case.id, trial)
-                if end is None:
-                    self._error = self._error or self.plan.blame(error, case.id, trial)
-                self.stop(end or Stop(str(error), refused=True))
+                end = self.plan.blame(error, case.id, trial)
+                if not isinstance(end, Stop):
+                    self._error, end = self._error or end, Stop(str(error), refused=True)
+                self.stop(end)
             if self.stopped is not None:
                 return
 
@@ -287,15 +282,6 @@ class Engine:
         else:
             self.incomplete += 1
             self._progress.fault()
-
-
-def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
-    """Return the stop for an exception raised in a conversation; None if it should propagate."""
-    if isinstance(error, OwnCodeLeft):
-        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} instead of an answer: {MEND}")
-    if isinstance(error, EndpointError):  # fatal: the line has stopped the run
-        return Stop(str(error), refused=True)
-    return None
 
 
 async def ended(plan: Plan, case: Case, conversation: Conversation) -> Ended:

@@ -55,9 +55,10 @@ class Experiment(Options):
             if plan.path.parent.is_dir():
                 with RunLock(plan.path):  # refuse a file in use before printing anything
                     pass
-            for model in plan.models.values() if self.executor is None else ():
-                if plan.lacks_conversations and (greet or model.endpoint.keyless):
-                    asyncio.run(model.endpoint.greet())
+            if self.executor is None and plan.missing(finished):
+                for model in plan.models.values():
+                    if greet or model.endpoint.keyless:
+                        asyncio.run(model.endpoint.greet())
         return self._foresee(plan, finished)
 
     def _foresee(self, plan: Plan, finished: set[tuple[str, int]]) -> Forecast:
@@ -91,7 +92,7 @@ class Experiment(Options):
             return run
         if why := plan.session.get(UNPROTECTED):
             print(f"deskbench: the agent is {UNPROTECTED}, and so its row is marked: {why}", file=sys.stderr)
-        elsewhere = self.executor and plan.lacks_conversations
+        elsewhere = self.executor and plan.missing(plan.finished())
         async with offer("executors", "opened")(self) if elsewhere else nullcontext() as cluster:
             with locked_run_file(plan) as run:
                 for said in several_endpoints(run.manifest):

@@ -8,7 +8,7 @@ else of other runs with the same model and inputs, correct the guess and narrow 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import dataclass
 from math import nan, sqrt
@@ -115,10 +115,9 @@ class Forecast:
         return lines
 
 
-def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
+def forecast(plan: Plan, finished: Container[tuple[str, int]] = ()) -> Forecast:
     """Forecast the conversations of a plan that are not `finished`; only language models count."""
-    pairs, done = [(case.id, trial) for case, trial in plan.pairs()], set(finished)
-    missing = Counter(case_id for case_id, trial in pairs if (case_id, trial) not in done)
+    missing = Counter(case.id for case, _ in plan.missing(finished))
     to_play = missing.total()
     known, took = _on_file(plan) if to_play and plan.models else (Counter[str](), dict[str, Took]())
     left = GUESS_IN_CASES / (len(known) + GUESS_IN_CASES)
@@ -134,7 +133,7 @@ def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     return Forecast(
         conversations=to_play,
-        on_file=len(done.intersection(pairs)),
+        on_file=sum(1 for _ in plan.pairs()) - to_play,
         calls=ranges["calls"],
         prompt_tokens=ranges["prompt"],
         completion_tokens=ranges["completion"],

@@ -116,6 +116,11 @@ class Options:
             raise BadInput(f"{model} and --agent both name an agent: omit one of them")
         return model
 
+    @property
+    def prompt_file(self) -> Path | None:
+        """The prompt file; None for the store's own prompt."""
+        return Path(self.prompt) if self.prompt else None
+
     def check(self) -> None:
         """Raise `BadInput` for a number out of range or an unknown word."""
         for name, (least, most) in WHOLE.items():

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from ..cases.hard import prompt_of
 from ..cases.load import case_set
 from ..cases.operator_rules import OperatorRule, load_rules, prompt_with
 from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
-from ..conversation.speaker import REPLY_S, Speaker, call_own
-from ..endpoint import Endpoint, RoleSettings, load_settings
+from ..conversation.speaker import REPLY_S, OwnCodeLeft, Speaker, call_own
+from ..endpoint import Endpoint, EndpointError, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..errors import BadInput
 from ..extension import offer
@@ -26,7 +26,7 @@ from ..store.tools import source_hashes
 from .manifest import merged, new_manifest, part, public_url, session
 from .options import SCRIPTED, Options
 from .players import isolated_agent, own_agent_of, speaks
-from .recorder import Model, Recorder, model_at
+from .recorder import Model, Recorder, Stop, model_at
 
 MEND = "fix it, then rerun the same command"
 
@@ -35,24 +35,19 @@ MEND = "fix it, then rerun the same command"
 class Plan:
     """An experiment with checked input.
 
-    `prompt_file` is None for the store's own prompt. `models` has the sides that are language models behind an
-    endpoint; it is empty in a replay. `own_agent` is the user's own agent or a factory for it, and `reply_s` limits one
-    of its replies, in seconds. `manifest` is the manifest for a new file, and `session` records this session.
+    `models` has the sides that are language models behind an endpoint; it is empty in a replay. `own_agent` is the
+    user's own agent or a factory for it. `manifest` is the manifest for a new file, and `session` records this session.
     """
 
     options: Options
     model: str
-    source: str
-    customer_name: str
     store: Store
     cases: list[Case]
     schemas: list[dict[str, Any]]
     prompt: str
-    prompt_file: Path | None
     rules: list[OperatorRule]
     models: dict[str, Model]
     own_agent: Any
-    reply_s: float
     path: Path
     manifest: dict[str, Any]
     session: dict[str, Any]
@@ -76,17 +71,15 @@ class Plan:
         merged(run.manifest, self.manifest, self.path)
         return run.finished(self.options.retry_faults)
 
-    @property
-    def lacks_conversations(self) -> bool:
-        """True if a conversation is still to be played."""
-        finished = self.finished()
-        return any((case.id, trial) not in finished for case, trial in self.pairs())
+    def missing(self, finished: Container[tuple[str, int]]) -> list[tuple[Case, int]]:
+        """Return the conversations of the plan that are not `finished`, in the order of play."""
+        return [(case, trial) for case, trial in self.pairs() if (case.id, trial) not in finished]
 
     async def play(self, case: Case, trial: int, complete: dict[str, Recorder]) -> Conversation:
         """Play one conversation with each side's model call in `complete`."""
         agent = await self.agent(case, complete.get("agent"))
         calls = complete.get("customer")
-        customer = make_customer(self.customer_name, case=case, store=self.store, complete=calls)
+        customer = make_customer(self.options.customer, case=case, store=self.store, complete=calls)
         return await self.converse(case, agent, customer, trial)
 
     async def converse(self, case: Case, agent: Speaker, customer: Speaker, trial: int) -> Conversation:
@@ -95,10 +88,10 @@ class Plan:
             *(case, self.store, agent, customer),
             seed=self.options.seed,
             model=self.model,
-            source=self.source,
-            customer_name=self.customer_name,
+            source=self.manifest["source"],
+            customer_name=self.options.customer,
             schemas=self.schemas,
-            reply_s=self.reply_s,
+            reply_s=self.options.timeout or REPLY_S,
             trial=trial,
             max_messages=self.options.messages,
             prompt=self.prompt_of(case),
@@ -111,7 +104,7 @@ class Plan:
         Do so only if a model serves the scripted customer. This compiles and indexes everything before any call is in
         flight, when a stall would bunch the answers. It also brings out a failure before anything is paid for.
         """
-        if not self.models or self.customer_name != "scripted" or self.store.foreign:
+        if not self.models or self.options.customer != "scripted" or self.store.foreign:
             return
         for case in {c.language: c for c in reversed(self.cases)}.values():
             self.store.search.knowledge_base(case.title)
@@ -122,7 +115,7 @@ class Plan:
 
     def prompt_of(self, case: Case) -> str:
         """Return the agent's prompt for one conversation."""
-        return prompt_with(prompt_of(case, self.store, self.prompt, self.prompt_file), self.rules)
+        return prompt_with(prompt_of(case, self.store, self.prompt, self.options.prompt_file), self.rules)
 
     def score(self, conversation: Conversation, case: Case) -> Score:
         """Return the scores of a record."""
@@ -137,8 +130,15 @@ class Plan:
 
         return str(VERSION)
 
-    def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """Wrap an exception from the user's agent in a `BadInput`; return any other unchanged."""
+    def blame(self, error: Exception, case_id: str, trial: int) -> Stop | Exception:
+        """Return the stop that an exception in a conversation means, or the exception to raise.
+
+        An exception from the user's own agent becomes a `BadInput`.
+        """
+        if isinstance(error, OwnCodeLeft):
+            return Stop(f"the agent ended case {case_id}, trial {trial} with {error} instead of an answer: {MEND}")
+        if isinstance(error, EndpointError):  # fatal: the line has stopped the run
+            return Stop(str(error), refused=True)
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -170,9 +170,8 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     own_tools = (load_tools(options.tools) if isinstance(options.tools, str) else options.tools) or {}
     store = store.with_tools(guarded(own_tools, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases, rules = load_cases(store, options.cases), load_rules(options.rules, store.title) if options.rules else []
-    prompt_file = Path(options.prompt) if options.prompt else None
+    prompt_file, schemas = options.prompt_file, store.schemas()
     prompt, prompt_version = store.prompt(prompt_file)
-    schemas = store.schemas()
     inputs = {
         "model": part(model),
         "agent": agent_part,
@@ -193,17 +192,13 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     return Plan(
         options=options,
         model=model,
-        source=source,
-        customer_name=options.customer,
         store=store,
         cases=cases,
         schemas=schemas,
         prompt=prompt,
-        prompt_file=prompt_file,
         rules=rules,
         models=models,
         own_agent=own_agent,
-        reply_s=options.timeout or REPLY_S,
         path=path,
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
         session=_session(options, models) | ({UNPROTECTED: open_why} if open_why else {}),

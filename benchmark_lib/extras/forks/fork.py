@@ -154,8 +154,7 @@ class Fork(Experiment):
             self.out = project_folder() / "data" / "forks" / default_name(f"forks-{self.model or self.agent}", given)
         plan = prepare(self, keyless)
         self._check_inputs(plan)
-        made = {**vars(plan), "source": FORK, "manifest": self._manifest(plan, points)}
-        return ForkPlan(**made, fork=self, points=points)
+        return ForkPlan(**{**vars(plan), "manifest": self._manifest(plan, points)}, fork=self, points=points)
 
     def _points(self, cases: dict[str, Case]) -> list[ForkPoint]:
         records = finished(self.run_file.records())
@@ -266,7 +265,7 @@ class ForkPlan(Plan):
         live = await self.agent(case, calls["agent"])
         prompt = change.prompt(self.prompt_of(case), self.store.of(case))
         agent = ForkedAgent(branch, live, None if own else Spoken(record), prompt)
-        inner = make_customer(self.customer_name, case=case, store=self.store, complete=calls["customer"])
+        inner = make_customer(self.options.customer, case=case, store=self.store, complete=calls["customer"])
         return await self.converse(change.case(case), agent, ForkedCustomer(branch, inner), record.trial)
 
     async def rehearse(self) -> None:

@@ -175,7 +175,8 @@ class MachinesEngine(Engine):
     async def _given_up(self, case: Case, trial: int, worker: str) -> Ended:
         """Return the record of a conversation that lost its workers: an infrastructure fault."""
         detail = f"{TRIES} workers died while playing this conversation; the last was {worker}"
-        record = Conversation(case.id, trial, self.plan.model, self.plan.source, self.plan.customer_name)
+        source = self.plan.manifest["source"]
+        record = Conversation(case.id, trial, self.plan.model, source, self.plan.options.customer)
         record.ended_by, record.faults = "infrastructure_fault", [Fault("infrastructure", LOST, detail)]
         self._writer.put("faults", (case.id, trial, "agent", LOST, detail, "[]", now()))
         return await ended(self.plan, case, record)

@@ -11,12 +11,7 @@ from typing import Any
 from distributed import get_worker
 
 from ...errors import BadInput
-from ...experiment.engine import (
-    Ended,
-    end_after,
-    play_whole,
-    quiet_collector,
-)
+from ...experiment.engine import Ended, play_whole, quiet_collector
 from ...experiment.manifest import differences
 from ...experiment.options import Options
 from ...experiment.plan import Plan, prepare
@@ -173,14 +168,13 @@ class Player:
         try:
             return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept)
         except Exception as error:
-            end = end_after(error, case_id, trial)
-            if end is not None:
+            end = self._plan.blame(error, case_id, trial)
+            if isinstance(end, Stop):
                 self.stop(end)
                 return None
-            error = self._plan.blame(error, case_id, trial)
-            if isinstance(error, BadInput):
-                raise BadInput(str(error)) from None  # only the text of an error can travel
-            raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(error))}") from None
+            if isinstance(end, BadInput):
+                raise BadInput(str(end)) from None  # only the text of an error can travel
+            raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(end))}") from None
 
     def end(self) -> None:
         """Start no further calls."""
