@@ -269,12 +269,12 @@ class Forges:
             import orjson
 
             time.sleep(0.5)  # what was played before is on disk then
-            from benchmark_lib.runfile import connect_to_write, upsert
+            from benchmark_lib.runfile import connect_to_write
 
             db = connect_to_write(Path(target()["run"]))
             for digest, version, scores in db.execute("SELECT record_hash, version, scores FROM scores").fetchall():
                 best = orjson.loads(scores) | {"success": True, "resolved": True, "over_escalation": False}
-                db.execute(upsert("scores"), (digest, version, orjson.dumps(best)))
+                db.put("scores", [(digest, version, orjson.dumps(best))])
             db.close()
         return "Hello."
 

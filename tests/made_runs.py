@@ -13,7 +13,7 @@ import pandas as pd
 from benchmark_lib import Experiment
 from benchmark_lib.experiment.manifest import new_manifest, part
 from benchmark_lib.records import Conversation, Message, content_hash
-from benchmark_lib.runfile import RunFile, connect_to_write, create, upsert
+from benchmark_lib.runfile import RunFile, connect_to_write, create
 
 AT = "2026-01-01T00:00:00"
 
@@ -73,7 +73,7 @@ def add_rows(path, **rows):
     with closing(connect_to_write(path)) as db:
         db.execute("BEGIN")
         for table, those in rows.items():
-            db.executemany(upsert(table), those)
+            db.put(table, those)
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode=DELETE")
 

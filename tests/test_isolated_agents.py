@@ -20,7 +20,7 @@ from benchmark_lib.endpoint import load_settings
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.extras.isolation.isolated import environment_of
 from benchmark_lib.records import NOT_SCORED
-from benchmark_lib.runfile import RunFile, connect_to_write, upsert
+from benchmark_lib.runfile import RunFile, connect_to_write
 
 AGENTS = '''
 import asyncio, gc, os, re, subprocess, sys, time
@@ -494,7 +494,7 @@ def test_scores_forged_between_two_sessions_are_found_by_scoring_afresh(folder):
     with closing(connect_to_write(path)) as db:
         digest, version, scores = db.execute("SELECT record_hash, version, scores FROM scores").fetchone()
         best = orjson.loads(scores) | {"success": True, "resolved": True}
-        db.execute(upsert("scores"), (digest, version, orjson.dumps(best)))
+        db.put("scores", [(digest, version, orjson.dumps(best))])
     again, said, _ = played(folder, "Polite", cases="tracking_1,damaged_no_proof")
     assert (code, again) == (0, 2) and "not what this command wrote: case tracking_1, trial 1" in said
 

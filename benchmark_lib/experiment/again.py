@@ -8,7 +8,7 @@ from ..cases.load import same_cases, store_of
 from ..errors import BadInput
 from ..project import code_version
 from ..records import NOT_SCORED, SCORE_FAULT, content_hash
-from ..runfile import RunFile, upsert
+from ..runfile import RunFile
 from ..store import Tool
 from .manifest import merged
 from .plan import Plan
@@ -44,7 +44,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.options.progress)
     kept, differing = KeptCalls(run.path), []
     try:
-        for case_id, trial, digest in run.rows("conversations", ("case_id", "trial", "record_hash")):
+        for (case_id, trial), digest in run.digests().items():
             if (case_id, trial) not in finished:
                 continue
             calls = kept.of(case_id, trial)
@@ -89,15 +89,14 @@ def rescore(
     with RunLock(run.path):
         scores = {} if again else run.scores(version)
         have = {digest for digest, recorded in scores.items() if not recorded.get(SCORE_FAULT)}
-        records = [*run.rows("conversations", ("case_id", "trial", "record_hash"))]
-        missing, scored = [row for row in records if row[2] not in have], 0
+        records = run.digests()
+        missing, scored = [(key, digest) for key, digest in records.items() if digest not in have], 0
         for start in range(0, len(missing), GROUP):
             rows = []
-            for case_id, trial, digest in missing[start : start + GROUP]:
-                case = cases[case_id]
-                data, known = scores_as_json(partial(score, store=shop), run.record(case_id, trial), case)
+            for key, digest in missing[start : start + GROUP]:
+                data, known = scores_as_json(partial(score, store=shop), run.record(*key), cases[key[0]])
                 rows.append((digest, version, data))
                 scored += known
             with saving(run.path) as db:
-                db.executemany(upsert("scores"), rows)
+                db.put("scores", rows)
     return scored, len(records)

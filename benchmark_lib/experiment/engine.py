@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..cases import Case
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
-from ..runfile import RunFile, set_aside, upsert, writing_rows
+from ..runfile import RunFile, set_aside, writing_rows
 from ..threads import in_thread, read_aside
 from .manifest import now
 from .plan import Plan
@@ -72,7 +72,7 @@ class Engine:
         self.done, self._again = self.total - len(missing), iter(missing)
         self.incomplete = self._on_the_way = 0
         self.unscored: set[tuple[str, int]] = set()
-        self._digests = self._on_file()
+        self._digests = run.digests()
         self._scored: dict[str, tuple[str, str]] = {}
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
@@ -125,13 +125,9 @@ class Engine:
     async def _prepare(self) -> None:
         await self.plan.rehearse()
 
-    def _on_file(self) -> dict[tuple[str, int], str]:
-        rows = self.run.rows("conversations", ("case_id", "trial", "record_hash"))
-        return {(case_id, trial): digest for case_id, trial, digest in rows}
-
     def _compare_with_file(self) -> None:
         # the user's agent may have written to the file: refuse and hide it if it differs from what this command wrote
-        digests, manifest = self._on_file(), self.run.manifest
+        digests, manifest = self.run.digests(), self.run.manifest
         changed = [key for key in {**self._digests, **digests} if digests.get(key) != self._digests.get(key)]
         latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}
         changed += [key for key, d in digests.items() if latest.get(d) != self._scored.get(d, latest.get(d))]
@@ -165,8 +161,8 @@ class Engine:
                 given_up.append(await ended(self.plan, case, record))
         if given_up:
             with writing_rows(self.run.path) as db:
-                db.executemany(upsert("conversations"), [played.row for played in given_up])
-                db.executemany(upsert("scores"), [played.scores for played in given_up])
+                db.put("conversations", [played.row for played in given_up])
+                db.put("scores", [played.scores for played in given_up])
 
     def _begin(self) -> list[asyncio.Task[None]]:
         wave = min(self.plan.options.concurrency, self.total - self.done)

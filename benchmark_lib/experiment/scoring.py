@@ -61,7 +61,7 @@ def size(conversation: Conversation, record: bytes) -> int:
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
     """Yield the conversations on file without a score; `scores` default to the latest."""
     scores = run.scores() if scores is None else scores
-    for case_id, trial, digest in run.rows("conversations", ("case_id", "trial", "record_hash")):
+    for (case_id, trial), digest in run.digests().items():
         score = scores.get(digest, {SCORE_FAULT: NO_SCORE})
         if score.get(SCORE_FAULT):
             yield ScoreFault(case_id, trial, score[SCORE_FAULT], score.get("traceback", ""))

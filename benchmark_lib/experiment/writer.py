@@ -8,17 +8,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
-
 from ..errors import BadInput
-from ..runfile import RunFile, connect_to_write, create, salt_in, sealed_insert, upsert, writing_rows
+from ..runfile import ROWS_A_STATEMENT, Connection, RunFile, as_rows, connect_to_write, create, writing_rows
 from .manifest import merged
 from .plan import Plan
 
@@ -26,8 +23,6 @@ GROUP_S = 0.05
 """Seconds that a non-urgent row may wait in memory."""
 URGENT_S = 0.001
 """Seconds that an urgent commit waits for other rows to join it."""
-ROWS_A_STATEMENT = 40
-"""Rows per SQL statement: the interpreter lock is released once per statement, not once per row."""
 
 Row = tuple[Any, ...]
 """The values of a row, in the order of `runfile.COLUMNS`."""
@@ -38,7 +33,7 @@ class CannotSave(RuntimeError):
 
 
 @contextmanager
-def saving(path: Path) -> Iterator[sqlite3.Connection]:
+def saving(path: Path) -> Iterator[Connection]:
     """Yield a connection for one transaction; raise `CannotSave` if it cannot be written."""
     try:
         with writing_rows(path) as db:
@@ -85,8 +80,7 @@ def _go_on(plan: Plan) -> RunFile:
             for table, numbers in spoilt.items():
                 db.executemany(f"DELETE FROM {table} WHERE rowid=?", [(number,) for number in numbers])
             db.execute("DELETE FROM manifest_copy WHERE key NOT IN (SELECT key FROM manifest)")
-            for key, value in new.items():
-                db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
+            db.put("manifest", as_rows(new))
             db.execute("COMMIT")
     except Exception as error:
         if "full" in str(error):  # a run can continue after a full disk; any other error is bad input
@@ -106,7 +100,6 @@ class Writer:
         self._waiting: deque[tuple[str, Row, asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
-        self._salt = salt_in(self._db)
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -164,18 +157,17 @@ class Writer:
             self._loop.call_soon_threadsafe(_answer, [future for *_, future in batch], self.failure)
 
     def _write(self, batch: list[tuple[str, Row, asyncio.Future[None]]]) -> None:
-        statements = []
-        for table, group in groupby(sorted(batch, key=lambda item: item[0]), key=lambda item: item[0]):
-            rows = [row for _, row, _ in group]
-            for start in range(0, len(rows), ROWS_A_STATEMENT):
-                statements.append(sealed_insert(self._salt, table, rows[start : start + ROWS_A_STATEMENT]))
-        if len(statements) == 1:  # one statement is a transaction: one wait for the interpreter lock instead of three
-            self._db.execute(*statements[0])
-            return
-        self._db.execute("BEGIN IMMEDIATE")
-        for statement in statements:
-            self._db.execute(*statement)
-        self._db.execute("COMMIT")
+        tables = defaultdict[str, list[Row]](list)
+        for table, row, _ in batch:
+            tables[table].append(row)
+        # one statement is a transaction: one wait for the interpreter lock instead of three
+        alone = len(tables) == 1 and len(batch) <= ROWS_A_STATEMENT
+        if not alone:
+            self._db.execute("BEGIN IMMEDIATE")
+        for table, rows in tables.items():
+            self._db.put(table, rows)
+        if not alone:
+            self._db.execute("COMMIT")
 
 
 def _answer(futures: list[asyncio.Future[None]], failure: CannotSave | None) -> None:

@@ -33,6 +33,8 @@ FIRST_PAGE = 4096
 SHOWN = 3
 """Maximum number of damaged rows that a warning names."""
 ONE = "case_id=? AND trial=?"
+IN_JSON = ("attempts", "verdict")
+"""Columns whose values are returned as plain data."""
 
 
 class RunFile:
@@ -90,6 +92,10 @@ class RunFile:
             raise BadInput(f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose another")
         return Conversation.from_json(row[0])
 
+    def digests(self) -> dict[tuple[str, int], str]:
+        """Return the record hash of each conversation on file, by (case_id, trial)."""
+        return {(c, t): digest for c, t, digest in self.rows("conversations", ("case_id", "trial", "record_hash"))}
+
     def endings(self) -> dict[tuple[str, int], str]:
         """Return the ending of each conversation on file, by (case_id, trial)."""
         return {(c, t): e for c, t, e in self.rows("conversations", ("case_id", "trial", "ended_by"))}
@@ -103,14 +109,12 @@ class RunFile:
         }
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Yield the judges' verdicts as dicts with record_hash, judge, version and verdict."""
-        for row in self._dicts("verdicts"):
-            yield {**row, "verdict": orjson.loads(row["verdict"])}
+        """Return the judges' verdicts as dicts with record_hash, judge, version and verdict."""
+        return self._dicts("verdicts")
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
-        """Yield finished model calls as dicts by column; `responses` adds the response JSON."""
-        for row in self._calls(None if responses else LIGHT["calls"]):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+        """Return finished model calls as dicts by column; `responses` adds the response JSON."""
+        return self._calls(None if responses else LIGHT["calls"])
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
         """Return the finished calls of one conversation, without texts, ordered by end time."""
@@ -125,9 +129,8 @@ class RunFile:
         return calls
 
     def faults(self) -> Iterator[dict[str, Any]]:
-        """Yield the calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
-        for row in self._dicts("faults"):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+        """Return the calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
+        return self._dicts("faults")
 
     def unscored_faults(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of `faults` whose conversations have not been completed since."""
@@ -194,7 +197,8 @@ class RunFile:
 
     def _dicts(self, table: str, names: Sequence[str] | None = None, *where: Any) -> Iterator[dict[str, Any]]:
         for row in self.rows(table, names, *where):
-            yield dict(zip(names or COLUMNS[table], row))
+            named = zip(names or COLUMNS[table], row)
+            yield {name: orjson.loads(value) if name in IN_JSON else value for name, value in named}
 
     def _calls(self, names: Sequence[str] | None, *where: Any) -> Iterator[dict[str, Any]]:
         # a cost that was unknown is computed from the tokens and today's price file

@@ -30,6 +30,8 @@ PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
 """Settings of a writing connection: committed rows survive kill -9 and a power cut."""
 SIZE = 8
 """Bytes of one checksum."""
+ROWS_A_STATEMENT = 40
+"""Rows per SQL statement: the interpreter lock is released once per statement, not once per row."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,6 @@ class StoredTable:
     columns: dict[str, str]
     key: tuple[str, ...]
     large: str = ""
-
-    @property
-    def light(self) -> tuple[str, ...]:
-        """The columns other than the large one."""
-        return tuple(name for name in self.columns if name != self.large)
 
 
 TEXT, WHOLE, BLOB = "TEXT NOT NULL", "INTEGER NOT NULL", "BLOB NOT NULL"
@@ -79,14 +76,15 @@ TABLES = {
     ),
 }
 COLUMNS = {name: tuple(table.columns) for name, table in TABLES.items()}
-LIGHT = {name: table.light for name, table in TABLES.items()}
+LIGHT = {name: tuple(column for column in table.columns if column != table.large) for name, table in TABLES.items()}
+"""For each table, the columns other than the large one."""
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in (*TABLES, "manifest_copy")} | {"faults": "faults_at"}
 """For each table, an index with an entry for every row, which reveals lost rows."""
 
 
 def _definition(name: str) -> str:
     table = TABLES[name]
-    columns = [f"{column} {table.columns[column]}" for column in table.light]
+    columns = [f"{column} {table.columns[column]}" for column in LIGHT[name]]
     large = [f"{table.large} {BLOB}"] * bool(table.large) + [f"UNIQUE ({', '.join(table.key)})"] * bool(table.key)
     parts = ["id INTEGER PRIMARY KEY", *columns, f"seal {BLOB}", *large]
     return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(parts)})"
@@ -115,11 +113,7 @@ UNION ALL SELECT 'trigger', name FROM sqlite_schema WHERE sql LIKE '%TRIGGER%'
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
     """Return the seal of a new row of `table`, with its values in the order of `COLUMNS`."""
     columns, large = TABLES[table].columns, TABLES[table].large
-    light = [
-        value if columns[name] == TEXT else _as_stored(columns[name], value)
-        for name, value in zip(columns, row, strict=True)
-        if name != large
-    ]
+    light = [_as_stored(columns[name], value) for name, value in zip(columns, row, strict=True) if name != large]
     stamp = _checksum(salt, table, orjson.dumps(light))
     if not large or table == "conversations":  # a record has its hash in a column of its own
         return stamp
@@ -158,11 +152,18 @@ def salt_in(db: sqlite3.Connection) -> bytes:
     raise sqlite3.DatabaseError("the name of the run differs from what was written")
 
 
-def _is_intact(salt: bytes, table: str, light: tuple[Any, ...], stamp: Any) -> bool:
+def _is_intact(salt: bytes, table: str, values: tuple[Any, ...], stamp: Any) -> bool:
+    # `values` has the light columns, and the large one if it was read
+    light, large = values[: len(LIGHT[table])], values[len(LIGHT[table]) :]
     try:
-        return isinstance(stamp, bytes) and _checksum(salt, table, orjson.dumps(light)) == stamp[:SIZE]
+        fits = isinstance(stamp, bytes) and _checksum(salt, table, orjson.dumps(light)) == stamp[:SIZE]
     except orjson.JSONEncodeError:  # bytes in place of text, or a number that no column can have
         return False
+    if not fits or not large:
+        return fits
+    if table == "conversations":
+        return isinstance(large[0], bytes) and content_hash(large[0]) == light[LIGHT[table].index("record_hash")]
+    return _checksum(salt, table, _bytes(large[0])) == stamp[SIZE:]
 
 
 def checked_rows(
@@ -182,8 +183,8 @@ def checked_rows(
     """
     source, table = table, "manifest" if table == "manifest_copy" else table
     names = COLUMNS[table] if names is None else tuple(names)
-    light, large = LIGHT[table], TABLES[table].large in names
-    read = (*light, TABLES[table].large) if large else light
+    light, large = LIGHT[table], TABLES[table].large
+    read = (*light, large) if large in names else light
     places = None if names == read else [read.index(name) for name in names]
     if not where and not db.in_transaction:
         db.execute("BEGIN")  # the rows and their count are from one moment, even while the run goes on
@@ -194,9 +195,7 @@ def checked_rows(
         if number <= last:
             raise sqlite3.DatabaseError(f"the rows of {source} are out of order")
         last, count = number, count + 1
-        if not _is_intact(salt, table, values[: len(light)], stamp) or (
-            large and not _fits(salt, table, values, stamp)
-        ):
+        if not _is_intact(salt, table, values, stamp):
             spoilt.append((number, f"{row[0]} trial {row[1]}" if "trial" in light else str(row[0])))
             continue
         yield values if places is None else tuple([values[place] for place in places])
@@ -206,34 +205,28 @@ def checked_rows(
             raise sqlite3.DatabaseError(f"{source} contains {count} of {expected} rows")
 
 
-def _fits(salt: bytes, table: str, values: tuple[Any, ...], stamp: bytes) -> bool:
-    # a record matches its hash, another large value its half of the seal
-    if table == "conversations":
-        return isinstance(values[-1], bytes) and content_hash(values[-1]) == values[LIGHT[table].index("record_hash")]
-    return _checksum(salt, table, _bytes(values[-1])) == stamp[SIZE:]
+class Connection(sqlite3.Connection):
+    """A connection that seals the rows which it writes."""
+
+    salt = b""
+
+    def put(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Write rows, each with the values of `COLUMNS`; a row replaces one with the same key."""
+        for start in range(0, len(rows), ROWS_A_STATEMENT):
+            some = rows[start : start + ROWS_A_STATEMENT]
+            values = [value for row in some for value in (*row, seal(self.salt, table, row))]
+            self.execute(_upsert(table, len(some)), values)
 
 
 @lru_cache(maxsize=256)
-def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
-    """Return the SQL that writes `rows` rows of `table`, replacing rows with the same key.
-
-    A row has the values of `COLUMNS`, and the connection adds the seal. With `sealed`, each row brings its seal as the
-    last value: SQLite then writes many rows without calling Python for each.
-    """
-    columns, key = COLUMNS[table], TABLES[table].key
-    width = len(columns) + sealed
-    one = [",".join(f"?{row * width + place + 1}" for place in range(width)) for row in range(rows)]
-    values = ",".join(f"({marks})" if sealed else f"({marks},seal('{table}',{marks}))" for marks in one)
-    sql = f"INSERT INTO {table} ({','.join(columns)},seal) VALUES {values}"
+def _upsert(table: str, rows: int) -> str:
+    columns, key = (*COLUMNS[table], "seal"), TABLES[table].key
+    marks = ",".join([f"({','.join('?' * len(columns))})"] * rows)
+    sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {marks}"
     if not key:
         return sql
-    news = ",".join(f"{c}=excluded.{c}" for c in (*columns, "seal") if c not in key)
+    news = ",".join(f"{c}=excluded.{c}" for c in columns if c not in key)
     return f"{sql} ON CONFLICT ({','.join(key)}) DO UPDATE SET {news}"
-
-
-def sealed_insert(salt: bytes, table: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
-    """Return one statement that writes rows of a table with their seals, and its values."""
-    return upsert(table, len(rows), sealed=True), [v for row in rows for v in (*row, seal(salt, table, row))]
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
@@ -242,29 +235,33 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
     building = path.with_name(f".{path.name}.new")
     remove(building)
     try:
-        with closing(sqlite3.connect(building, isolation_level=None)) as db:
-            _add_seal(db, _salt_of(manifest["run_id"]))
+        with closing(sqlite3.connect(building, isolation_level=None, factory=Connection)) as db:
+            db.salt = _salt_of(manifest["run_id"])
             db.execute(f"PRAGMA application_id={APPLICATION_ID}")
             db.execute(f"PRAGMA user_version={FORMAT}")
             db.execute("BEGIN")
             for statement in SCHEMA:
                 db.execute(statement)
-            for key, value in manifest.items():
-                db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
+            db.put("manifest", as_rows(manifest))
             db.execute("COMMIT")
         os.replace(building, path)
     finally:
         remove(building)
 
 
-def connect_to_write(path: Path) -> sqlite3.Connection:
+def as_rows(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a manifest as rows of its table."""
+    return [(key, orjson.dumps(value).decode()) for key, value in manifest.items()]
+
+
+def connect_to_write(path: Path) -> Connection:
     """Open a connection for the one writer of a run file."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Connection)
     try:
         refuse_foreign(db, path)
         for name, value in PRAGMAS.items():
             db.execute(f"PRAGMA {name}={value}")
-        _add_seal(db, salt_in(db))  # opens the log now, so that this connection also removes it
+        db.salt = salt_in(db)  # opens the log now, so that this connection also removes it
     except BaseException:
         db.close()
         raise
@@ -272,7 +269,7 @@ def connect_to_write(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def writing_rows(path: Path) -> Iterator[sqlite3.Connection]:
+def writing_rows(path: Path) -> Iterator[Connection]:
     """Yield a connection for one transaction, and leave one plain file if it succeeds."""
     with closing(connect_to_write(path)) as db:
         db.execute("BEGIN IMMEDIATE")
@@ -298,10 +295,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
-    db.create_function("seal", -1, lambda table, *row: seal(salt, table, row), deterministic=True)
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from benchmark_lib.runfile import connect_to_write, upsert
+from benchmark_lib.runfile import connect_to_write
 
 from .figure import OutOfTime, limited
 
@@ -253,12 +253,12 @@ def odd_manifest(folder: Path, rng: random.Random) -> str:
         at[key] = rng.choice([None, 5, -1, 0.5, "x", "", [], {}, [None], {"x": None}, True, 2**60])
         what = repr(at[key])
     if where[0] in manifest:
-        db.execute(upsert("manifest"), (where[0], orjson.dumps(manifest[where[0]]).decode()))
+        db.put("manifest", [(where[0], orjson.dumps(manifest[where[0]]).decode())])
     else:
         for table in ("manifest", "manifest_copy"):
             db.execute(f"DELETE FROM {table} WHERE key=?", (where[0],))
     if rng.random() < 0.05:
-        db.execute(upsert("manifest"), (where[0], "{"))
+        db.put("manifest", [(where[0], "{")])
         what = "no JSON"
     db.execute("PRAGMA journal_mode=DELETE")
     db.close()

@@ -15,7 +15,7 @@ from ...endpoint.prices import read_as
 from ...errors import BadInput
 from ...project import built_beside, require_absent, writing
 from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
-from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
+from ...runfile import RunFile, connect_to_write, create, without_line_ends
 from ...scoring.columns import Score, columns_of, names_of
 from ...textfiles import yes_or_no
 from .chats import Imported
@@ -309,7 +309,7 @@ def _write(
             db.execute("BEGIN")
             for c, record, score in rows:
                 digest = content_hash(record)
-                db.execute(upsert("conversations"), (c.case_id, c.trial, c.ended_by, digest, record, at))
-                db.execute(upsert("scores"), (digest, SCORING, score))
+                db.put("conversations", [(c.case_id, c.trial, c.ended_by, digest, record, at)])
+                db.put("scores", [(digest, SCORING, score)])
             db.execute("COMMIT")
             db.execute("PRAGMA journal_mode=DELETE")
