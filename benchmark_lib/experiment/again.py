@@ -7,7 +7,7 @@ from pathlib import Path
 from ..cases.load import same_cases, store_of
 from ..errors import BadInput
 from ..project import code_version
-from ..records import NOT_SCORED, SCORE_FAULT, content_hash
+from ..records import SCORE_FAULT, content_hash
 from ..runfile import RunFile
 from ..store import Tool
 from .manifest import merged
@@ -39,8 +39,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         why = "--replay needs the model calls on file, but your own agent makes its calls itself"
         raise BadInput(f"{why}: remove one of the two")
     cases = {c.id: c for c in plan.cases}
-    ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
-    finished = ended & {(case.id, trial) for case, trial in plan.pairs()}
+    finished = run.finished(retry=True) & {(case.id, trial) for case, trial in plan.pairs()}
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.options.progress)
     kept, differing = KeptCalls(run.path), []
     try:

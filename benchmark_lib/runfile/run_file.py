@@ -32,7 +32,6 @@ MAGIC = b"SQLite format 3\0"
 FIRST_PAGE = 4096
 SHOWN = 3
 """Maximum number of damaged rows that a warning names."""
-ONE = "case_id=? AND trial=?"
 IN_JSON = ("attempts", "verdict")
 """Columns whose values are returned as plain data."""
 
@@ -76,8 +75,8 @@ class RunFile:
         return self.manifest["run_id"]
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
-        """Yield rows (case_id, trial, record_hash, record as JSON) in the order of first completion."""
-        yield from self.rows("conversations", ("case_id", "trial", "record_hash", "record"))
+        """Return rows (case_id, trial, record_hash, record as JSON) in the order of first completion."""
+        return self.rows("conversations", ("case_id", "trial", "record_hash", "record"))
 
     def records(self) -> Iterator[Conversation]:
         """Yield the conversations as records."""
@@ -87,7 +86,7 @@ class RunFile:
     def record(self, case_id: str, trial: int) -> Conversation:
         """Return the record of one case and trial; raise `BadInput` if it is not on file."""
         # SQLite does not accept the number types of a frame
-        row = next(self.rows("conversations", ("record",), ONE, (case_id, int(trial))), None)
+        row = next(self.rows("conversations", ("record",), (case_id, int(trial))), None)
         if row is None:
             raise BadInput(f"{self.path} has no conversation for case {case_id!r}, trial {trial}: choose another")
         return Conversation.from_json(row[0])
@@ -112,19 +111,29 @@ class RunFile:
         """Return the judges' verdicts as dicts with record_hash, judge, version and verdict."""
         return self._dicts("verdicts")
 
-    def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
-        """Return finished model calls as dicts by column; `responses` adds the response JSON."""
-        return self._calls(None if responses else LIGHT["calls"])
+    def calls(self, responses: bool = False, of: tuple[str, int] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield finished model calls as dicts by column: all, or those `of` one conversation.
+
+        `responses` adds the response JSON. A cost that was unknown is computed from today's price file.
+        """
+        prices: dict[tuple[str, str], Price | None] = {}
+        for call in self._dicts("calls", None if responses else LIGHT["calls"], of):
+            if call["cost_usd"] is None and call["prompt_tokens"] is not None:
+                who = call["side"], call["model"]
+                if who not in prices:
+                    prices[who] = _price(self.manifest, *who)
+                if price := prices[who]:
+                    call["cost_usd"] = price.cost_usd(Usage(*(call[name] or 0 for name in TOKENS)))
+            yield call
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
         """Return the finished calls of one conversation, without texts, ordered by end time."""
-        calls = self._calls(LIGHT["calls"], ONE, (case_id, int(trial)))
-        return sorted(calls, key=lambda call: call["finished_at"])
+        return sorted(self.calls(of=(case_id, int(trial))), key=lambda call: call["finished_at"])
 
     def calls_by_conversation(self) -> dict[tuple[str, int], list[dict[str, Any]]]:
         """Return the calls of every conversation as `calls_of` does, by case and trial."""
         calls = defaultdict(list)
-        for call in sorted(self._calls(LIGHT["calls"]), key=lambda call: call["finished_at"]):
+        for call in sorted(self.calls(), key=lambda call: call["finished_at"]):
             calls[call["case_id"], call["trial"]].append(call)
         return calls
 
@@ -146,7 +155,7 @@ class RunFile:
 
     def cost(self) -> tuple[float, int]:
         """Return the cost of the calls in US dollars, and the number of calls without a price."""
-        costs = [call["cost_usd"] for call in self._calls(LIGHT["calls"])]
+        costs = [call["cost_usd"] for call in self.calls()]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def own_calls(self) -> int | None:
@@ -179,14 +188,13 @@ class RunFile:
         self,
         table: str,
         names: Sequence[str] | None = None,
-        where: str = "",
-        given: Sequence[Any] = (),
+        of: tuple[str, int] | None = None,
         spoilt: list[tuple[int, str]] | None = None,
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a table as `checked_rows` does, and warn about those it leaves out."""
         spoilt = [] if spoilt is None else spoilt
         with self._reading() as db:
-            yield from checked_rows(db, table, names, where, given, spoilt=spoilt)
+            yield from checked_rows(db, table, names, of, spoilt)
         if spoilt:
             first = f"{', '.join(name for _, name in spoilt[:SHOWN])}{', ...' * (len(spoilt) > SHOWN)}"
             warnings.warn(
@@ -195,22 +203,10 @@ class RunFile:
                 stacklevel=2,
             )
 
-    def _dicts(self, table: str, names: Sequence[str] | None = None, *where: Any) -> Iterator[dict[str, Any]]:
-        for row in self.rows(table, names, *where):
+    def _dicts(self, table: str, names: Sequence[str] | None = None, of: Any = None) -> Iterator[dict[str, Any]]:
+        for row in self.rows(table, names, of):
             named = zip(names or COLUMNS[table], row)
             yield {name: orjson.loads(value) if name in IN_JSON else value for name, value in named}
-
-    def _calls(self, names: Sequence[str] | None, *where: Any) -> Iterator[dict[str, Any]]:
-        # a cost that was unknown is computed from the tokens and today's price file
-        prices: dict[tuple[str, str], Price | None] = {}
-        for call in self._dicts("calls", names, *where):
-            if call["cost_usd"] is None and call["prompt_tokens"] is not None:
-                who = call["side"], call["model"]
-                if who not in prices:
-                    prices[who] = _price(self.manifest, *who)
-                if price := prices[who]:
-                    call["cost_usd"] = price.cost_usd(Usage(*(call[name] or 0 for name in TOKENS)))
-            yield call
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

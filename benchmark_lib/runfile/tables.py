@@ -169,28 +169,26 @@ def _is_intact(salt: bytes, table: str, values: tuple[Any, ...], stamp: Any) -> 
 def checked_rows(
     db: sqlite3.Connection,
     table: str,
-    names: Sequence[str] | None = None,
-    where: str = "",
-    given: Sequence[Any] = (),
-    *,
+    names: Sequence[str] | None,
+    of: tuple[str, int] | None,
     spoilt: list[tuple[int, str]],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order in which they were written, except changed rows.
 
-    `names` are the columns to return, by default all; a large column that is not named is not read. `where` is a
-    condition such as ``case_id=? AND trial=?``; without one, also check that no row is missing. `spoilt` receives the
-    number and the name of every row that is left out. Raise `sqlite3.DatabaseError` for a damaged file.
+    `names` are the columns to return, by default all; a large column that is not named is not read. `of` is the case
+    and trial of one conversation; without them, also check that no row is missing. `spoilt` receives the number and the
+    name of every row that is left out. Raise `sqlite3.DatabaseError` for a damaged file.
     """
     source, table = table, "manifest" if table == "manifest_copy" else table
     names = COLUMNS[table] if names is None else tuple(names)
     light, large = LIGHT[table], TABLES[table].large
     read = (*light, large) if large in names else light
     places = None if names == read else [read.index(name) for name in names]
-    if not where and not db.in_transaction:
+    if of is None and not db.in_transaction:
         db.execute("BEGIN")  # the rows and their count are from one moment, even while the run goes on
     salt, last, count = salt_in(db), 0, 0
-    condition = f" WHERE {where}" if where else ""
-    for row in db.execute(f"SELECT {','.join(read)},seal,rowid FROM {source}{condition} ORDER BY rowid", given):
+    condition = " WHERE case_id=? AND trial=?" if of else ""
+    for row in db.execute(f"SELECT {','.join(read)},seal,rowid FROM {source}{condition} ORDER BY rowid", of or ()):
         values, stamp, number = row[:-2], row[-2], row[-1]
         if number <= last:
             raise sqlite3.DatabaseError(f"the rows of {source} are out of order")
@@ -199,7 +197,7 @@ def checked_rows(
             spoilt.append((number, f"{row[0]} trial {row[1]}" if "trial" in light else str(row[0])))
             continue
         yield values if places is None else tuple([values[place] for place in places])
-    if not where:
+    if of is None:
         (expected,) = db.execute(f"SELECT count(*) FROM {source} INDEXED BY {INDEX[source]}").fetchone()
         if count != expected:
             raise sqlite3.DatabaseError(f"{source} contains {count} of {expected} rows")
