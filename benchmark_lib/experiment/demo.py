@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import re
 import shutil
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -204,7 +204,8 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
             wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=seed, out=path, progress=False)
             if not _current(path, wanted.plan()):
                 path.unlink(missing_ok=True)
-                _finish(wanted.run())
+                with ThreadPoolExecutor(1) as other:  # a notebook already runs a loop in this thread
+                    other.submit(asyncio.run, wanted.run()).result()
     return [RunFile(path) for path in paths]
 
 
@@ -221,12 +222,6 @@ def _current(path: Path, plan: Plan) -> bool:
     same = not differences(there, here) and there["planned"] == here["planned"]
     scored = sum(not score.get(SCORE_FAULT) for score in run.scores(plan.scoring_version).values())
     return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
-
-
-def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
-    # a notebook already runs a loop in this thread
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, work).result()
 
 
 def true_correlation(one: str, other: str, *, agents: int = 200_000) -> float:

@@ -11,20 +11,22 @@ from typing import NamedTuple
 from ..cases import Case
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation, content_hash
-from ..runfile import RunFile, set_aside, writing_rows
+from ..runfile import RunFile, set_aside
 from ..threads import in_thread, read_aside
 from .manifest import now
 from .plan import Plan
 from .players import PlayersLine
 from .recorder import TRIES, Budget, CallLine, KeptCall, KeptCalls, Line, Recorder, Stop
-from .scoring import advice, score_faults, scores_as_json, size
+from .scoring import advice, score_faults, scores_as_json
 from .summary import Progress
-from .writer import CannotSave, Row, Writer
+from .writer import CannotSave, Row, Writer, saving
 
 GRACE_S = 60.0
 """Seconds that calls in flight may take after a stop; they are paid for, so the engine waits."""
 AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
 """Parts of the manifest that do not change during a run."""
+RECORD_A_TEXT = 8
+"""Usual maximum length of a record relative to its messages; a longer record has long arguments or results."""
 LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait too, to bound memory."""
 ALLOCATIONS = (20_000, 20, 20)
@@ -70,7 +72,7 @@ class Engine:
         missing = plan.missing(self._finished)
         self.total = sum(1 for _ in plan.pairs())
         self.done, self._again = self.total - len(missing), iter(missing)
-        self.incomplete = self._on_the_way = 0
+        self._on_the_way = 0
         self.unscored: set[tuple[str, int]] = set()
         self._digests = run.digests()
         self._scored: dict[str, tuple[str, str]] = {}
@@ -116,11 +118,12 @@ class Engine:
             raise self._error
         if self._writer.failure is not None:
             raise self._writer.failure
-        if self.incomplete:
+        faulty = self._progress.faults
+        if faulty:
             await self._end_lasting()
             done = self.total - len(self.plan.missing(self.run.finished()))
-            self.incomplete, self.done = self.incomplete - (done - self.done), done
-        return self.stopped or self._unfinished()
+            faulty, self.done = faulty - (done - self.done), done
+        return self.stopped or self._unfinished(faulty)
 
     async def _prepare(self) -> None:
         await self.plan.rehearse()
@@ -160,7 +163,7 @@ class Engine:
                 record.ended_by = LASTING
                 given_up.append(await ended(self.plan, case, record))
         if given_up:
-            with writing_rows(self.run.path) as db:
+            with saving(self.run.path) as db:
                 db.put("conversations", [played.row for played in given_up])
                 db.put("scores", [played.scores for played in given_up])
 
@@ -168,9 +171,9 @@ class Engine:
         wave = min(self.plan.options.concurrency, self.total - self.done)
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
-    def _unfinished(self) -> Stop | None:
-        if self.incomplete:
-            many = f"{self.incomplete} of {self.total} conversations were ended by faults"
+    def _unfinished(self, faulty: int) -> Stop | None:
+        if faulty:
+            many = f"{faulty} of {self.total} conversations were ended by faults"
             by = f"the network{self.also_faulty} or the endpoint"
             return Stop(f"{many} of {by}: rerun the same command to retry them")
         if self.done < self.total:
@@ -276,7 +279,6 @@ class Engine:
             self.done += 1
             self._progress.conversation()
         else:
-            self.incomplete += 1
             self._progress.fault()
 
 
@@ -284,7 +286,8 @@ async def ended(plan: Plan, case: Case, conversation: Conversation) -> Ended:
     """Score an ended conversation; long records in a thread, so that calls in flight are served."""
     record = conversation.to_json()
     digest, ended_by = content_hash(record), conversation.ended_by
-    length = inf if plan.store.foreign else size(conversation, record)  # other packages' code takes long
+    length: float = max(sum(len(message.text) for message in conversation.messages), len(record) // RECORD_A_TEXT)
+    length = inf if plan.store.foreign else length  # other packages' code takes long
     scores, scored = await read_aside(length, scores_as_json, plan.score, conversation, case)
     row = conversation.case_id, conversation.trial, ended_by, digest, record, now()
     return Ended(row, ended_by not in NOT_SCORED, (digest, plan.scoring_version, scores), scored)

@@ -38,7 +38,7 @@ TOKENS_A_BYTE, REPLY_TOKENS, CALL_S = 0.25, 170, 2.2
 """Likely tokens of a byte, tokens of one answer and seconds of one answer."""
 CACHED = 0.4
 """Likely share of a prompt that comes from the provider's cache."""
-WITHIN = {"calls": 2.2, "prompt": 3.5, "completion": 4.5, "cost": 5.5, "seconds": 8.0}
+WITHIN = {"calls": 2.2, "prompt_tokens": 3.5, "completion_tokens": 4.5, "cost_usd": 5.5, "minutes": 8.0}
 """Factor by which a run without conversations on file may take more or less than is likely."""
 GUESS_IN_CASES = 5
 """Number of cases on file that carry as much weight as the guess."""
@@ -129,16 +129,13 @@ def forecast(plan: Plan, finished: Container[tuple[str, int]] = ()) -> Forecast:
             ratio = took[side][name] / behind if side in took and behind else nan
             likely[name] += ahead * (ratio ** (1 - left) if ratio > 0 else 1)
     at_once = max(1, min(plan.options.concurrency, to_play))
-    ranges = {name: Range.within(WITHIN[name] ** sqrt(left), value) for name, value in likely.items()}
+    likely["minutes"] /= at_once
+    ranges: dict[str, Any] = {name: Range.within(WITHIN[name] ** sqrt(left), likely[name]) for name in WITHIN}
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
     return Forecast(
         conversations=to_play,
         on_file=sum(1 for _ in plan.pairs()) - to_play,
-        calls=ranges["calls"],
-        prompt_tokens=ranges["prompt"],
-        completion_tokens=ranges["completion"],
-        cost_usd=None if unpriced else ranges["cost"],
-        minutes=Range.within(WITHIN["seconds"] ** sqrt(left), likely["seconds"] / at_once / 60),
+        **ranges | ({"cost_usd": None} if unpriced else {}),
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
@@ -165,8 +162,8 @@ def _guess(plan: Plan, case: Case, side: str, model: Model) -> Took:
     prompt = TOKENS_A_BYTE * calls * (fixed + calls * added / 2)
     completion = calls * min(model.limit or REPLY_TOKENS, REPLY_TOKENS)
     used = Usage(int(prompt), int(completion), cached_tokens=int(CACHED * prompt), calls=1)
-    cost = model.price(used) or 0.0
-    return {"calls": calls, "prompt": prompt, "completion": completion, "cost": cost, "seconds": calls * CALL_S}
+    taken = (calls, prompt, completion, model.price(used) or 0.0, calls * CALL_S / 60)
+    return dict(zip(WITHIN, taken, strict=True))
 
 
 def _on_file(plan: Plan) -> tuple[Counter[str], dict[str, Took]]:
@@ -183,7 +180,8 @@ def _on_file(plan: Plan) -> tuple[Counter[str], dict[str, Took]]:
                 used = Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1)
                 cost = plan.models[side].price(used)
             total = took.setdefault(side, dict.fromkeys(WITHIN, 0.0))
-            for name, value in zip(WITHIN, (1, prompt, completion, cost, call["latency_s"] or 0.0), strict=True):
+            minutes = (call["latency_s"] or 0.0) / 60
+            for name, value in zip(WITHIN, (1, prompt, completion, cost, minutes), strict=True):
                 total[name] += nan if value is None else value
     return known, took
 

@@ -76,9 +76,9 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             continue
         if there["value"] == here["value"]:
             contents = f"{there['hash'][:8]} there, {here['hash'][:8]} here"
-            lines.append(f"{name} {_shown(here['value'])} has different content ({contents})")
+            lines.append(f"{name} {brief(here['value'])} has different content ({contents})")
         else:
-            lines.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
+            lines.append(f"{name} is {brief(there['value'])} there and {brief(here['value'])} here")
     changed = [case for case, digest in new["cases"].items() if old["cases"].get(case, digest) != digest]
     return lines + [f"case {case} has changed" for case in changed]
 
@@ -103,6 +103,7 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     }
 
 
-def _shown(value: Any) -> str:
+def brief(value: Any) -> str:
+    """Return plain data as a short text for a message."""
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -9,7 +9,7 @@ from typing import Any
 from ..endpoint.http import check_base_url
 from ..errors import BadInput
 from ..project import project_folder
-from .manifest import default_name
+from .manifest import brief, default_name
 from .players import Players, name_of
 
 SCRIPTED = "scripted:"
@@ -157,17 +157,16 @@ class Options:
 
 
 def _usable(path: Path) -> Path:
-    shown = repr(str(path))
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    name = brief(repr(str(path)))
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", error)
-        raise BadInput(f"--out {shown} cannot be used ({why}): choose another --out") from None
+        raise BadInput(f"--out {name} cannot be used ({why}): choose another --out") from None
     if path.is_dir():
         raise BadInput(f"{path} is a folder: name a file in it with --out")
     if len(os.fsencode(path.name)) > LONGEST_NAME:
-        raise BadInput(f"--out {shown} has a name longer than {LONGEST_NAME} bytes: choose a shorter one")
+        raise BadInput(f"--out {name} has a name longer than {LONGEST_NAME} bytes: choose a shorter one")
     return path

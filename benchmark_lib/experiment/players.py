@@ -3,9 +3,8 @@
 import asyncio
 import random
 from asyncio import CancelledError
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -15,7 +14,7 @@ from ..endpoint import Completion
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
 from ..extension import offer, offered
-from ..records import SOURCES, Conversation
+from ..records import SOURCES
 from ..store.tools import import_object, source_hashes
 from .manifest import part
 from .recorder import Request, call_row
@@ -24,32 +23,16 @@ SIDES = ("agent", "customer")
 LONGEST_SOURCE = 60
 
 
-class Chairs(Protocol):
-    """Interface to the players: the player in a chair answers each call that a model would get.
-
-    `left` is the number of conversations still to finish; None if unknown.
-    """
-
-    left: int | None
-
-    async def complete(
-        self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
-    ) -> Completion:
-        """Wait for the answer of a conversation's player; `chair` is the chair that began it."""
-
-    def ended(self, conversation: Hashable, record: Conversation) -> None:
-        """Record that a conversation has ended."""
-
-
 @dataclass(frozen=True)
 class Players:
     """Players of one side (``agent`` or ``customer``) and the `source` of their conversations.
 
-    `shuffle` seeds the order of the cases: the order in the store would reveal which kind of case comes next.
+    The `chairs` pass on each call that a model would get, see `benchmark_lib.extras.sitting.chairs`. `shuffle` seeds
+    the order of the cases: the order in the store would reveal which kind of case comes next.
     """
 
     side: str
-    chairs: Chairs
+    chairs: Any
     source: str = "human"
     shuffle: int = 0
 
@@ -86,7 +69,7 @@ class PlayersLine:
             raise asyncio.CancelledError("the run is being stopped")
         key, chairs = request.key[:2], self._players.chairs
         chair = self._chair_of.get(key)
-        completion = await chairs.complete(request.messages, request.tools, conversation=key, chair=chair)
+        completion: Completion = await chairs.complete(request.messages, request.tools, conversation=key, chair=chair)
         row = call_row(self._players.side, self._players.source, request, completion, None)
         await self._run.put("calls", row, urgent=True)
         return completion

@@ -21,8 +21,6 @@ from ..scoring import TAGS
 from ..scoring.columns import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
-RECORD_A_TEXT = 8
-"""Usual maximum length of a record relative to its messages; a longer record has long arguments or results."""
 PACKAGE = str(Path(__file__).parents[2])
 
 
@@ -51,11 +49,6 @@ def scores_as_json(
         fault |= {"scored": False, SCORE_FAULT: reason, "traceback": trace}
         plain = {name: plain_text(value) if isinstance(value, str) else value for name, value in fault.items()}
         return orjson.dumps(plain), False
-
-
-def size(conversation: Conversation, record: bytes) -> int:
-    """Return the number of characters to read: all messages, or more for a large record."""
-    return max(sum(len(message.text) for message in conversation.messages), len(record) // RECORD_A_TEXT)
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:

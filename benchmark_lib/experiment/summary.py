@@ -20,7 +20,7 @@ from ..commands import command_on_a_page
 from ..errors import BadInput
 from ..project import project_folder, writing
 from ..records import CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
-from ..runfile import SUFFIX, RunFile, set_aside, writing_rows
+from ..runfile import SUFFIX, RunFile, addresses, set_aside, writing_rows
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
 from ..store import Store
 from .recorder import is_estimate
@@ -52,10 +52,7 @@ def summary(run: RunFile) -> list[str]:
 
 def several_endpoints(manifest: dict[str, Any]) -> list[str]:
     """Return a sentence for each side of a run that more than one endpoint served."""
-    served: dict[str, dict[str, None]] = {}
-    for side, one in (pair for session in manifest["sessions"] for pair in (session.get("endpoints") or {}).items()):
-        served.setdefault(side, {})[one["base_url"]] = None
-    several = ((side, urls) for side, urls in served.items() if len(urls) > 1)
+    several = ((side, urls) for side, urls in addresses(manifest).items() if len(urls) > 1)
     return [f"{len(urls)} endpoints served the {side} of this run: {', '.join(urls)}" for side, urls in several]
 
 

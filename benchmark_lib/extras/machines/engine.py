@@ -173,7 +173,6 @@ class MachinesEngine(Engine):
             self._changed()
 
     async def _given_up(self, case: Case, trial: int, worker: str) -> Ended:
-        """Return the record of a conversation that lost its workers: an infrastructure fault."""
         detail = f"{TRIES} workers died while playing this conversation; the last was {worker}"
         source = self.plan.manifest["source"]
         record = Conversation(case.id, trial, self.plan.model, source, self.plan.options.customer)
