@@ -21,7 +21,7 @@ from ..conversation import AGENTS
 from ..conversation.scripted import Tunable, parse_spec
 from ..extension import offer
 from ..project import DATA, in_project, project_folder, slug
-from ..records import SCORE_FAULT, content_hash
+from ..records import LOCAL_MODEL, SCORE_FAULT, content_hash
 from ..runfile import SUFFIX, RunFile
 from ..store import load_store
 from .experiment import Experiment
@@ -32,10 +32,9 @@ EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
 """Conversations of the last round of blind play on the core set."""
 HARD_EXAMPLE = DATA / "examples" / f"blind-play-hard{SUFFIX}"
 """Conversations of a round of blind play on the hard set, sampled at random: hard cases without their twins."""
-EXAMPLES = {"all": (EXAMPLE,), HARD: (HARD_EXAMPLE,)}
+EXAMPLES = {"all": EXAMPLE, HARD: HARD_EXAMPLE}
 """The example runs shown with the scripted agents, by the value of ``--cases``."""
 LOCAL = "local"
-LOCAL_MODEL = "smollm2-135m-instruct"
 
 
 def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> Iterator[Experiment]:
@@ -64,8 +63,8 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
     _put_aside(runs, {*sets.values(), *whole.values()})
     for pattern, name in sets.items():
-        for example in EXAMPLES.get(pattern, ()):
-            add_example(runs, name, example)
+        if pattern in EXAMPLES:
+            add_example(runs, name, EXAMPLES[pattern])
         times = 1 if pattern.startswith(HARD) else trials
         for agent in AGENTS:
             out = runs / f"scripted-{agent}-{name}{SUFFIX}"

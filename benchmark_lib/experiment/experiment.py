@@ -98,8 +98,7 @@ class Experiment(Options):
                 for said in several_endpoints(run.manifest):
                     print(f"deskbench: {said}", file=sys.stderr)
                 far = cluster is not None
-                engine = offer("executors", "engine")(plan, run, cluster, self) if far else Engine(plan, run)
-                await self._play(run, engine)
+                await self._play(run, offer("executors", "engine")(plan, run, cluster) if far else Engine(plan, run))
         return run
 
     async def _play(self, run: RunFile, engine: Engine) -> None:

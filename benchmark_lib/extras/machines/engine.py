@@ -85,9 +85,9 @@ class MachinesEngine(Engine):
 
     also_faulty = ", a worker"
 
-    def __init__(self, plan: Plan, run: RunFile, cluster: Cluster, options: Options):
+    def __init__(self, plan: Plan, run: RunFile, cluster: Cluster):
         super().__init__(plan, run)
-        self._cluster, self._options = cluster, options
+        self._cluster = cluster
         self._fresh, self._suspects = deque(self._again), deque[tuple[Case, int]]()
         self._lost, self._out = Counter[tuple[str, int]](), 0
         self._seats, self._refused = dict[str, Seat](), dict[str, str]()
@@ -120,11 +120,8 @@ class MachinesEngine(Engine):
     async def _lead(self) -> None:
         """Play everything at the run's concurrency, then release the workers."""
         staff = asyncio.ensure_future(self._staff())
-        slots = [
-            asyncio.ensure_future(self._work()) for _ in range(min(self.plan.options.concurrency, len(self._fresh)))
-        ]
         try:
-            await asyncio.gather(*slots)
+            await asyncio.gather(*super()._begin())
         finally:
             staff.cancel()
             with contextlib.suppress(Exception):
@@ -255,8 +252,9 @@ class MachinesEngine(Engine):
         return None
 
     def _for_worker(self) -> dict[str, Any]:
-        given = {name: getattr(self._options, name) for name in Options.__dataclass_fields__}
+        options = self.plan.options
+        given = {name: getattr(options, name) for name in Options.__dataclass_fields__}
         sent = {name: value for name, value in given.items() if name not in OF_THIS_MACHINE and value is not None}
         sent |= {name: str(sent[name]) for name in ("store", "prompt") if name in sent}
-        settings = {r: s.model_dump(exclude_defaults=True) for r, s in load_settings(self._options.settings).items()}
+        settings = {r: s.model_dump(exclude_defaults=True) for r, s in load_settings(options.settings).items()}
         return sent | {"settings": settings, "progress": False, "out": "run.deskbench"}
