@@ -78,7 +78,7 @@ def rescore(
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
     default use the store that the file names; `tools`, a ``module:name`` or the tools, are needed for a run that used
     some. With `again`, also score records that already have scores of this version. Raise `BadInput` if the store, the
-    tools or a case differ from those of the run. Return the number of conversations scored now, and that on file.
+    tools or a case differ from the run's. Return the number of conversations scored now, and that on file.
     """
     from ..scoring import VERSION, score
 

@@ -195,7 +195,7 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # Two notebooks may need the panel at the same time: the second waits and then finds the first one's files.
+    # of two notebooks that need the panel, the second waits and then finds the first one's files
     paths = [folder / f"panel-{number:02d}{SUFFIX}" for number in range(1, len(panel) + 1)]
     with FileLock(folder / LOCK):
         for path, agent in zip(paths, panel.to_dict("records"), strict=True):

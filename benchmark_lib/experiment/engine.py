@@ -26,7 +26,7 @@ GRACE_S = 60.0
 AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
 """Parts of the manifest that do not change during a run."""
 RECORD_A_TEXT = 8
-"""Usual maximum length of a record relative to its messages; a longer record has long arguments or results."""
+"""Usual maximum length of a record relative to its messages; a longer one has long arguments or results."""
 LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait too, to bound memory."""
 ALLOCATIONS = (20_000, 20, 20)
@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
     """Exclude loaded objects from garbage collection and collect less often, within a block."""
-    # a store has several hundred thousand objects; a collection that scans them takes longer than ten model calls
+    # a store has several hundred thousand objects, which take longer to scan than ten model calls
     usual = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*ALLOCATIONS)
@@ -90,8 +90,7 @@ class Engine:
     async def play(self) -> Stop | None:
         """Play the missing conversations and return why the run ended early, or None.
 
-        Raise `CannotSave` if the file can no longer be written. Re-raise errors of the user's own agent and of
-        Deskbench.
+        Raise `CannotSave` if the file can no longer be written, and errors of the user's own agent.
         """
         if self.done < self.total:
             await self._prepare()
@@ -129,7 +128,7 @@ class Engine:
         await self.plan.rehearse()
 
     def _compare_with_file(self) -> None:
-        # the user's agent may have written to the file: refuse and hide it if it differs from what this command wrote
+        # the user's agent may have written to the file: hide it if it differs from what this command wrote
         digests, manifest = self.run.digests(), self.run.manifest
         changed = [key for key in {**self._digests, **digests} if digests.get(key) != self._digests.get(key)]
         latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}

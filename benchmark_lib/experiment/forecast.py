@@ -1,8 +1,7 @@
 """Forecast a run: calls, tokens, money and minutes, each likely within a factor.
 
-A case says how many tool calls it needs and how many messages its customer may write. Sizes of prompt, tools, messages
-and results turn calls into tokens, and the price list turns tokens into money. Finished conversations of this run, or
-else of other runs with the same model and inputs, correct the guess and narrow the factor.
+A case says how many tool calls and messages it may need. Sizes turn these into tokens, and prices turn tokens into
+money. Finished conversations of this run, or else of other runs with the same inputs, correct the guess.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from .plan import Model, Plan
 PATIENCE = 6
 """Messages after which a customer who is never helped gives up."""
 STEPS, STEPS_A_CHANGE, UNKNOWN_STEPS = 1, 1.5, 5
-"""Tool calls that every case needs, further calls per change to the desk, and calls of a case that names no outcome."""
+"""Tool calls that every case needs, further calls per change to the desk, and calls of a case without outcomes."""
 CALLS_A_REPLY, CALLS_A_STEP = 2, 3
 """Maximum number of calls assumed per reply and per tool call that a case needs."""
 CALL_BYTES, REPLY_BYTES = 1_900, 500
@@ -73,8 +72,7 @@ class Range:
 class Forecast:
     """Forecast of the conversations of a run that are not `on_file`, for all models together.
 
-    `cost_usd` is None if models are `unpriced`. `learned_from` counts the finished conversations on file that corrected
-    the ranges. The calls of an `own_agent` are not known.
+    `cost_usd` is None if models are `unpriced`. `learned_from` counts the conversations that corrected the ranges.
     """
 
     conversations: int
@@ -187,8 +185,8 @@ def _on_file(plan: Plan) -> tuple[Counter[str], dict[str, Took]]:
 
 
 def _runs(plan: Plan) -> list[tuple[set[tuple[str, int]], list[dict[str, Any]]]]:
-    # finished conversations and calls of this run, or else of each other run in its folder with the same models and
-    # inputs; only unchanged cases count, and a copy counts once
+    # finished conversations and calls of this run, or else of the runs in its folder with the same models and inputs;
+    # only unchanged cases count, and a copy counts once
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
     cases = {(case.id, case.hash) for case in plan.cases}
     found = {}

@@ -59,8 +59,7 @@ def new_manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a new run.
 
-    `inputs` are the parts (see `part`) that must stay the same, and `cases` the content hash of each case. ``planned``
-    has the trials by case, because cases may be added with a different number of trials.
+    `inputs` are the parts (see `part`) that must stay the same, and `cases` the content hash of each case.
     """
     begun = {"run_id": f"{slug(model)}-{secrets.token_hex(4)}", "model": model, "source": source, "created": now()}
     planned = dict.fromkeys(cases, trials)

@@ -16,7 +16,7 @@ SCRIPTED = "scripted:"
 WHOLE = {"trials": (1, 100_000), "messages": (1, 10_000), "concurrency": (1, 10_000), "seed": (0, 2**63 - 1)}
 """Lowest and highest allowed values of the options that are whole numbers."""
 LONGEST_NAME = 240
-"""Maximum number of bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
+"""Maximum number of bytes in a run file's name: file systems allow 255, and lock files have longer names."""
 
 
 @dataclass

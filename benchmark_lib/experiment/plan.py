@@ -35,8 +35,8 @@ MEND = "fix it, then rerun the same command"
 class Plan:
     """An experiment with checked input.
 
-    `models` has the sides that are language models behind an endpoint; it is empty in a replay. `own_agent` is the
-    user's own agent or a factory for it. `manifest` is the manifest for a new file, and `session` records this session.
+    `models` has the sides that are language models; it is empty in a replay. `own_agent` is the user's own agent or a
+    factory for it. `manifest` is for a new file, and `session` records this session.
     """
 
     options: Options
@@ -101,8 +101,8 @@ class Plan:
     async def rehearse(self) -> None:
         """Play and score one case of each language with a scripted agent, and discard the result.
 
-        Do so only if a model serves the scripted customer. This compiles and indexes everything before any call is in
-        flight, when a stall would bunch the answers. It also brings out a failure before anything is paid for.
+        Do so only if a model serves the scripted customer. This compiles everything before any call is in flight, and
+        brings out a failure before anything is paid for.
         """
         if not self.models or self.options.customer != "scripted" or self.store.foreign:
             return
@@ -152,7 +152,7 @@ class Plan:
 def prepare(options: Options, keyless: bool = False) -> Plan:
     """Read and check all that an experiment names; raise `BadInput` for the first mistake.
 
-    No key is required with `keyless`, which is for a plan that is never played, or if other machines play the plan.
+    No key is required with `keyless`, for a plan that is never played here.
     """
     options.check()
     if any(given is not None for given in (options.executor, options.scheduler, options.workers)):

@@ -28,7 +28,7 @@ class Players:
     """Players of one side (``agent`` or ``customer``) and the `source` of their conversations.
 
     The `chairs` pass on each call that a model would get, see `benchmark_lib.extras.sitting.chairs`. `shuffle` seeds
-    the order of the cases: the order in the store would reveal which kind of case comes next.
+    the order of the cases: that of the store would reveal which kind comes next.
     """
 
     side: str

@@ -65,10 +65,10 @@ class Model:
         self.price: Callable[[Usage], float | None] = price.cost_usd if price else lambda usage: None
         body: dict[str, Any] = endpoint.settings.body
         self.limit = next((int(body[name]) for name in LIMIT_NAMES if body.get(name)), None)
-        self._largest, self._tokens_a_byte = 0, 0.0
+        self.settings, self._largest, self._tokens_a_byte = body, 0, 0.0
 
     def next_cost(self, request_bytes: int) -> float:
-        """Return an upper estimate in US dollars for a request of this size, from the limit and earlier calls."""
+        """Return an upper estimate in US dollars for a request of this size."""
         prompt = request_bytes * (1.05 * self._tokens_a_byte or 1 / BYTES_A_TOKEN)
         reply = self.limit or (MARGIN * self._largest if self._largest else FIRST_COMPLETION)
         return self.price(Usage(prompt_tokens=int(prompt) + 1, completion_tokens=int(reply), calls=1)) or 0.0
@@ -92,8 +92,7 @@ def model_at(endpoint: Endpoint, priced: bool) -> Model:
 class Budget:
     """A limit in US dollars for the total cost of a run file; each call first reserves its cost.
 
-    With a token limit in the settings, the sum never exceeds the limit. Without one, a reply that is much larger than
-    all earlier replies may exceed the budget by the difference.
+    Without a token limit in the settings, a reply much larger than all earlier ones may exceed the budget.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float, stop: Callable[[Stop], object]):
@@ -101,7 +100,7 @@ class Budget:
         self._stop, self._changed = stop, asyncio.Event()
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits in the budget and reserve it; if it never will, `stop` the run and return False."""
+        """Wait until `usd` fits and reserve it; if it never will, stop the run and return False."""
         if self.limit is not None:
             while self.spent + self.reserved + usd > self.limit:
                 if self.reserved <= 0:
@@ -131,11 +130,11 @@ class Budget:
 # --- Calls on file
 
 LONGEST_SPREAD_S = 5.0
-"""Longest time in seconds over which a run's first calls are spread; usually the leading call's duration."""
+"""Maximum seconds over which a run's first calls are spread; usually the leading call's duration."""
 LEADERS = 2
 """Number of conversations that must fail, before any call is answered, for the endpoint to be at fault."""
 TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_lost": 3}
-"""Sessions in which a conversation must fail before its fault is final, by kind; other kinds never become final."""
+"""Sessions in which a conversation must fail before its fault is final; other kinds never become final."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
 """Errors that a person must fix before the same command can continue."""
 ANSWERS = frozenset({"context_overflow"})
@@ -190,7 +189,7 @@ class KeptCalls:
     def of(self, case_id: str, trial: int, began: bool = False) -> dict[tuple[str, int], KeptCall]:
         """Return the calls of one conversation by (side, number).
 
-        With `began`, also query the file for a conversation that had no calls on it when this session began.
+        With `began`, also query the file for a conversation that had no calls when this session began.
         """
         if not began and (case_id, trial) not in self._known:
             return {}
@@ -210,12 +209,11 @@ class CallLine(Protocol):
 
 
 class Line:
-    """Line to one model, shared by all conversations.
+    """Line to one model: one call leads, the next ones are spread over time, and each is paid.
 
-    One call leads, the next ones are spread over time, and each is paid from the budget. The `run` has a `budget`, and
-    says whether it has `stopped`. It writes rows (`put`), counts the cost of each call (`called`) and can be ended
-    (`stop`). `wave` conversations begin at once. If calls are on file (`began`), an endpoint out of reach does not
-    count as a mistake in the command.
+    The `run` has a `budget` and says whether it has `stopped`. It writes rows (`put`), counts costs (`called`) and can
+    be ended (`stop`). `wave` conversations begin at once. If calls are on file (`began`), an endpoint out of reach is
+    no mistake in the command.
     """
 
     def __init__(self, side: str, model: Model, run: Any, wave: int, began: bool = False):
@@ -279,7 +277,7 @@ class Line:
             return
         self._run.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         refused = error.kind == "bad_request"
-        if refused and self._began:  # the endpoint accepted these settings before: it refuses only this request
+        if refused and self._began:  # the endpoint accepted these settings before
             error.fatal = False
         self._led.add((case_id, trial))
         alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)

@@ -186,7 +186,7 @@ def progress_bar(shown: bool) -> Callable[..., Any]:
 
     if not shown:
         return partial(tqdm, disable=True)
-    if in_notebook():  # JupyterLab, papermill and nbconvert all keep only the last text of this display
+    if in_notebook():  # JupyterLab, papermill and nbconvert keep only the last text of this display
         from IPython.display import display
 
         place = display({"text/plain": ""}, raw=True, display_id=True)

@@ -190,7 +190,7 @@ class RunLock:
     """Lock that keeps a second process from a run file; it ends with this process.
 
     All names of a file, through links or relative paths, share one lock. Raise `BadInput` on entry if another run has
-    the lock. Also raise it for a file with a second hard link, because another run could write it under that name.
+    it, or if the file has a second hard link, under which another run could write it.
     """
 
     def __init__(self, path: Path):
@@ -227,6 +227,6 @@ class RunLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # removed while locked, so that a waiting run notices and creates its own
+        with contextlib.suppress(OSError):  # removed while locked, so that a waiting run creates its own
             os.unlink(self._file)
         self._lock.release()

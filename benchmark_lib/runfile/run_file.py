@@ -1,7 +1,6 @@
 """Read a run file, check its manifest, and set run files aside.
 
-`RunFile` keeps no connection open between calls, so it can be copied, pickled and used while the run goes on.
-During a run, only `benchmark_lib.experiment.writer` writes.
+`RunFile` keeps no connection open between calls. During a run, only `benchmark_lib.experiment.writer` writes.
 """
 
 import os
@@ -27,7 +26,7 @@ from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, Usage
 from .tables import APPLICATION_ID, COLUMNS, FORMAT, LIGHT, SUFFIX, TOKENS, checked_rows, connect_to_read, take_in
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""Exceptions raised for a damaged file; the second occurs when SQLite's own message quotes damaged bytes."""
+"""Exceptions for a damaged file; the second occurs when SQLite's message quotes damaged bytes."""
 MAGIC = b"SQLite format 3\0"
 FIRST_PAGE = 4096
 SHOWN = 3
@@ -75,7 +74,7 @@ class RunFile:
         return self.manifest["run_id"]
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
-        """Return rows (case_id, trial, record_hash, record as JSON) in the order of first completion."""
+        """Return rows (case_id, trial, record_hash, record as JSON), ordered by first completion."""
         return self.rows("conversations", ("case_id", "trial", "record_hash", "record"))
 
     def records(self) -> Iterator[Conversation]:
@@ -138,7 +137,7 @@ class RunFile:
         return calls
 
     def faults(self) -> Iterator[dict[str, Any]]:
-        """Return the calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
+        """Return calls that failed permanently: case_id, trial, side, kind, detail, attempts, at."""
         return self._dicts("faults")
 
     def unscored_faults(self) -> Iterator[dict[str, Any]]:
@@ -165,7 +164,7 @@ class RunFile:
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of finished conversations, of conversations to try again, and of calls."""
+        """Return the numbers of finished conversations, of those to try again, and of calls."""
         endings = self.endings().values()
         again = sum(ending in TRIED_AGAIN for ending in endings)
         with self._reading() as db:

@@ -38,8 +38,7 @@ ROWS_A_STATEMENT = 40
 class StoredTable:
     """A table: the columns that a writer fills, in their order, the key, and the large column.
 
-    A second row with the same key replaces the first. A large value has a checksum of its own and is stored last, so
-    that SQLite reads and Deskbench checks the other columns without it.
+    A large value has a checksum of its own and is stored last: the other columns are read and checked without it.
     """
 
     columns: dict[str, str]
@@ -175,9 +174,9 @@ def checked_rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order in which they were written, except changed rows.
 
-    `names` are the columns to return, by default all; a large column that is not named is not read. `of` is the case
-    and trial of one conversation; without them, also check that no row is missing. `spoilt` receives the number and the
-    name of every row that is left out. Raise `sqlite3.DatabaseError` for a damaged file.
+    `names` are the columns to return, by default all; a large one that is not named is not read. Without a conversation
+    (`of`), also check that no row is missing. `spoilt` receives the number and name of every row left out. Raise
+    `sqlite3.DatabaseError` for a damaged file.
     """
     source, table = table, "manifest" if table == "manifest_copy" else table
     names = COLUMNS[table] if names is None else tuple(names)
@@ -313,7 +312,7 @@ def take_in(path: Path) -> None:
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         refuse_foreign(db, path)
-        db.execute("PRAGMA secure_delete=ON")  # so that the first page keeps no trace of the dropped table
+        db.execute("PRAGMA secure_delete=ON")  # the first page keeps no trace of the dropped table
         db.execute("BEGIN IMMEDIATE")
         for statement in SCHEMA:
             db.execute(statement)

@@ -182,9 +182,7 @@ class Judging:
             if endings[case_id, trial] not in NOT_SCORED
         }
         how = (self.apart, self.store, rests_on() if losses else ())
-        self.versions = {
-            m.endpoint.model: judging_version(self.rubrics, m.endpoint.settings.body, *how) for m in self.models
-        }
+        self.versions = {m.endpoint.model: judging_version(self.rubrics, m.settings, *how) for m in self.models}
         found: dict[str, Any] = readings_of(records, self.cases, self.store) if losses else records
         # A limited sample stays the same and is part of any larger one: the first by hash.
         chosen = list(found) if self.limit is None else sorted(found)[: self.limit]
@@ -199,6 +197,7 @@ class Judging:
         ]
         self.done = Judged(self.run.path, len(every))
         self._error: Exception | None = None
+        self.stopped: Stop | None = None
 
     async def play(self, budget_usd: float | None) -> Judged:
         """Judge the conversations that have no verdict of this version yet.
@@ -232,14 +231,9 @@ class Judging:
             raise BadInput(self.done.stopped.sentence)
         return self.done
 
-    @property
-    def stopped(self) -> Stop | None:
-        """Why the round ended early; None if it has not."""
-        return self.done.stopped
-
     def stop(self, stop: Stop) -> None:
         """Start no further calls."""
-        self.done.stopped = self.done.stopped or stop
+        self.done.stopped = self.stopped = self.stopped or stop
 
     async def _worker(self, jobs: Any) -> None:
         for digest, what, model in jobs:

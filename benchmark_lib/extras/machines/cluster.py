@@ -42,7 +42,7 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings for the cluster of a run: no web pages, and no frequent sampling of the workers' stacks."""
+"""Dask's settings for a run's cluster: no web pages, and little sampling of the workers' stacks."""
 PRELOAD = """
 import signal
 
@@ -50,7 +50,7 @@ def dask_setup(worker):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker.http_server.stop()
 """
-"""Code for each worker on this machine: ignore Ctrl-C, end with the run, and open no port for web pages."""
+"""Code for each worker on this machine: ignore Ctrl-C, end with the run, open no port for web pages."""
 
 
 class Gone(Exception):
@@ -260,8 +260,8 @@ def spread(
 
     `function` and its results travel to other processes; every worker must reach the files that it reads and writes.
     The options are those of `Experiment`; without an executor, the results are computed here one by one. Raise
-    `BadInput` for conflicting options, an unreachable or ended cluster, or a worker with another version of Deskbench.
-    Also raise it if an item kills one worker after another, or if no worker is left.
+    `BadInput` for conflicting options, an unreachable or ended cluster, a worker with another version of Deskbench, or
+    an item that kills one worker after another.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)

@@ -78,9 +78,8 @@ class Seat:
 class MachinesEngine(Engine):
     """Engine that plays the missing conversations on the workers of a cluster.
 
-    Each worker prepares the plan itself. If a worker dies, any of its conversations may be the cause, so each becomes
-    a suspect. A worker plays one suspect at a time, along with fresh conversations. A conversation that loses a second
-    worker is given up.
+    If a worker dies, each of its conversations becomes a suspect. A worker plays one suspect at a time, along with
+    fresh conversations. One that loses a second worker is given up.
     """
 
     also_faulty = ", a worker"
@@ -94,7 +93,7 @@ class MachinesEngine(Engine):
         self._news = asyncio.Event()
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
-        """End the run: start no new calls on any worker, and give calls in flight `grace_s` seconds."""
+        """End the run, on every worker too."""
         super().stop(stop, grace_s)
         for seat in self._free():
             seat.post.tell("end")
@@ -133,7 +132,6 @@ class MachinesEngine(Engine):
             await asyncio.gather(staff, *tasks, return_exceptions=True)
 
     async def _next(self) -> tuple[Case, int] | None:
-        """Return the next conversation once a worker is free; None if there are no more."""
         while self.stopped is None:
             for suspect, due in ((True, self._suspects), (False, self._fresh)):
                 if due and self._free(suspect):

@@ -20,14 +20,14 @@ from ...project import code_version
 from ...threads import in_thread
 
 Message = tuple[int | None, str, Any]
-"""A request's number (None if it needs no answer), its method ("" for an answer), and its arguments or result."""
+"""A request's number (None if it needs no answer), method ("" for an answer), and arguments or result."""
 
 
 class Post:
     """One end of a connection: `taken` returns its messages, `receive` accepts the other's.
 
-    A request names a method of `serves`; an awaitable result is awaited before it is sent back. `waiting` is called
-    when there is something to send.
+    A request names a method of `serves`, whose awaited result is sent back. `waiting` is called when there is something
+    to send.
     """
 
     def __init__(self, serves: Any, waiting: Callable[[], object]):
@@ -93,7 +93,7 @@ class Post:
 TAKE_S = 10.0
 """Seconds after which `Player.take` returns, even if there is no message."""
 GATHER_S = 0.008
-"""Seconds to wait for more messages after the first: sending one costs as much as sending ten together."""
+"""Seconds to wait for more messages after the first: sending one costs as much as sending ten."""
 ABANDONED_S = 60.0
 """Seconds without a `Player.take` after which a player ends: its run must have been killed."""
 
@@ -108,7 +108,7 @@ def identity(plan: Plan) -> dict[str, Any]:
 class Player:
     """Player of concurrent conversations on one worker, for the run that created it.
 
-    It answers `play` and `end`. To its lines it is the run and the budget; it forwards their requests to the real ones.
+    It answers `play` and `end`. To its lines, it is the run and the budget, to which it forwards their requests.
     """
 
     name, stopped = "", False
