@@ -60,6 +60,7 @@ def test_a_proof_that_would_be_enough_is_given(store, cases, words):
         "Could you send me your order number? The postcode of the delivery address would do as well.",
         "I need the order number. Can't find it? Then your full name plus the postcode works too.",
         "I need:\n- the **order number** (it begins with NL-), or\n- the **postcode** of the delivery address.\n\nCould you send me one of the two?",
+        "**What I need, one of these is enough:**\n- the **order number**, or\n- the **postcode** of the order\n\nWhich one can you give me?",
         "Nennen Sie mir bitte die Bestellnummer? Oder die Postleitzahl der Lieferadresse.",
         "Pouvez-vous m'envoyer le numéro de commande ? Ou le code postal de l'adresse de livraison.",
     ],

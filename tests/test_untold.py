@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import pytest
+from test_customer import Says
 
 from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
@@ -31,15 +32,13 @@ def dumped(store, case):
     return json.dumps(store.tables["orders"][case.order], default=str, indent=1)
 
 
-@pytest.mark.parametrize("why", ["NOWHERE", "POURED", "NOT_SAID", "BECAUSE_PASTED"])
+@pytest.mark.parametrize("why", ["NOWHERE", "POURED", "NOT_SAID"])
 def test_the_reason_for_an_untold_fact_is_named(asked, why):
     case, store, record = asked
-    article = max((a["text"] for a in store.articles), key=len)
     ways = {
         "NOWHERE": lambda text: "I will look into it.",
         "POURED": lambda text: f"{text}\n{dumped(store, case)}",
         "NOT_SAID": lambda text: "\n".join(f"It is not {fact.value}." for fact in case.facts.values()),
-        "BECAUSE_PASTED": lambda text: f"{text}\n{article}",
     }
     told = reworded(record, ways[why])
     scored = score(told, case, store)
@@ -47,6 +46,14 @@ def test_the_reason_for_an_untold_fact_is_named(asked, why):
     assert found and set(found.values()) == {getattr(facts, why)}, found
     page = transcript_html(told, scored, case=case, store=store)
     assert f"not stated: {getattr(facts, why)}".replace("'", "&#39;") in page
+
+
+def test_a_fact_counts_in_own_words_beside_what_is_pasted(store, cases):
+    case, article = cases["return_used_1"], next(a["text"] for a in store.articles if a["id"] == "KB-13")
+    record = play(case, store, Says(article), "agent")
+    assert facts.why_untold(record, case, store, {"only_unused": False}) == {"only_unused": facts.BECAUSE_PASTED}
+    own = reworded(record, lambda text: f"We only take back what is unused.\n{text}")
+    assert score(own, case, store)["facts"]["only_unused"] and not score(record, case, store)["facts"]["only_unused"]
 
 
 def test_a_told_fact_needs_no_reason(asked):

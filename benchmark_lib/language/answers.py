@@ -205,7 +205,7 @@ class _Chain(NamedTuple):
 
 
 def _chains(folded: str, spans: list[Span], dates: bool, apart: bool) -> list[_Chain]:
-    """Group values joined only by words, unless they stand `apart`; mark options and enumerations."""
+    """Group values joined only by words, unless `apart`; mark options and enumerations."""
     chains: list[_Chain] = []
     for index, span in enumerate(spans):
         between = folded[spans[index - 1][1] : span[0]] if index else ""

@@ -208,6 +208,8 @@ def with_remedies(said: list[Sentence], heard: list[ParsedSentence]) -> list[Par
             items.append(place)
         elif holds("not_asked", "any_of_them", sentence.plain, LANGUAGES):
             items = []
+        elif (which or one.chooses) and any(heard[n].about("ask") for n in items):
+            result[place], items = replace(one, slots={}, one_of=True), []  # of what it needs, one is enough
         elif len(items) > 1 and (one.points or which or one.chooses):
             act = max(max(heard[n].tools.values(), default=0.0) for n in items)
             menu = any(holds("lists", "menus", plain, LANGUAGES) for plain in (lead, sentence.plain))

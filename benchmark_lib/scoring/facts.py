@@ -170,17 +170,25 @@ RECITED = 6
 
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
-    """Return the messages, with an empty text for each one that does not count as an answer."""
+    """Return what counts as an answer: nothing of a recital, and a pasted message without what is published."""
     worded = case.reasons or (not case.terms.full_answers and any(f.kind == "choice" for f in case.facts.values()))
     if not worded and not case.facts:
         return texts
-    return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
+    return ["" if worded and recites(text, store) else _own_words(text, store) for text in texts]
+
+
+def _own_words(text: str, store: Store) -> str:
+    if is_pasted(text, store):
+        for sentence in sentences(kept(text)):
+            if squash(sentence.text) in _published(store):
+                text = text.replace(sentence.text, " ")
+    return text
 
 
 @lru_cache(maxsize=4096)
 def is_pasted(text: str, store: Store) -> bool:
     """Return whether a message has at least `PASTED` sentences from articles or catalogue."""
-    return len(_told_in(kept(text)) & _published(store)) >= PASTED
+    return len(_told_in(kept(text), FEWEST_WORDS) & _published(store)) >= PASTED
 
 
 def recites(text: str, store: Store) -> bool:
@@ -190,15 +198,15 @@ def recites(text: str, store: Store) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _told_in(text: str) -> frozenset[str]:
-    return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= FEWEST_WORDS)
+def _told_in(text: str, fewest: int) -> frozenset[str]:
+    return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= fewest)
 
 
 @remembered("products", "articles")
 def _published(store: Store) -> frozenset[str]:
     rows = (row for table in store.kind.catalogue for row in store.tables[table].values())
     goods = (text for row in rows for text in words_in(row) if isinstance(text, str))
-    return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
+    return frozenset().union(*(_told_in(text, 1) for text in (*(a["text"] for a in store.articles), *goods)))
 
 
 NOWHERE = "no message contains its value"
