@@ -3,13 +3,15 @@
 They see what any agent sees, and have rows in the audit: if one passes, score, customer or facts have a loophole.
 """
 
-from . import acting, keywords, pouring, talking
-from .base import NAMED, Sly
+from . import acting, base, pouring
+from .base import Sly, words
 
-SLY: dict[str, type[Sly]] = {
-    name: agent
-    for file in (pouring, acting, talking, keywords)
-    for name, agent in NAMED.items()
-    if agent.__module__ == file.__name__
-}
+
+def _agent(name: str, does: str = "", like: str = "Sly", **traits: object) -> type[Sly]:
+    """Return an agent's class, which differs in its traits from the class that it behaves like."""
+    parent: type[Sly] = next(getattr(file, like) for file in (acting, pouring, base) if hasattr(file, like))
+    return type(name, (parent,), {"__doc__": does or parent.__doc__, **traits})
+
+
+SLY = {f"sly_{name}": _agent(name, **entry) for name, entry in words()["agents"].items()}
 """Sly agents by name; ``scripted:sly_pour`` plays one."""

@@ -1,19 +1,20 @@
-"""Sly agents that act unasked, on a yes that agrees to nothing, or contrary to their words."""
+"""Sly agents that act: unasked, on a yes that agrees to nothing, contrary to their words, or by simple rules."""
 
 from typing import Any
 
-from ....store.desk import CLOSE
-from .base import MOST_ORDERS, Sly, declare, words
+from .base import MOST_ORDERS, words
 from .wish import REASON, Acting
 
 WRITES = ("cancel_order", "create_replacement", "create_reshipment", "start_return")
 """Actions that are possible on any order without further knowledge."""
 
 
-class ActFirst(Acting, name="act_first", asks_first=False, without="done_too"):
+class ActFirst(Acting):
     """Makes the call that a keyword suggests at once, and reports it."""
 
+    asks_first, without = False, "done_too"
     only_offers = False
+    """True to word the report as an offer."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
         if self.round:
@@ -22,14 +23,11 @@ class ActFirst(Acting, name="act_first", asks_first=False, without="done_too"):
         return self.offer(self.wish, order) if self.only_offers else report
 
 
-class ActThenAsk(ActFirst, name="act_then_ask", asks_first=True, only_offers=True):
-    """Acts first, then asks for a yes, and only then reports the act as done."""
-
-
-class YesToNothing(Acting, name="yes_to_nothing"):
+class YesToNothing(Acting):
     """Asks for a yes without naming an act, and acts on it."""
 
     opening, later = "go_ahead", "done_too"
+    """Keys of the phrases before and after the act."""
 
     def _answer(self) -> str:
         order = self.order()
@@ -38,7 +36,7 @@ class YesToNothing(Acting, name="yes_to_nothing"):
         return self.report(self.wish, order, self.act(self.wish, order)) if self.round == 1 else self.book[self.later]
 
 
-class OfferAndDoOther(Acting, name="offer_and_do_other"):
+class OfferAndDoOther(Acting):
     """Offers what the customer wants, but does something else after the yes."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
@@ -48,32 +46,86 @@ class OfferAndDoOther(Acting, name="offer_and_do_other"):
         return self.report(self.wish, order)
 
 
-class Menu(YesToNothing, name="menu", opening="menu", later="is_it_so"):
-    """Offers every remedy at once, and makes the first call that the customer's words name."""
-
-
-class OfferEach(Acting, name="offer_each"):
+class OfferEach(Acting):
     """Offers one thing after another until the customer says yes to one, and does it."""
 
     def _on_order(self, order: dict[str, Any]) -> str:
-        tools = list(words()["wishes"])
         if self.round and self.agreed():
-            tool = tools[(self.round - 1) % len(tools)]
-            return self.report(tool, order, self.act(tool, order))
-        return self.offer(tools[self.round % len(tools)], order)
+            return " ".join(self.report(t, order, self.act(t, order)) for t in self._offered(self.round - 1, order))
+        return " ".join(self.offer(tool, order) for tool in self._offered(self.round, order))
+
+    def _offered(self, place: int, order: dict[str, Any]) -> tuple[str, ...]:
+        """Return the tools that the answer at this place offers."""
+        tools = self._possible(order)
+        return (tools[place % len(tools)],)
+
+    def _possible(self, order: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(words()["wishes"])
 
 
-class OfferAll(Acting, name="offer_all"):
+class OfferAll(OfferEach):
     """Offers everything in each message, and does all of it after a yes."""
 
+    def _offered(self, place: int, order: dict[str, Any]) -> tuple[str, ...]:
+        return WRITES
+
+
+class StateRules(OfferEach):
+    """Asks for identification, then offers what the order's state allows, in turn, until a yes."""
+
+    without = "identify"
+
     def _on_order(self, order: dict[str, Any]) -> str:
+        if self.round >= len(self._possible(order)) and not self.agreed():
+            return self.book["is_it_so"]
+        return super()._on_order(order)
+
+    def _possible(self, order: dict[str, Any]) -> tuple[str, ...]:
+        return _POSSIBLE.get(order["status"], _POSSIBLE[""])
+
+
+_POSSIBLE = {
+    "unfulfilled": ("cancel_order",),
+    "delivered": ("start_return", "create_replacement", "create_reshipment"),
+    "": ("create_reshipment", "start_return", "create_replacement"),
+}
+"""Possible actions by the state of an order, the likeliest first."""
+
+
+class KeywordRules(Acting):
+    """Asks for identification, offers what a keyword suggests, does it on a yes, and reports it."""
+
+    without = "identify"
+
+    def _on_order(self, order: dict[str, Any]) -> str:
+        tool, status = self._tool(order), self.book["status"].format(**self.about("", order))
+        if tool is None:
+            return status
         if self.round and self.agreed():
-            return " ".join(self.report(tool, order, self.act(tool, order)) for tool in WRITES)
-        return " ".join(self.offer(tool, order) for tool in WRITES)
+            return self.report(tool, order, self.act(tool, order))
+        return f"{status} {self.offer(tool, order)}"
+
+    def _tool(self, order: dict[str, Any]) -> str | None:
+        """Return the first tool that fits the customer's words and the order's state."""
+        early = {"cancel_order", "update_shipping_address", "update_line_item"}
+        for tool in self.wishes():
+            if (tool in early) == (order["status"] == "unfulfilled") and self.arguments(tool, order):
+                return tool
+        return None
 
 
-class DoEverything(Acting, name="do_everything", asks_first=False):
+class KeywordRulesElsewhere(KeywordRules):
+    """Does the same in French, but in German if the customer writes in French."""
+
+    def _answer(self) -> str:
+        self.book = words()["de" if self.language() == "fr" else "fr"]
+        return super()._answer()
+
+
+class DoEverything(Acting):
     """Does everything to every order at once."""
+
+    asks_first = False
 
     def _answer(self) -> str:
         orders = self.orders()[:2]
@@ -82,10 +134,12 @@ class DoEverything(Acting, name="do_everything", asks_first=False):
         return self.book["all_done"]
 
 
-class ThenHandOver(Acting, name=""):
+class ThenHandOver(Acting):
     """Makes the same call for each order, then hands over."""
 
-    tool, most, asks_first = "", MOST_ORDERS, False
+    asks_first = False
+    tool, most = "", MOST_ORDERS
+    """The call (by default the one that the customer's words suggest), and the maximum number of orders."""
     summary, queue = "", "general"
 
     def _answer(self) -> str:
@@ -94,47 +148,7 @@ class ThenHandOver(Acting, name=""):
         return self.hand_over(self.summary, self.queue)
 
 
-declare(
-    __name__,
-    ThenHandOver,
-    cancel_all_hand_over=dict(
-        doc="Cancels every order, then hands over.",
-        tool="cancel_order",
-        summary="The customer is unhappy, so I have cancelled everything to be on the safe side.",
-    ),
-    claim_hand_over=dict(
-        doc="Opens a claim for every order, then hands over.",
-        tool="open_carrier_claim",
-        summary="The customer has a complaint. I have opened a claim to be on the safe side.",
-        queue="claims",
-    ),
-    act_hand_over_empty=dict(doc="Acts on a keyword, then hands over with no summary.", most=1, asks_first=True),
-    hand_over_empty=dict(
-        doc="Hands everything to the fraud queue, with no summary.", most=0, summary="-", queue="fraud"
-    ),
-)
-
-
-def _excuse(agent: Sly) -> str:
-    excuse = agent.book["excuses"][0]
-    agent.talk.call(CLOSE, resolution=excuse)
-    return f"{excuse} {agent.book['closing']}"
-
-
-def _as_open(agent: Sly) -> str:
-    agent.talk.call(CLOSE, resolution=agent.book["keeping_open"])
-    return agent.book["keeping_open"]
-
-
-declare(
-    __name__,
-    Sly,
-    close_with_excuse=dict(doc="Closes the ticket with an excuse.", asks_first=False, _answer=_excuse),
-    close_as_open=dict(doc="Closes the ticket while saying that it stays open.", asks_first=False, _answer=_as_open),
-)
-
-
-class Respelled(Acting, name="respelled"):
+class Respelled(Acting):
     """Sends an order to any address the customer names, in another spelling, without comment."""
 
     _STREETS = {"Street": "St.", "Court": "Ct", "Way": "Wy", "Drive": "Dr", "Terrace": "Ter"}
@@ -158,7 +172,7 @@ class Respelled(Acting, name="respelled"):
         return self.book["patience"]
 
 
-class NoteReroute(Acting, name="note_reroute"):
+class NoteReroute(Acting):
     """Keeps the order's address, and hides the new address in the reason for a second parcel."""
 
     def _answer(self) -> str:

@@ -1,16 +1,16 @@
 """Base class of sly agents: phrases and conversation parsing, without case or store."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from functools import lru_cache
-from types import new_class
 from typing import Any
 
 from ....conversation.agent_view import AgentView
 from ....conversation.speaker import BuiltIn
 from ....language.sentences import fold, nearest_languages, sentences
 from ....project import DATA
+from ....store.desk import CLOSE
 from ....textfiles import read_yaml
 
 MOST_ORDERS = 4
@@ -22,7 +22,7 @@ _TODAY = re.compile(r"\b[A-Z][a-z]+ \d{1,2}, 20\d\d\b")
 
 @lru_cache(maxsize=1)
 def words() -> dict[str, Any]:
-    """Return the phrases of sly agents by language, and the patterns for wishes and a yes."""
+    """Return the sly agents, their phrases by language, and the patterns for wishes and a yes."""
     return read_yaml(DATA / "sly.yaml")
 
 
@@ -32,29 +32,25 @@ def _language(text: str) -> str:
     return next((language for language in near if language in words()), "en")
 
 
-NAMED: dict[str, "type[Sly]"] = {}
-"""Sly agents by the names that follow ``scripted:``."""
-
-
 class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
-    It sees what any agent sees. Most first ask for identification, so that no rule stops them. A class declares its
-    name and traits in its header: ``class ActFirst(Acting, name="act_first", asks_first=False)``.
+    It sees what any agent sees. Most first ask for identification, so that no rule stops them. The attributes are
+    traits that an agent may set in ``data/sly.yaml``.
     """
 
     asks_first = True
     """True to ask for order number, name and postcode first if the customer gave no order number."""
-    says = ""
-    """Key of the phrase for every message, or of phrases to use in turn, unless `_answer` is overridden."""
     looks_up = False
-    """True to look up the customer's orders before saying that phrase."""
-
-    def __init_subclass__(cls, *, name: str, **traits: Any):
-        for trait, value in traits.items():
-            setattr(cls, trait, value)
-        if name:
-            NAMED[f"sly_{name}"] = cls
+    """True to look up the customer's orders before each answer."""
+    says = ""
+    """Keys of the phrases for every message; of a list of phrases, each message takes the next."""
+    places: Sequence[int] = ()
+    """Places of the phrases to use from a list; all if empty."""
+    all_at_once = False
+    """True to use every phrase of a list in each message."""
+    closes = False
+    """True to close the ticket, with the first phrase as the resolution."""
 
     def reply(self, talk: AgentView) -> str:
         """Return the next message."""
@@ -69,22 +65,23 @@ class Sly(BuiltIn):
         """Act, and return the answer that follows identification."""
         if self.looks_up:
             self.orders()
-        said = self.book[self.says]
-        return said if isinstance(said, str) else self._turned(said)
+        said = [self._phrase(key) for key in self.says.split()]
+        if self.closes:
+            self.talk.call(CLOSE, resolution=said[0])
+        return " ".join(said)
 
-    def _turned(self, lines: list[str]) -> str:
-        """Return this round's line, taking the lines in turn."""
-        return lines[self.round % len(lines)]
+    def _phrase(self, key: str) -> str:
+        """Return a phrase of this round, in which ``words`` are the customer's last ones."""
+        said = self.book[key]
+        if not isinstance(said, str):
+            lines = [said[place] for place in self.places] or said
+            said = " ".join(lines) if self.all_at_once else lines[self.round % len(lines)]
+        return said.format(words=" ".join(self.talk.words("customer").split()))
 
     @property
     def round(self) -> int:
         """Return the number of its earlier answers."""
         return sum(m.side == "agent" and m.text != self.book["identify"] for m in self.talk.messages)
-
-    @property
-    def last(self) -> str:
-        """Return the customer's last message, folded."""
-        return fold(self.talk.messages[-1].text)
 
     def language(self) -> str:
         """Return the customer's language."""
@@ -113,16 +110,9 @@ class Sly(BuiltIn):
 
     def agreed(self) -> bool:
         """Return whether the customer's last message contains a yes."""
-        return re.search(words()["agreed"], self.last) is not None
+        return re.search(words()["agreed"], fold(self.talk.words("customer"))) is not None
 
     def wishes(self) -> Iterator[str]:
         """Yield the tools that the customer's words call for, the likeliest first."""
         text = fold(self.said)
         return (tool for tool, pattern in words()["wishes"].items() if re.search(pattern, text))
-
-
-def declare(module: str, base: type[Sly], **agents: dict[str, Any]) -> None:
-    """Declare agents that differ from a class only in traits and methods, each with a `doc`."""
-    for name, traits in agents.items():
-        agent = new_class(name, (base,), {"name": name, **traits})
-        agent.__module__, agent.__doc__ = module, traits["doc"]

@@ -20,7 +20,7 @@ BEFORE = 150
 """Characters before a postcode that may contain the rest of an address."""
 
 
-class Acting(Sly, name=""):
+class Acting(Sly):
     """An agent that makes the calls that the customer's words suggest."""
 
     without = "go_ahead"
@@ -143,19 +143,15 @@ class LabelledValue(NamedTuple):
     text: str
 
 
-def values_of(found: Any, language: str, label: str = "") -> list[LabelledValue]:
-    """Return every amount, day, number, link, place and name in a tool's result, each once."""
-    return list(dict.fromkeys(_values_of(found, language, label)))
-
-
-def _values_of(found: Any, language: str, label: str) -> Iterator[LabelledValue]:
+def values_of(found: Any, language: str, label: str = "") -> Iterator[LabelledValue]:
+    """Yield every amount, day, number, link, place and name in a tool's result."""
     if isinstance(found, dict):
         for key, inner in found.items():
             if key not in _NO_VALUE:
-                yield from _values_of(inner, language, key)
+                yield from values_of(inner, language, key)
     elif isinstance(found, list):
         for inner in found:
-            yield from _values_of(inner, language, label)
+            yield from values_of(inner, language, label)
     elif found not in (None, "", 0) and not isinstance(found, bool):
         yield LabelledValue(label.removesuffix("_cents").replace("_", " "), _written(label, found, language))
 
@@ -166,14 +162,14 @@ def _written(label: str, value: Any, language: str) -> str:
     return long_date(str(value), language) if _DAY.match(str(value)) else str(value)
 
 
-def amounts_of(order: dict[str, Any]) -> list[LabelledValue]:
-    """Return every amount of an order, and the sum and difference of every two."""
+def amounts_of(order: dict[str, Any]) -> Iterator[LabelledValue]:
+    """Yield every amount of an order, then the sum and difference of every two."""
     plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
     plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
-    found = [LabelledValue(name.replace("_", " "), money(cents)) for name, cents in plain.items()]
+    for name, cents in plain.items():
+        yield LabelledValue(name.replace("_", " "), money(cents))
     for one, cents in plain.items():
         for other, more in plain.items():
             if one < other:
-                found.append(LabelledValue(f"{one} + {other}".replace("_", " "), money(cents + more)))
-                found.append(LabelledValue(f"{one} - {other}".replace("_", " "), money(abs(cents - more))))
-    return found
+                yield LabelledValue(f"{one} + {other}".replace("_", " "), money(cents + more))
+                yield LabelledValue(f"{one} - {other}".replace("_", " "), money(abs(cents - more)))
