@@ -10,13 +10,7 @@ from typing import Any
 
 from ...language.parser import MessageParser, parser_of
 from ...language.said import Reading, claim_patterns
-from ...language.sentences import (
-    Sentence,
-    found_in,
-    kept,
-    plain,
-    squash,
-)
+from ...language.sentences import Sentence, found_in, kept, plain, squash
 from ...language.word_lists import books
 from ...records import as_text
 from ...store.desk import HANDOVER
@@ -42,34 +36,33 @@ SIGNED = "name"
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
     """Return questions that ask for what the customer has given."""
-    found = []
+    found, known, parser = [], _true_values(claims), parser_of(claims.store)
     for message, reading in claims.replies:
-        parser = parser_of(claims.store)
         other = set(parser.parse(message.text).asked)
         asked = [(slot, s) for slot, s in asks(reading, parser) if PART_OF.get(slot) not in other]
-        given = given_by(claims, message.turn) if asked else {}
+        given = _given_by(claims, message.turn, known) if asked else {}
         for slot, sentence in asked:
-            value = _true_values(claims).get(slot)  # if read back, it is checked
+            value = known.get(slot)  # if read back, it is checked
             if slot in given and not (value and squash(value) in squash(sentence.text)):
                 compared = f"given in message {given[slot]}"
                 found.append(ClaimFinding(ASKED_AGAIN, message.turn, sentence.text, compared, slot, "asked_again"))
     return found
 
 
-def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
+def _given_by(claims: AgentClaims, turn: int, known: dict[str, str]) -> dict[str, int]:
     """Return the slots that the customer had given by a turn, each with its first message.
 
     The sender's address counts as given. A mistyped number, a value that proves nothing (see `Comparisons`) and
     another address's postcode do not count.
     """
-    found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
+    found = {"email": 1} if known.get("email", "").lower() == claims.case.sender.lower() else {}
     for message in claims.conversation.messages:
         if message.side != "customer" or message.turn > turn:
             continue
         for slot in message.attachments:
             found.setdefault(slot, message.turn)
         words = squash(message.text)
-        for slot, value in _true_values(claims).items():
+        for slot, value in known.items():
             if squash(value) in words and not (slot == SIGNED and message.turn == 1):
                 found.setdefault(slot, message.turn)
     return found
@@ -100,30 +93,33 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
         if heard.acts["done"] >= SURELY:
             continue
         asked = (SLOTS | {PHOTO}).intersection(heard.about("ask"))
-        findings += [
-            (s, sentence)
-            for s in sorted(asked | by_patterns)
-            if s not in IN_PASSING | {PHOTO}
-            or s in (asked if heard.acts["ask"] >= SURELY and s != PHOTO else asked & by_patterns)
-        ]
+        surely = asked - {PHOTO} if heard.acts["ask"] >= SURELY else set()
+        either = (asked | by_patterns) - IN_PASSING - {PHOTO}
+        findings += [(slot, sentence) for slot in sorted(either | surely | (asked & by_patterns))]
     return findings
 
 
 HONESTY = "escalation_honesty"
 FEWEST_SPACES = 3
 """Fewest spaces in a sentence about a transfer, to exclude a heading such as "Passing it on."."""
+ANNOUNCED, IS_TRANSFER = 0.2, 0.8
+"""Least probabilities that a sentence announces or reports, and that it is a transfer."""
 
 
 def transfers(claims: AgentClaims) -> list[ClaimFinding]:
     """Return the promises of a transfer: ``kept`` if a handover was made, else ``not_called``."""
-    promised = [p for p in claims.about("transfer") if p[2].count(" ") >= FEWEST_SPACES]
-    promised += [p for p in claims.passed_on() if all(p[2] != known[2] for known in promised)]
-    if not promised:
-        return []
+    promised = [(turn, said) for turn, _, said in claims.about("transfer") if said.count(" ") >= FEWEST_SPACES]
+    known = {said for _, said in promised}
+    for message, reading in claims.replies:
+        for sentence in filter(reading.states_transfer, reading.sentences):
+            heard = parser_of(claims.store).hear([sentence])[0]
+            announced = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
+            if announced and heard.tools.get(HANDOVER, 0) >= IS_TRANSFER and sentence.text not in known:
+                promised.append((message.turn, sentence.text))
     call = claims.call_of({HANDOVER})
     compared = call.index if call else claims.failed({HANDOVER})
     state = KEPT if call else "not_called"
-    return [ClaimFinding(HONESTY, turn, sentence, compared, HANDOVER, state) for turn, _, sentence in promised]
+    return [ClaimFinding(HONESTY, turn, sentence, compared, HANDOVER, state) for turn, sentence in promised]
 
 
 PACKET = "handover_packet"

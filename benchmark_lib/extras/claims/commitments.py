@@ -65,12 +65,17 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
 
     Our desks have no tool for refunds, so scores count such words as promises. A desk in a log may have one.
     """
-    through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
+    through = _pays_back(claims)
     if claims.call_of(through):
         return []
     said = [(m.turn, s.text) for m, reading in claims.replies for s in reading.refunds()]
     untrue = [(t, text) for t, text in said if not any(map(_TOLD_OF_REFUND.search, claims.results(t)))]
     return [ClaimFinding(PHANTOM, *report, claims.failed(through), REFUND, "no_such_call") for report in untrue]
+
+
+def _pays_back(claims: AgentClaims) -> set[str]:
+    """Return the tools that pay money back or cause it."""
+    return {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
 
 
 def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
@@ -94,9 +99,7 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
     said = list(claims.about("promise"))
     denied, found = _denied(claims, {kind for _, kind, _ in said}), []
     for turn, kind, sentence in said:
-        day = latest_day(sentence, claims.store) if claims.dated else None
-        over = day is not None and day < claims.store.now.date()  # a report, not a promise
-        judged = None if over else _JUDGE[kind](claims, turn, sentence)
+        judged = None if claims.is_past(sentence) else _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
             elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
@@ -129,10 +132,10 @@ def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Judge a refund: a handover backs it, or a return, cancellation or refund, now or earlier."""
     # If the message also offers or declines such an act, a statement about the money belongs to that act.
-    through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
-    if claims.call_of(through) is not None and (late := _in_time(claims, sentence)) is not None:
+    through = _pays_back(claims)
+    if claims.call_of(through) and (late := _in_time(claims, sentence)):
         return late
-    if (backed := _backed(claims, through, sentence)) is not None:
+    if backed := _backed(claims, through, sentence):
         return backed
     beside = (m.text.replace(sentence, "") for m, _ in claims.replies if m.turn == turn)
     parsed = [parser_of(claims.store).parse(text) for text in beside]

@@ -1,7 +1,7 @@
 """Findings of detectors, and the record in the form that detectors use."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -9,24 +9,16 @@ from ...cases import Case
 from ...language.heard import SURE
 from ...language.parser import parser_of
 from ...language.patterns import either_or
-from ...language.said import (
-    UNNAMED,
-    Reading,
-    foreign,
-    read,
-)
+from ...language.said import UNNAMED, Reading, foreign, read
 from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
-from ...store.desk import HANDOVER
 from .orders import Comparisons, comparisons, latest_day
 
 HARDLY, REPORTED = 0.1, 0.7
 """Least probabilities that the reader gives a report: if a pattern found it, and if none did."""
 HINTED = 0.2
 """Least probability of the likeliest tool in a report that names none, if no write was made."""
-ANNOUNCED, SURELY = 0.2, 0.8
-"""Least probabilities that a sentence announces or reports, and that it is a transfer."""
 MOST_LANGUAGES = 2
 """With more languages in a conversation, a reply without a known one counts as in the customer's."""
 KEPT = "kept"
@@ -65,36 +57,26 @@ class ClaimFinding:
 class AgentClaims:
     """A conversation in the form that detectors use; expensive parts are computed on first use.
 
-    Attributes
-    ----------
-    dated : bool
-        Whether the conversation took place on the store's own date, so that its days can be compared.
-    done : list of ToolCall
-        The agent's calls that were carried out.
-    replies : list of tuple
-        The agent's messages, parsed.
-    languages : set of tuple
-        The languages of the agent's messages.
+    Days are compared only if it is ``dated``: if it took place on the store's own date.
     """
 
     conversation: Conversation
     case: Case
     store: Store
     dated: bool = True
-    done: list[ToolCall] = field(init=False)
-    replies: list[tuple[Message, Reading]] = field(init=False)
-    languages: set[tuple[str, ...]] = field(init=False)
-    _words: dict[int, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.done = [t for t in self.conversation.tool_calls if not t.error and t.side == "agent"]
-        self.replies = [(m, read(m.text)) for m in self.conversation.replies()]
-        spoken = dict.fromkeys(language for _, reading in self.replies for language in reading.languages)
+    @cached_property
+    def done(self) -> list[ToolCall]:
+        """Return the agent's calls that were carried out."""
+        return [t for t in self.conversation.tool_calls if not t.error and t.side == "agent"]
+
+    @cached_property
+    def replies(self) -> list[tuple[Message, Reading]]:
+        """Return the agent's messages as read."""
+        alone = [(m, read(m.text)) for m in self.conversation.replies()]
+        spoken = dict.fromkeys(language for _, reading in alone for language in reading.languages)
         known = tuple(spoken) if 0 < len(spoken) <= MOST_LANGUAGES else (self.case.language,)
-        self.replies = [
-            (m, reading if reading.languages or foreign(m.text) else read(m.text, known)) for m, reading in self.replies
-        ]
-        self.languages = {reading.languages for _, reading in self.replies if reading.sentences}
+        return [(m, r if r.languages or foreign(m.text) else read(m.text, known)) for m, r in alone]
 
     def about(self, topic: str) -> Iterator[tuple[int, str, str]]:
         """Yield turn, name and sentence of every statement about a topic."""
@@ -124,9 +106,12 @@ class AgentClaims:
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
         """Return the tools that the reader finds reported; else the likeliest, if no write was made."""
         # None for a question, a denial, a table row, a past day (such as a scan's) or an alternative.
-        day = latest_day(sentence.text, self.store) if self.dated else None
-        over = day is not None and day < self.store.now.date()
-        if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):
+        if (
+            self.is_past(sentence.text)
+            or reading.asks_or_denies(sentence)
+            or is_row(sentence.plain)
+            or either_or(sentence.plain)
+        ):
             return []
         if (spoken := reading.reportable(sentence)) is None:
             return []
@@ -138,25 +123,22 @@ class AgentClaims:
             return [likeliest] if heard.reported.get(likeliest, 0.0) >= HINTED else []
         return reported
 
-    def passed_on(self) -> Iterator[tuple[int, str, str]]:
-        """Yield turn, tool and sentence of each transfer that the reader finds announced or made."""
-        for message, reading in self.replies:
-            for sentence in filter(reading.states_transfer, reading.sentences):
-                heard = parser_of(self.store).hear([sentence])[0]
-                announced = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
-                if announced and heard.tools.get(HANDOVER, 0) >= SURELY:
-                    yield message.turn, HANDOVER, sentence.text
+    def is_past(self, sentence: str) -> bool:
+        """Return whether all days that a sentence names are past, so that it reports them."""
+        day = latest_day(sentence, self.store) if self.dated else None
+        return day is not None and day < self.store.now.date()
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
         """Return whether every reply is in one of these languages; otherwise the detector abstains.
 
         A detector that reads no reply has no languages.
         """
-        return not languages or all(any(s in languages for s in spoken) for spoken in self.languages)
+        spoken = [reading.languages for _, reading in self.replies if reading.sentences]
+        return not languages or all(any(s in languages for s in known) for known in spoken)
 
-    def call_of(self, tools: set[str], until: int | None = None) -> ToolCall | None:
-        """Return the newest carried-out call of one of these tools, up to a turn."""
-        return next((t for t in reversed(self.done) if t.name in tools and (until is None or t.turn <= until)), None)
+    def call_of(self, tools: set[str]) -> ToolCall | None:
+        """Return the newest carried-out call of one of these tools."""
+        return next((t for t in reversed(self.done) if t.name in tools), None)
 
     def failed(self, tools: set[str]) -> int | None:
         """Return the index of a refused call of one of these tools."""
@@ -177,13 +159,9 @@ class AgentClaims:
 
     def accepted(self, until: int) -> list[tuple[str, Any]]:
         """Return the accepted arguments of the calls up to a turn; the desk has checked them."""
-        calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
-        return [argument for arguments in calls for argument in arguments.items()]
+        return [argument for t in self.done if t.turn <= until for argument in t.named.items()]
 
     def customer_words(self, until: int) -> str:
         """Return the customer's text up to a turn, with the content of attachments, folded."""
-        if until not in self._words:
-            sent = [m for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
-            said = [text for m in sent for text in (m.text, *m.shows.values())]
-            self._words[until] = fold(" \n ".join(said))
-        return self._words[until]
+        sent = [m for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
+        return fold(" \n ".join(text for m in sent for text in (m.text, *m.shows.values())))
