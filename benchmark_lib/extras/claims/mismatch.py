@@ -5,16 +5,12 @@ windows, amounts, days or states for the same thing (contradiction).
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from ...language.said import ClaimPatterns, Reading
-from ...language.sentences import (
-    Sentence,
-    is_row,
-    plain,
-    sentences,
-)
+from ...language.sentences import Sentence, is_row, plain, sentences
 from ...language.values import values_in
 from ...records import ToolCall
 from ...remembered import remembered
@@ -36,49 +32,45 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         reported = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
-        wrong = [(call, kind) for call in calls if (kind := claims.compared.differs(call, reported, claims.store))]
-        for call, kind in wrong:
-            same = [other for other in calls if other.name == call.name]
-            if all(any(other is one for one, _ in wrong) for other in same):
-                quoted = _differing(call, reading.sentences, claims) or reported
-                if not _tells_another(quoted, call, calls, claims):
-                    yield ClaimFinding(MISMATCH, message.turn, quoted, call.index, kind, "differs")
-                    break
+        differing = [(call, claims.compared.differs(call, reported, claims.store)) for call in calls]
+        right = {call.name for call, kind in differing if not kind}
+        for call, kind in differing:
+            if (
+                kind
+                and call.name not in right
+                and (quoted := _quoted(call, reading.sentences, reported, calls, claims))
+            ):
+                yield ClaimFinding(MISMATCH, message.turn, quoted, call.index, kind, "differs")
+                break
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
     """Yield calls that differ from the proposal to which the customer had just said yes."""
     # The whole message is compared, since it may discuss several things.
-    from_customer = [m for m in claims.conversation.messages if m.side == "customer"]
-    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in from_customer}
+    agreed = {(turn, act.what) for turn, act in claims.conversation.acts("agreed")}
     before = {m.turn + 1: m for m, _ in claims.replies}
+    alike = Counter((t.name, t.turn) for t in claims.done)
     for call in claims.done:
-        proposal = before.get(call.turn)
-        if not call.write or proposal is None or not agreed.get(call.turn, set()) & {call.name, "proposal"}:
+        said_yes = not agreed.isdisjoint({(call.turn, call.name), (call.turn, "proposal")})
+        comparable = call.write and isinstance(call.arguments, dict) and alike[call.name, call.turn] == 1
+        if not said_yes or not comparable or (proposal := before.get(call.turn)) is None:
             continue
-        same = [t for t in claims.done if t.name == call.name and t.turn == call.turn]
-        comparable = isinstance(call.arguments, dict) and len(same) == 1
-        if comparable and (kind := claims.compared.differs(call, proposal.text, claims.store)):
-            quoted = _differing(call, sentences(proposal.text), claims) or proposal.text
-            if not _tells_another(quoted, call, claims.done, claims):
-                yield ClaimFinding(MISMATCH, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+        kind = claims.compared.differs(call, proposal.text, claims.store)
+        if kind and (quoted := _quoted(call, sentences(proposal.text), proposal.text, claims.done, claims)):
+            yield ClaimFinding(MISMATCH, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
 
 
-def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) -> str | None:
-    """Return the first sentence from which a call differs."""
-    return next((s.text for s in said if claims.compared.differs(call, s.text, claims.store)), None)
+def _quoted(
+    call: ToolCall, said: Iterable[Sentence], whole: str, calls: Iterable[ToolCall], claims: AgentClaims
+) -> str | None:
+    """Return the first sentence from which a call differs, or the whole text.
 
-
-def _tells_another(
-    quoted: str,
-    call: ToolCall,
-    calls: Iterable[ToolCall],
-    claims: AgentClaims,
-) -> bool:
-    """Return whether the differing words describe another call, judging by its object's number."""
+    Return None if it describes another call, judging by its object's number.
+    """
+    quoted = next((s.text for s in said if claims.compared.differs(call, s.text, claims.store)), whole)
     subject = claims.store.kind.look_up[1]
     numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
-    return any(number.lower() in quoted.lower() for number in numbers)
+    return None if any(number.lower() in quoted.lower() for number in numbers) else quoted
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
