@@ -12,20 +12,17 @@ Beside it stand leaked internals: tools, article numbers, queues, instructions, 
 """
 
 import re
+from collections import defaultdict
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Any
 
 from ...language.sentences import fold, plain, squash
-from ...language.values import (
-    Value,
-    numbers_of,
-    values_in,
-)
+from ...language.values import Value, numbers_of, values_in
 from ...language.word_lists import any_of
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
+from ...store.files import leaves
 from ...store.rules import as_day, business_days_between
 from .findings import AgentClaims, ClaimFinding
 from .orders import parts, published
@@ -55,13 +52,13 @@ NEAR = 40
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
     """Return values without a source or derivation."""
-    found, stated = [], dict[str, set[str]]()
+    found, stated = [], defaultdict[str, set[str]](set)
     for message, reading in claims.replies:
         ground = Ground(claims, message.turn, message.text, stated)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
-                    ground.tell(value)
+                    stated[value.kind].add(value.value)
                 else:
                     of = message.turn, sentence.text, value.value, value.kind
                     found.append(ClaimFinding(GROUNDEDNESS, *of, "unsupported"))
@@ -96,7 +93,7 @@ class Ground:
     before, by kind.
     """
 
-    def __init__(self, claims: AgentClaims, turn: int, reply: str, told: dict[str, set[str]]):
+    def __init__(self, claims: AgentClaims, turn: int, reply: str, told: defaultdict[str, set[str]]):
         self.claims, self.store, self.turn, self.told = claims, claims.store, turn, told
         self.today = claims.store.now.date()
         self.published = published(claims.store)
@@ -105,24 +102,14 @@ class Ground:
             (fact.unit if fact.kind == "measure" else fact.kind, fold(str(fact.value)).rstrip("/"))
             for fact in claims.case.facts.values()
         }
-        self._many_sums = sum(kind == "money" for kind, _ in self._required) > FEW_SUMS
         for value in values_in(self.words, self.today.year):
-            self.tell(value)
-        bare = {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}
-        for cents in sorted(bare & self._cents) if bare else ():
-            self.tell(Value("money", str(cents), 0))
-
-    def tell(self, value: Value) -> None:
-        """Store a stated and grounded value, from which others may be derived."""
-        known = self.told.setdefault(value.kind, set())
-        if value.value not in known:
-            known.add(value.value)
-            for name in _FOLLOWING.get(value.kind, ()):
-                self.__dict__.pop(name, None)
+            self.told[value.kind].add(value.value)
+        if bare := {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}:
+            self.told["money"] |= set(map(str, bare & self._cents))
 
     def holds(self, value: Value, sentence: str = "") -> bool:
         """Return whether a value of a sentence has a source or derivation."""
-        if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self.published.values:
+        if value.value in self.told[value.kind] or (value.kind, value.value) in self.published.values:
             return True
         if self._is_required(value, sentence):
             return True
@@ -131,7 +118,7 @@ class Ground:
         if value.kind == "money":
             return self._amount(int(value.value))
         if value.kind == "business_days" and "-" in value.value:
-            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
+            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business()))
         if value.kind in SPANS and not _rule().search(plain(sentence[: value.at])[-NEAR:]):
             return True
         return all(self._window(value.kind, end) for end in value.value.split("-"))
@@ -167,13 +154,17 @@ class Ground:
         known = self._cents
         if cents == 0 or cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
             return True
-        return self._many_sums or len(self._pool) > MOST_AMOUNTS or cents in self._sums
+        pool = self._pool()
+        if len(pool) > MOST_AMOUNTS or sum(kind == "money" for kind, _ in self._required) > FEW_SUMS:
+            return True
+        rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
+        return cents in _following(pool, self.published.fees, rates, frozenset(self._prices))
 
     @cached_property
     def _cents(self) -> set[int]:
         """Return every amount of the results, including 0."""
-        found = {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
-        return found | self._prices | {int(value) for kind, value in self._seen if kind == "money"}
+        found = set().union(self._prices, *map(_cents_in, self.results))
+        return found | {int(value) for kind, value in self._seen if kind == "money"}
 
     @cached_property
     def _prices(self) -> set[int]:
@@ -181,40 +172,34 @@ class Ground:
         named = {goods for r in self.results for goods in _NUMBER.findall(r)}
         return {cents for goods in named for cents in _price_list(self.store).get(goods, ())}
 
-    @cached_property
     def _pool(self) -> frozenset[int]:
         """Return the amounts to derive others from: of looked-up orders, and stated."""
         rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
-        found = {int(n) for r in rows for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
-        return frozenset((found | {int(cents) for cents in self.told.get("money", ())}) - {0})
-
-    @cached_property
-    def _sums(self) -> frozenset[int]:
-        rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
-        return _following(self._pool, self.published.fees, rates, frozenset(self._prices))
+        found = set().union(*map(_cents_in, rows))
+        return frozenset((found | {int(cents) for cents in self.told["money"]}) - {0})
 
     def _mentions(self, code: str) -> bool:
         """Return whether a code has appeared in a result, the customer's words or a reply."""
-        return code in self.told.get("id", ()) or any(code.lower() in text for text in (self.words, *self.results))
+        return code in self.told["id"] or any(code.lower() in text for text in (self.words, *self.results))
 
     # --- windows
 
     def _window(self, kind: str, number: str) -> bool:
         """Return whether one end of a window has a source; business days may also be derived."""
         sources = self.published.values | self._seen
-        if not sources.isdisjoint(_alike(kind, number)) or number in self.told.get(kind, ()):
+        if not sources.isdisjoint(_alike(kind, number)) or number in self.told[kind]:
             return True
-        follows = self.published.business_days | self._business if kind == "business_days" else ()
+        follows = self.published.business_days | self._business() if kind == "business_days" else ()
         return number.isdigit() and int(number) in follows
 
-    @cached_property
     def _business(self) -> set[int]:
         """Count the business days between two near days, one of them today or already stated."""
-        named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        known = {self.today, *filter(None, map(as_day, named)), *self.published.dates()}
+        stated = {self.today, *filter(None, map(as_day, self.told["date"]))}
+        named = {as_day(m.group()) for r in self.results for m in _ISO.finditer(r)}
+        published = {as_day(value) for kind, value in self.published.values if kind == "date"}
+        known = {*stated, *filter(None, named | published)}
         near = {day for day in known if abs((day - self.today).days) < FAR}
-        ends = near & {self.today, *filter(None, map(as_day, self.told.get("date", ())))}
-        pairs = {(min(a, b), max(a, b)) for a in ends for b in near}
+        pairs = {(min(a, b), max(a, b)) for a in near & stated for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
 
 
@@ -240,14 +225,15 @@ def _following(
     return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
 
 
+def _cents_in(result: str) -> set[int]:
+    return {int(n) for n in re.findall(r'_cents":(\d{1,15})[,}]', result)}
+
+
 @remembered("products")
-def _price_list(store: Store) -> dict[str, frozenset[int]]:
+def _price_list(store: Store) -> dict[str, set[int]]:
     """Return the amounts of each catalogue row, by its number in lower case."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
-    return {
-        number.lower(): frozenset(int(n) for n in re.findall(r'_cents":(\d{1,15})[,}]', as_text(row)))
-        for number, row in rows
-    }
+    return {number.lower(): _cents_in(as_text(row)) for number, row in rows}
 
 
 def _alike(kind: str, number: str) -> set[tuple[str, str]]:
@@ -275,8 +261,6 @@ def _ranges(store: Store) -> frozenset[str]:
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])
 
 
-_FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
-"""Cached values to recompute once a value of that kind has been stated."""
 _WORDED = ('"passages"', '"description"', "$", " usd", "%", " percent", " days", " hours", " months")
 """Marks of a result with values in words."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
@@ -295,8 +279,9 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
     """Return sentences that disclose internals."""
     found = [ClaimFinding(LEAK, turn, sentence, None, "told", "leaked") for turn, _, sentence in claims.about("leak")]
     sentences = {f.sentence for f in found}
-    notes = frozenset(n for call in claims.done for n in _notes(call.result))
-    weights = frozenset(w for call in claims.done for w in _weights(call.result))
+    internal = [leaf for call in claims.done for leaf in leaves(call.result)]
+    notes = frozenset(v for name, v in internal if name == "notes" and isinstance(v, str))
+    weights = frozenset(v for name, v in internal if name in _WEIGHTS and isinstance(v, int))
     for message, reading in claims.replies:
         said = claims.customer_words(message.turn)
         for text in (s.text for s in reading.sentences if s.text not in sentences):
@@ -315,7 +300,8 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
 @lru_cache(maxsize=4096)
 def _named(sentence: str, store: Store) -> str | None:
     """Return the tool or article that a sentence names, in lower case."""
-    return next((m.group().lower() for m in _names(store).finditer(_LINK.sub(" ", sentence))), None)
+    named = _names(store).search(_LINK.sub(" ", sentence))
+    return named and named.group().lower()
 
 
 @remembered("articles")
@@ -324,19 +310,6 @@ def _names(store: Store) -> re.Pattern[str]:
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     states = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{states})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
-
-
-def _notes(result: Any) -> list[str]:
-    """Return the desk's own notes in a result about an order or customer."""
-    notes = result.get("notes") if isinstance(result, dict) else None
-    return [n for n in notes if isinstance(n, str)] if isinstance(notes, list) else []
-
-
-def _weights(result: Any) -> list[int]:
-    """Return the packed and expected weights of an order's parcels, in grams."""
-    parcels = result.get("parcels") if isinstance(result, dict) else None
-    rows = [p for p in parcels if isinstance(p, dict)] if isinstance(parcels, list) else []
-    return [row[name] for row in rows for name in _WEIGHTS if isinstance(row.get(name), int)]
 
 
 def _grams(sentence: str) -> set[int]:
