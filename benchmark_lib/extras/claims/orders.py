@@ -5,11 +5,7 @@ a desk has published in articles, prompt and policy.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -102,10 +98,6 @@ class Published:
     business_days: frozenset[int]
     """The policy's windows, alone and with the packing time added."""
 
-    def dates(self) -> set[date]:
-        """Return the published days, including holidays."""
-        return {date.fromisoformat(value) for kind, value in self.values if kind == "date"}
-
 
 @remembered("articles", "policy")
 def published(store: Store) -> Published:
@@ -115,8 +107,8 @@ def published(store: Store) -> Published:
         texts.append(store.prompt()[0])
     found = [v for text in texts for v in values_in(text, store.now.year)]
     numbers = set(_numbers(store.policy))
-    business = {n for name, n in numbers if _of_unit(name, "business_days")}
-    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
+    business = {n for name, n in numbers if name.endswith("business_days")}
+    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if name.endswith("business_days")}
     offers = (part for part in dicts(store.policy) if isinstance(part.get("code"), str))
     codes = {(part["code"], part["percent"]) for part in offers if isinstance(part.get("percent"), int)}
     return Published(
@@ -132,10 +124,6 @@ def parts(value: Value) -> set[tuple[str, str]]:
     """Return kind and value and, for a window, those of each end."""
     ends = value.value.split("-") if value.kind in WINDOWS else ()
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
-
-
-def _of_unit(name: str, unit: str) -> bool:
-    return name == unit or name.endswith("_" + unit)
 
 
 def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
@@ -199,16 +187,11 @@ def comparisons(store: Store) -> Comparisons:
 def shows(result: Any, tool: str, sentence: str) -> bool:
     """Return whether a result shows the claimed state: cancelled, returned or sent before."""
     for row in orders_in(result):
-        if row.get(LEFT_BY.get(tool, "")):
-            return True
-        if tool == "cancel_order" and row.get("status") == "cancelled":
-            return True
-        address = row.get("shipping_address")
-        if (
-            tool == "update_shipping_address"
-            and isinstance(address, dict)
-            and squash(str(address.get("line1", "-"))) in squash(sentence)
-        ):
+        if tool == "update_shipping_address" and isinstance(address := row.get("shipping_address"), dict):
+            seen = squash(str(address.get("line1", "-"))) in squash(sentence)
+        else:
+            seen = tool == "cancel_order" and row.get("status") == "cancelled"
+        if seen or row.get(LEFT_BY.get(tool, "")):
             return True
     return False
 
@@ -238,30 +221,25 @@ def _order(call: ToolCall, text: str, store: Store) -> bool:
 
 def _product(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a call replaces a line with another product that the text does not name."""
-    known = variants(store).get(_name(call, "variant_id"))
-    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), None)
-    if known is None or line is None or not text.strip():
+    (product, _), (ordered, _) = _goods(call, store)
+    if not product or not ordered or product is ordered or not text.strip():
         return False
-    ordered = variants(store).get(str(line["variant_id"]).upper())
-    if ordered is None or ordered[0] is known[0]:
-        return False
-    own = _title_words(known[0]) - _title_words(ordered[0])
+    named, known = (re.findall(r"[^\W_]+", plain(str(of.get("title", "")))) for of in (product, ordered))
+    own = {word for word in named if len(word) > 2}.difference(known)
     return own.isdisjoint(re.findall(r"[^\W_]+", plain(text)))
 
 
-def _title_words(product: Row) -> set[str]:
-    return {word for word in re.findall(r"[^\W_]+", plain(str(product.get("title", "")))) if len(word) > 2}
+def _goods(call: ToolCall, store: Store) -> list[tuple[Row, Row]]:
+    """Return product and variant that a call names, and those of the line that it names; empty if unknown."""
+    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), {})
+    called = _name(call, "variant_id"), str(line.get("variant_id", "")).upper()
+    return [variants(store).get(variant, ({}, {})) for variant in called]
 
 
 def _variant(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names options (of an edited line, changed ones) that the call lacks."""
-    known = variants(store).get(_name(call, "variant_id"))
-    if known is None:
-        return False
-    product, variant = known
-    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), None)
-    old = variants(store)[line["variant_id"]][1] if line and call.name == EDIT else {}
-    words = plain(text)
+    (product, variant), (_, ordered) = _goods(call, store)
+    old, words = ordered if call.name == EDIT else {}, plain(text)
     for option in product.get("options") or ():
         if old and old.get(option) == variant.get(option):
             continue
@@ -342,16 +320,13 @@ def first_arrival(calls: list[ToolCall], store: Store) -> Arrival | None:
     for call in calls:
         if call.name in SENT_AGAIN:
             resent.append((_by_policy(None, store), call.index, False))
-        for order in _orders(call.result):
+        orders = (row for row in orders_in(call.result) if "order_id" in row and isinstance(row.get("parcels"), list))
+        for order in orders:
             newest[str(order["order_id"])] = ({**newest.get(str(order["order_id"]), ({}, 0))[0], **order}, call.index)
     if not newest and not resent:
         return _by_policy(None, store), None, False
     arrivals = [*resent, *(a for order, index in newest.values() for a in _of_order(order, index, store))]
     return min(arrivals, key=lambda arrival: arrival[0], default=None)
-
-
-def _orders(result: Any) -> Iterator[Row]:
-    return (row for row in orders_in(result) if "order_id" in row and isinstance(row.get("parcels"), list))
 
 
 def _of_order(order: Row, index: int, store: Store) -> Iterator[Arrival]:
