@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-)
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.cell import framed, interval
 from ...analysis.estimators.intervals import proportion_interval
+from ...analysis.frames import Results
 from ...analysis.panels import conversations_of
 from ...analysis.tables.headlines import per_case
 from ...cases import load_cases
@@ -26,11 +23,6 @@ from ...store.world import load_store
 from . import DETECTORS, check_claims
 from .commitments import STATES
 from .planted import Planted, read_planted, read_sentences
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 MEASURED = DATA / "claims"
 """Folder of what `write_measured` writes and pages show."""
@@ -78,10 +70,8 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
         precision with ``precision_low`` and ``precision_high`` (Wilson, 95%). Precision depends on the share of faulty
         conversations; here, it is that of this material.
     """
-    import pandas as pd
-
     rows = []
-    for (part, name, language), seen in _tallied(_parts(folder), _judged):
+    for (part, name, language), seen in _tallied(_files(folder), _judged):
         right, false, planted, honest = (seen[count] for count in ("found", "false", "planted", "honest"))
         row: dict[str, Any] = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language}
         row |= {"planted": planted, "found": right, **_rate("recall", right, planted), "honest": honest, "false": false}
@@ -94,20 +84,18 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
     return interval(proportion_interval(count, n), name, f"{name}_")
 
 
-def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
-    """Return, by name, a reader of each file of planted conversations, given cases and store."""
-    return {path.stem: partial(read_planted, path) for path in sorted(Path(folder).glob("*.jsonl"))}
+def _files(folder: Path | str) -> dict[str, Path]:
+    return {path.stem: path for path in Path(folder).glob("*.jsonl")}
 
 
-def _tallied(
-    parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
-) -> list[tuple[tuple[str, str, str], Counter[str]]]:
+def _tallied(files: dict[str, Path], judged: Callable[..., Any]) -> list[tuple[tuple[str, str, str], Counter[str]]]:
     """Count the results of `judged` by part, name and language, with ``all`` for all languages."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for part, read in parts.items():
-        for planted in read(cases, store):
+    for part, path in files.items():
+        read = read_sentences if path.suffix == ".csv" else read_planted
+        for planted in read(path, cases, store):
             found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
             for name, seen in found.items():
                 for language in (planted.language, "all"):
@@ -123,8 +111,6 @@ def write_measured(folder: Path | str = MEASURED) -> None:
 
 def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
     """Return what ``make detectors`` last measured: ``detectors`` or ``promises``."""
-    import pandas as pd
-
     return pd.read_csv(Path(folder) / f"{name}.csv")
 
 
@@ -154,8 +140,6 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 def _played() -> pd.DataFrame:
     """Return the rounds of `PLAYED` first evaluated with a detector's present form."""
-    import pandas as pd
-
     rounds, rows = pd.read_csv(PLAYED), []
     for name, detector in DETECTORS.items():
         read = rounds[(rounds["round"] >= detector.since) & rounds[name].notna()]
@@ -167,8 +151,6 @@ def _played() -> pd.DataFrame:
 
 def rebuilt_in_words() -> str:
     """Describe rebuilt detectors: false findings of earlier forms and of the present one."""
-    import pandas as pd
-
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
     texts = []
     for name in left_out.columns.drop(["round", "conversations"]):
@@ -199,11 +181,9 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
         no other promise found), share with ``low`` and ``high`` (Wilson, 95%), missed (promises not found), plain
         (sentences without a promise), alarmed (plain sentences with a found promise).
     """
-    import pandas as pd
-
-    parts = _parts(folder) | ({"blind": partial(read_sentences, blind)} if Path(blind).is_file() else {})
+    files = _files(folder) | ({"blind": Path(blind)} if Path(blind).is_file() else {})
     rows = []
-    for (part, _, language), seen in _tallied(parts, _read_right):
+    for (part, _, language), seen in _tallied(files, _read_right):
         row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
         share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
         rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
@@ -238,8 +218,6 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         clustered by intent). Also the detector's own accuracy on the locked part of the planted conversations: recall
         and precision with their intervals (Wilson, 95%), planted, alarms, false, honest.
     """
-    import pandas as pd
-
     rows, names = [], names_of(Score)
     worth = {row["detector"]: row for row in measured_by_detector().to_dict("records")}
     for entry, talks in conversations_of(results).groupby("entry", sort=True):
